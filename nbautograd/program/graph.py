@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.version_counter import changed_since
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.node import FREED, AccumulateGrad, Node
 from nbautograd.core.tensor import Tensor
@@ -138,6 +139,7 @@ class _Reader:
         for operand in node.trace.operands:
             target = targets[operand.slot] if operand.slot is not None and operand.slot < len(targets) else None
             if target is not None:
+                self.check_leaf(node, target, operand)
                 value: Any = target
             elif operand.shape is not None:
                 value = self.constant(node, operand)
@@ -169,6 +171,15 @@ class _Reader:
             return self.leaves[id(leaf)]
         return self.calls[to].outputs[index]
 
+    def check_leaf(self, node: Any, value: Value, operand: Any) -> None:
+        """Raise if a leaf is not what it was when an operation used it."""
+        if value.tensor is None:
+            return
+        noted = operand.value
+        is_other = noted is not None and (value.array.shape != noted.shape or value.array.tobytes() != noted.tobytes())
+        if is_other or changed_since(value.array, node._seq):
+            raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
+
     def constant(self, node: Any, operand: Any) -> Value:
         """A tensor that no gradient flows to, as it was."""
         tensor = operand.tensor() if operand.tensor is not None else None
@@ -178,6 +189,8 @@ class _Reader:
             noted = operand.value
             if noted is not None and (array.shape != noted.shape or array.tobytes() != noted.tobytes()):
                 array = None  # written to since
+            elif noted is None and changed_since(array, node._seq):
+                array = None
         if array is None and operand.value is not None:
             array = operand.value
         if array is None:

@@ -79,7 +79,7 @@ class Variables:
         """An array as an expression; a large one is stored under a name."""
 
         def load(stored: Any) -> str:
-            self.stored[name] = stored
+            self.stored[name] = stored.copy()  # the tensor may be written to before the program is saved
             return f"data[{name!r}]"
 
         text = array_text(array, load)

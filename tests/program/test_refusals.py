@@ -6,6 +6,7 @@ import ast
 import html
 import re
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from nbautograd import viz
 from nbautograd.core.tracing import traced
 from nbautograd.errors import ProgramError
 from nbautograd.program.names import identifier
+from tests.fuzz.guard import LONG
 from tests.program.runs import backward, run, same_bits, written
 
 
@@ -96,8 +98,29 @@ def test_a_leaf_written_to_after_a_pass_is_noticed() -> None:
     y.backward()
     with nb.no_grad():
         x -= 0.1
-    with pytest.raises(ProgramError, match="written to since"):
+    with pytest.raises(ProgramError, match="the leaf 'x', has been written to since"):
         viz.code(y, namespace={"x": x})
+    big, zero = nb.ones(50, 50, requires_grad=True), nb.zeros(50, 50, requires_grad=True)
+    with traced():
+        y = (big * zero).sum()  # which stays the same whatever big becomes
+    y.backward()
+    with nb.no_grad():
+        big -= 0.1
+    with pytest.raises(ProgramError, match="written to since"):
+        viz.code(y)
+
+
+def test_what_happens_later_changes_nothing() -> None:
+    w = nb.ones(5, 5, requires_grad=True)
+    with traced():
+        y = (w * w).sum()
+    code = viz.code(y, namespace={"w": w, "y": y})
+    graph = weakref.ref(y.grad_fn)
+    with nb.no_grad():
+        w += 1
+    assert run(code.program)["w"].tolist() == nb.full((5, 5), 2.0).tolist()
+    del y
+    assert graph() is None
 
 
 def test_random_operations_have_the_numbers_that_were_drawn() -> None:
@@ -210,7 +233,7 @@ BINARY = [
 
 
 @given(st.data())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=500 if LONG else 60)
 def test_random_graphs(data: Any) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))
     shapes = [(2, 2), (1, 2), (4, 2)]

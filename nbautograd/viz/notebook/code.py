@@ -8,6 +8,7 @@ import keyword
 import os
 import tokenize
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,11 +103,12 @@ def code(
 class Code:
     """A program. The last line of a cell shows it; ``save`` writes it as a file that runs, or as a page.
 
-    :ivar program: its lines, with the nodes that they are of.
+    :ivar program: its lines.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        program.lines = [replace(line, node=None) for line in program.lines]  # so that no graph is kept alive
 
     @property
     def text(self) -> str:
