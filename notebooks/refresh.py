@@ -59,7 +59,7 @@ def run(path: Path) -> None:
     NotebookClient(notebook, timeout=300, coalesce_streams=True, resources=folder).execute()
     clean(notebook)
     nbformat.write(notebook, path)
-    print(path.relative_to(HERE), f"{path.stat().st_size / 1000:.0f} kB")
+    print(path.relative_to(HERE.parent), f"{path.stat().st_size / 1000:.0f} kB")
 
 
 def main(names: list[str]) -> None:
