@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd.arrays import masking, precise
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.schema import METADATA, OpSchema
-from nbautograd.compiler.source import expression_of
+from nbautograd.compiler.source import evaluated, expression_of
 from nbautograd.program.bundle import Bundle
 from nbautograd.program.definitions import NotBundled, module_of
 from nbautograd.program.forms import FORMS, GUESSED
@@ -417,8 +417,7 @@ class Folded(ast.NodeTransformer):
         self.generic_visit(node)
         numbers = [p.value for p in (node.left, node.right) if isinstance(p, ast.Constant) and type(p.value) is int]
         if len(numbers) == 2 and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
-            value = eval(compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval"), {"__builtins__": {}})
-            return parsed(repr(value))
+            return parsed(repr(evaluated(ast.unparse(node), {"__builtins__": {}}, {})))
         return node
 
 
@@ -427,6 +426,6 @@ def _decided(test: ast.expr) -> bool | None:
     if not _is_constant(test) or isinstance(test, ast.List):
         return None
     try:
-        return bool(eval(compile(ast.fix_missing_locations(ast.Expression(test)), "", "eval"), {"__builtins__": {}}))
+        return bool(evaluated(ast.unparse(test), {"__builtins__": {}}, {}))
     except Exception:
         return None

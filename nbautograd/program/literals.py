@@ -13,6 +13,7 @@ import numpy as np
 from nbautograd.arrays import dtypes, memory_format
 from nbautograd.arrays.device import device
 from nbautograd.arrays.size import Size
+from nbautograd.compiler.source import evaluated
 from nbautograd.errors import ProgramError
 
 __all__ = ["array_text", "dtype_text", "literal", "same"]
@@ -92,7 +93,7 @@ def _shortest(a: np.ndarray[Any, Any]) -> Any:
 
 
 def _evaluated(text: str) -> Any:
-    return eval(text, {"np": np, "__builtins__": {"float": float, "complex": complex}})
+    return evaluated(text, {"np": np, "__builtins__": {"float": float, "complex": complex}}, {})
 
 
 def _by_bits(a: np.ndarray[Any, Any]) -> str:

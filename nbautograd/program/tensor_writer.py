@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
 import re
 import sys
+import types
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.schema import OpSchema
+from nbautograd.compiler.source import compiled, evaluated
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import wrap
 from nbautograd.errors import ProgramError
@@ -198,8 +199,7 @@ class TensorWriter:
 
     def computed(self, tree: ast.expr) -> Any:
         """What an expression comes to, in tensors of this package."""
-        code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<program>", "eval")
-        return eval(code, self.values)
+        return evaluated(ast.unparse(tree), self.values, {})
 
     def checked(self, call: Call, tree: ast.expr, expected: list[Any]) -> ast.expr:
         """The expression, if it comes to what the NumPy program has."""
@@ -303,8 +303,7 @@ def _home_of(op: OpSchema) -> str:
 
 def _vjp() -> Any:
     scope: dict[str, Any] = {"torch": sys.modules["nbautograd"]}
-    exec(compile(VJP, "<program>", "exec"), scope)
-    return scope["vjp"]
+    return types.FunctionType(compiled(VJP, "<program vjp>", "vjp"), scope)
 
 
 def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:

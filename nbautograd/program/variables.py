@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from nbautograd.arrays import memory_format
 from nbautograd.arrays.summation import upcast_half
 from nbautograd.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
 from nbautograd.compiler.schema import POINTWISE, UPCAST, VIEW
+from nbautograd.compiler.source import evaluated
 from nbautograd.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.program.bundle import Bundle
@@ -63,8 +63,7 @@ class Variables:
 
     def computed(self, tree: ast.expr) -> Any:
         """What an expression comes to."""
-        code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<program>", "eval")
-        return eval(code, self.values)
+        return evaluated(ast.unparse(tree), self.values, {})
 
     def data(self, value: Value, comment: str = "") -> str:
         """The line of a leaf or a constant."""
@@ -84,7 +83,7 @@ class Variables:
 
         text = array_text(array, load)
         scope = {"np": np, "data": self.stored}
-        value = eval(text, scope)
+        value = evaluated(text, scope, {})
         if not same(value, array):  # its elements lie apart: they are stored with what is between them
             raise ProgramError(
                 f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "

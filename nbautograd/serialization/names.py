@@ -7,7 +7,7 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from nbautograd import _namespaces
+from nbautograd import _namespaces, _refused
 
 __all__ = ["named_by_pytorch", "pytorch_name"]
 
@@ -48,7 +48,7 @@ def pytorch_name(value: Any) -> tuple[str, str] | None:
 def named_by_pytorch(module: str, name: str) -> Any:
     """The class or function of ours that PyTorch calls so, or that a file of ours calls so; None if there is none."""
     package, _, path = module.partition(".")
-    if package not in ("torch", PACKAGE) or "__" in name:
+    if package not in ("torch", PACKAGE) or "__" in name or _refused.refuses(path, name):
         return None
     if path in _namespaces.MODULES or not path:
         value = getattr(_namespaces.module(path), name, None)

@@ -7,7 +7,9 @@ import pytest
 import nbautograd as nb
 from nbautograd.autograd import profiler as old
 from nbautograd.profiler import ProfilerActivity, profile, record_function
+from tests import needs
 
+needs.cuda_device()
 pytestmark = pytest.mark.cuda
 
 

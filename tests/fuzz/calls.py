@@ -113,6 +113,7 @@ RESHAPES = ("set_", "resize_", "resize_as_", "as_strided_")
 ALSO: dict[str, tuple[type[Exception], ...]] = {
     "multi_head_attention_forward": (AssertionError,),
     "embedding": (AssertionError,),
+    "compile": (AssertionError,),
     "from_dlpack": (BufferError,),
 }
 """What some functions raise besides, because PyTorch's do."""

@@ -62,6 +62,7 @@ def guarded(most: int = BYTES) -> Iterator[None]:
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", UserWarning)
             warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
             yield
     finally:
         if alarmed:

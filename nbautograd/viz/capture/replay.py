@@ -171,7 +171,7 @@ def _base(name: str) -> str:
 
 
 def _copied(value: Any) -> np.ndarray[Any, Any]:
-    if value is None or values.host(value).size > MOST_ELEMENTS:
+    if value is None or not values.is_near(value, MOST_ELEMENTS):
         raise ValueError("the value is not known")
     return np.array(values.host(value))
 

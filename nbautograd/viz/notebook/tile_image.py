@@ -19,7 +19,7 @@ def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
         return escape(text)
     wide, high = grid.size
     drawn = drawing(wide, high, "".join(paint(tile, grid, 0, 0, largest)))
-    return output.image(drawn, text, f' title="{escape(text)}"')
+    return output.image(drawn, text)
 
 
 def key_image(largest: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,9 +74,11 @@ def _moved(node: Any, parameter: str, source: str, g: Any, sent: Any) -> np.ndar
     The formula tells: it is given the places themselves, from 1 on, in place of ``g``.
     """
     try:
+        if not (values.is_near(g, MOVED) and values.is_near(sent, MOVED)):
+            return None
         upstream, wanted = values.host(g), values.host(sent)
         evaluate = _evaluator(node, parameter, source, wanted.shape)
-        if evaluate is None or max(upstream.size, wanted.size) > MOVED:
+        if evaluate is None:
             return None
         moved = np.asarray(evaluate(source, g=np.arange(1.0, upstream.size + 1).reshape(upstream.shape)))
         places = moved.astype(np.int64) - 1
@@ -219,4 +222,8 @@ def _signed(dim: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return values.host(value) if hasattr(value, "shape") and not isinstance(value, (int, float, complex)) else value
+    if not hasattr(value, "shape") or isinstance(value, (int, float, complex)):
+        return value
+    if not values.is_near(value, sys.maxsize):
+        raise ValueError("it would have to be copied from another device")
+    return values.host(value)
