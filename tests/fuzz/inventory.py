@@ -14,6 +14,9 @@ LEFT_OUT = {
     *("set_default_tensor_type", "set_num_interop_threads", "set_rng_state", "use_deterministic_algorithms"),
     *("set_flush_denormal", "set_warn_always", "standing_in", "load_ipython_extension", "unload_ipython_extension"),
     *("manual_seed", "set_float32_matmul_precision", "set_deterministic_debug_mode"),
+    *("set_autocast_cpu_dtype", "set_autocast_gpu_dtype", "set_autocast_dtype", "set_autocast_enabled"),
+    *("set_autocast_cpu_enabled", "set_autocast_gpu_enabled", "set_autocast_cache_enabled"),
+    *("autocast_increment_nesting", "autocast_decrement_nesting", "clear_autocast_cache", "set_anomaly_enabled"),
     # They read or write files.
     *("save", "load", "from_file"),
     # They give what is in the memory as it is, so that the same call need not give the same result.

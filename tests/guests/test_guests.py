@@ -103,6 +103,7 @@ def test_a_crash_does_not_stop_the_parts_behind_it(tmp_path: Path, monkeypatch: 
 
 
 def test_a_run_of_some_guests_keeps_the_rows_of_the_others(tmp_path: Path) -> None:
+    needs.package("torch")
     file, part = tmp_path / "page.md", PartResult("a", 1e-7, "", (1.0, 2.0))
     one, other = GUESTS[0], GUESTS[-1]
     page.write([Result(one, [part]), Result(other, [part])], file)
