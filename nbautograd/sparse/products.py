@@ -185,5 +185,20 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
 
 @method
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
+    """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor.
+
+    :raises RuntimeError: ``input`` or ``mat1`` is dense, or ``mat2`` sparse.
+    """
+    for position, (name, operand) in enumerate((("input", input), ("mat1", mat1), ("mat2", mat2)), 1):
+        if not isinstance(operand, Tensor):
+            kind = kind_of(operand)
+            raise TypeError(f"sspaddmm(): argument '{name}' (position {position}) must be Tensor, not {kind}")
+    if not is_sparse(input):
+        raise RuntimeError("sspaddmm(): tensor.sspaddmm(...) can only be called on sparse tensors")
+    for name, operand, wanted in (("mat1", mat1, "sparse"), ("mat2", mat2, "strided")):
+        if is_sparse(operand) != (wanted == "sparse"):
+            layout = "Sparse" if is_sparse(operand) else "Strided"
+            raise RuntimeError(
+                f"sspaddmm: expected '{name}' to have {wanted} layout, got '{name}' with layout {layout}"
+            )
     return mul(input, beta) + mul(smm(mat1, mat2), alpha)  # type: ignore[no-any-return]
