@@ -301,6 +301,7 @@ class NumpyWriter(Variables):
             ndim, axes = value.ndim - len(shape), ()
             kept = tuple(d for d, n in enumerate(shape, ndim) if n == 1 and value.shape[d] != 1)
             axes = (*range(ndim), *kept)
+            sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
             summed = None
             if style != PLAIN and not (ndim and kept):
                 summed = method(tree, "sum")
@@ -309,11 +310,9 @@ class NumpyWriter(Variables):
                     summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
                 if kept:
                     summed.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
-                sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
                 if not same(self.computed(summed), sum_to(value, shape)):
                     summed = None
             if summed is None:
-                sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
                 summed = ast.Call(
                     ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
                 )

@@ -30,7 +30,6 @@ LONG = 40
 LIBRARIES = ("numpy", "torch")
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ""
     ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
     ".nb-code .nb-word { color: var(--nb-out); }\n"
     ".nb-code .nb-number { color: var(--nb-leaf); }\n"
