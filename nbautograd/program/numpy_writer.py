@@ -15,7 +15,7 @@ from nbautograd.program.definitions import NotBundled
 from nbautograd.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, parsed
 from nbautograd.program.graph import Call, Value, is_freed, place_of, refuse
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
-from nbautograd.program.literals import dtype_text, same
+from nbautograd.program.literals import dtype_text, same, same_elements
 from nbautograd.program.variables import RANDOM, Variables, method, widen
 
 __all__ = ["NumpyWriter"]
@@ -141,7 +141,7 @@ class NumpyWriter(Variables):
         first = value[0] if call.op.many else value
         if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
             return
-        if recorded.shape != first.shape or recorded.tobytes() != first.tobytes():
+        if not same_elements(recorded, first):
             raise refuse(
                 call.node,
                 "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
@@ -152,7 +152,7 @@ class NumpyWriter(Variables):
         """Raise if the result is not that of the user's tensor."""
         value = self.values[self.variable[self.graph.root]]
         array = self.graph.root.array
-        if array is not None and (array.shape != value.shape or array.tobytes() != value.tobytes()):
+        if array is not None and not same_elements(array, value):
             raise ProgramError(
                 f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
                 "leaf or an operand has been written to since"
