@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from typing import Any
 
@@ -99,10 +100,16 @@ class NumpyWriter(Variables):
             return parsed(f"[part.astype({dtype_text(rounded)}) for part in {ast.unparse(tree)}]")
         return method(tree, "astype", parsed(dtype_text(rounded)))
 
-    def chosen(self, call: Call, expected: Any, written: Any) -> ast.expr:
+    def key(self, call: Call, slot: int | None) -> Any:
+        """What operations have in common that are to be written in the same way."""
+        arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
+        return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
+
+    def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
         """The first way to write an expression that comes to what is expected, bit for bit."""
-        reasons = []
-        for style in STYLES:
+        reasons: list[Exception] = []
+        key = self.key(call, slot)
+        for style in self.choices.ways(key, STYLES):
             before = self.bundle.snapshot()
             try:
                 tree: ast.expr = written(style)
@@ -111,8 +118,10 @@ class NumpyWriter(Variables):
                 reasons.append(error)
             else:
                 if _all_same(value, expected):
+                    self.choices.right(key, style)
                     return tree
                 reasons.append(ArithmeticError("it comes to other numbers"))
+            self.choices.failed(key, style)
             self.bundle.restore(before)
         last = reasons[-1]
         what = f"{last} cannot be taken over" if isinstance(last, NotBundled) else f"{type(last).__name__}: {last}"
@@ -203,7 +212,8 @@ class NumpyWriter(Variables):
             target = call.targets[slot] if slot < len(call.targets) else None
             if target is None or expected[slot] is None:
                 continue
-            tree = self.chosen(call, expected[slot], lambda style, n=name, s=slot: self.term(call, n, s, style))
+            written = functools.partial(self.term, call, name, slot)
+            tree = self.chosen(call, expected[slot], written, slot)
             self.send(call, target, tree, expected[slot], slot, ready)
 
     def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
@@ -303,14 +313,18 @@ class NumpyWriter(Variables):
             axes = (*range(ndim), *kept)
             sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
             summed = None
-            if style != PLAIN and not (ndim and kept):
+            key = ("sum", *self.key(call, None), value.shape, shape, style)
+            if style != PLAIN and not (ndim and kept) and next(self.choices.ways(key, (True, False))):
                 summed = method(tree, "sum")
                 if shape:
                     axis = axes[0] if len(axes) == 1 else axes
                     summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
                 if kept:
                     summed.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
-                if not same(self.computed(summed), sum_to(value, shape)):
+                if same(self.computed(summed), sum_to(value, shape)):
+                    self.choices.right(key, True)
+                else:
+                    self.choices.failed(key, True)
                     summed = None
             if summed is None:
                 summed = ast.Call(

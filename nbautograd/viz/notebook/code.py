@@ -53,6 +53,7 @@ def code(
     gradient: Any = None,
     *,
     library: str = "numpy",
+    flat: bool | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Code:
     """The forward and the backward pass that made a tensor, as one straight-line program.
@@ -96,7 +97,7 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    return Code(program_of(tensor, gradient, namespace or callers_names(), library))
+    return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
 
 
 class Code:
