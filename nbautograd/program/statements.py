@@ -10,7 +10,7 @@ from typing import Any
 from nbautograd.program.lines import Line
 from nbautograd.program.scopes import bound_outside
 
-__all__ = ["Loop", "Statement", "Statements", "replaced", "text_of"]
+__all__ = ["Block", "Loop", "Statement", "Statements", "replaced", "text_of"]
 
 
 class Statement:
@@ -69,11 +69,11 @@ class Statement:
         return copy.deepcopy(self, {id(node): node for node in self.nodes})
 
 
-class Loop(Statement):
-    """``for step in range(20):`` and what is done in each step."""
+class Block(Statement):
+    """Statements below a header, such as ``if step > 0:``."""
 
-    def __init__(self, variable: str, steps: range, body: list[Statement]) -> None:
-        self.variable, self.steps, self.body = variable, steps, body
+    def __init__(self, header: str, body: list[Statement]) -> None:
+        self.header, self.body = header, body
         self.part, self.comment, self.adds = body[0].part, "", False
 
     @property
@@ -83,7 +83,7 @@ class Loop(Statement):
 
     def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above
         for statement in self.body:
-            yield from (name for name in statement.names() if name.id != self.variable)
+            yield from statement.names()
 
     def replace(self, trees: Mapping[str, ast.expr]) -> None:  # noqa: D102 - as above
         for statement in self.body:
@@ -91,7 +91,7 @@ class Loop(Statement):
 
     def reads(self) -> dict[str, None]:
         """What it looks up that it does not assign before."""
-        known: set[str] = {self.variable}
+        known: set[str] = set()
         names: dict[str, None] = {}
         for statement in self.body:
             names |= {name: None for name in statement.reads() if name not in known}
@@ -102,18 +102,30 @@ class Loop(Statement):
         return {name: None for statement in self.body for name in statement.writes()}
 
     def written(self, indent: str = "") -> list[str]:  # noqa: D102 - as above
-        ahead = self.steps.step > 0
-        first, stop = (self.steps.start, self.steps.stop) if ahead else (self.steps[-1], self.steps.start + 1)
-        steps = f"range({stop})" if first == 0 else f"range({first}, {stop})"
-        header = f"{indent}for {self.variable} in {steps if ahead else f'reversed({steps})'}:"
-        return [header, *(line for statement in self.body for line in statement.written(f"{indent}    "))]
+        return [f"{indent}{self.header}:", *text_of(self.body, f"{indent}    ")]
 
     def inner(self) -> Iterator[Statement]:  # noqa: D102 - as above
         for statement in self.body:
             yield from statement.inner()
 
     def skeleton(self) -> tuple[Any, ...]:  # noqa: D102 - as above
-        return self.variable, self.steps, *(statement.skeleton() for statement in self.body)
+        return self.header, *(statement.skeleton() for statement in self.body)
+
+
+class Loop(Block):
+    """``for step in range(20):`` and what is done in each step."""
+
+    def __init__(self, variable: str, steps: range, body: list[Statement]) -> None:
+        first, stop = min(steps), max(steps) + 1
+        numbers = f"range({stop})" if first == 0 else f"range({first}, {stop})"
+        super().__init__(f"for {variable} in {numbers if steps.step > 0 else f'reversed({numbers})'}", body)
+        self.variable, self.steps = variable, steps
+
+    def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above
+        yield from (name for name in super().names() if name.id != self.variable)
+
+    def reads(self) -> dict[str, None]:  # noqa: D102 - as above
+        return {name: None for name in super().reads() if name != self.variable}
 
 
 class Statements:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 
 from nbautograd.program.statements import Statement
 
-__all__ = ["FIRST", "PLUS", "Term", "kind_of_all", "term_of"]
+__all__ = ["EITHER", "FIRST", "PLUS", "Term", "kind_of_all", "term_of"]
 
 FIRST, INTO, NEW, EITHER = "first", "into", "new", "plus"
 PLUS = '''def plus(total, term):
