@@ -16,9 +16,12 @@ from __future__ import annotations
 import ast
 import copy
 import heapq
+import textwrap
+import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from nbautograd.compiler.source import compiled
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Line
 from nbautograd.program.loops import Roller
 from nbautograd.program.modules import Function, Modules, plus
@@ -63,6 +66,18 @@ class Folded:
             if statements:
                 lines += [""] * bool(lines) + [f"# {HEADINGS[part]}", *text_of(statements)]
         return lines
+
+    def computed(self, scope: Mapping[str, Any]) -> list[Any]:
+        """The gradients of the leaves.
+
+        :param scope: what the program uses: functions, modules, stored arrays.
+        """
+        names = dict(scope)
+        lines = ["def backward():", *textwrap.indent("\n".join(self.body()), "    ").split("\n")]
+        main = "\n".join([*lines, f"    return [{', '.join(self.results)}]", ""])
+        for name, text in [*((f.name, "\n".join(f.written())) for f in self.functions), ("backward", main)]:
+            names[name] = types.FunctionType(compiled(text, "<folded program>", name), names)
+        return names["backward"]()  # type: ignore[no-any-return]
 
     def statements(self) -> Iterator[tuple[Function | None, Statement]]:
         """All of them, with the function in which each is."""

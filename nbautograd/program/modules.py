@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nbautograd.program.lines import BACKWARD
 from nbautograd.program.loops import Roller
 from nbautograd.program.names import Names
-from nbautograd.program.statements import Statement, Statements, text_of
+from nbautograd.program.statements import Call, Statement, Statements, text_of, wrapped
 from nbautograd.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_of
 
 __all__ = ["Function", "Modules", "plus"]
@@ -37,8 +38,9 @@ class Function:
         """Its lines."""
         if self.text:
             return self.text.rstrip().split("\n")
-        lines = [f"def {self.name}({', '.join(self.parameters)}):", f'    """{self.about}"""']
-        return [*lines, *text_of(self.body, "    "), f"    return {self.returned}"]
+        header = wrapped(f"def {self.name}({', '.join(self.parameters)}):")
+        lines = [*header, f'    """{self.about}"""', *text_of(self.body, "    ")]
+        return [*lines, *wrapped(f"    return {self.returned}")]
 
 
 def plus() -> Function:
@@ -139,7 +141,7 @@ class Modules:
         used = {name for statement in body for name in statement.reads()}
         if used & {*unpacked}:
             targets = ast.parse(f"{_tuple([n if n in used else '_' for n in unpacked])} = {saved}").body[0]
-            body.insert(0, Statement(targets, part=BACKWARD))
+            body.insert(0, Call(targets, part=BACKWARD))
         name = self.names.new(f"{stem}_backward")
         has_saved = bool(unpacked)
         parameters = [local[n] for n in taken[0]] + [saved] * has_saved
@@ -176,7 +178,7 @@ class Modules:
     ) -> Statement:
         """The statement that calls a function, in the place of those that it has now."""
         text = f"{name}({', '.join(arguments)})"
-        statement = Statement(
+        statement = Call(
             ast.parse(f"{', '.join(targets)} = {text}" if targets else text).body[0], part=of[0].part,
             comment=next((s.comment for s in of if s.comment), "") if of[0].part != BACKWARD else "",
         )  # fmt: skip
@@ -198,14 +200,19 @@ class Modules:
         common = 0
         while dotted and all(len(parts) > common + 1 and parts[common] == dotted[0][common] for parts in dotted):
             common += 1
-        local = {}
+        local: dict[str, str] = {}
+        numbers: Counter[str] = Counter()
         for name in call.order:
             parts = self.wanted.get(name, name).split(".")
+            stem = _NUMBER.sub("", name) or name
             if len(parts) > 1:
                 local[name] = names.new("_".join(parts[common:]))
+            elif stem in ("t", "c"):
+                stem = "x" if stem == "t" and name in call.inputs else stem
+                numbers[stem] += 1
+                local[name] = names.new(stem if stem == "x" and numbers[stem] == 1 else f"{stem}{numbers[stem]}")
             else:
-                stem = _NUMBER.sub("", name) or name
-                local[name] = names.new(f"{stem}1" if stem in ("t", "c") else "unused" if stem == "unused" else stem)
+                local[name] = names.new(stem)
         return local
 
 

@@ -7,20 +7,23 @@ import itertools
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nbautograd._atomic_file import replacing
+from nbautograd.arrays import backend
+from nbautograd.core.grad_mode import no_grad
 from nbautograd.program.choices import Choices
 from nbautograd.program.folding import Folded, Segment, fold
 from nbautograd.program.graph import read
 from nbautograd.program.lines import Line, text_of
+from nbautograd.program.literals import same
 from nbautograd.program.numpy_writer import NumpyWriter
 from nbautograd.program.tensor_forms import VJP
-from nbautograd.program.tensor_writer import TensorWriter
+from nbautograd.program.tensor_writer import TensorWriter, is_near
 
 __all__ = ["Program", "write"]
 
@@ -161,12 +164,18 @@ def write(
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
-    def folded(lines: list[Line], results: list[tuple[str, str]]) -> Folded | None:
+    def folded(lines: list[Line], results: list[tuple[str, str]], scope: Mapping[str, Any]) -> Folded | None:
         if tree is None:
             return None
         wanted = {name: value.wanted for value, name in writer.variable.items()}
         expressions = [expression for _, expression in results]
-        return fold(lines, tree, [call.node for call in graph.calls], expressions, writer.names, wanted)
+        program = fold(lines, tree, [call.node for call in graph.calls], expressions, writer.names, wanted)
+        with backend.quiet(), no_grad():
+            gradients = program.computed({**scope, "data": writer.stored})
+        expected = [writer.values[writer.results[leaf]] for leaf in leaves]
+        if library == "torch":
+            return program if all(map(is_near, gradients, expected)) else None
+        return program if all(map(same, gradients, expected)) else None
 
     if library == "torch":
         tensors = TensorWriter(writer)
@@ -180,7 +189,7 @@ def write(
             results=results,
             library=library,
             needs="PyTorch, or nbautograd in its place",
-            folded=folded(tensors.lines, results),
+            folded=folded(tensors.lines, results, tensors.values),
         )
     functions = writer.bundle.source()
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
@@ -195,7 +204,7 @@ def write(
         stored=writer.stored,
         results=results,
         needs=needs,
-        folded=folded(writer.lines, results),
+        folded=folded(writer.lines, results, writer.expressions.scope),
     )
 
 

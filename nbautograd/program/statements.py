@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import copy
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nbautograd.program.lines import Line
 from nbautograd.program.scopes import bound_outside
 
-__all__ = ["Block", "Loop", "Statement", "Statements", "replaced", "text_of"]
+__all__ = ["Block", "Call", "Loop", "Statement", "Statements", "replaced", "text_of", "wrapped"]
+
+WIDTH = 110
+"""Characters of a line of a call."""
 
 
 class Statement:
@@ -67,6 +71,13 @@ class Statement:
     def copied(self) -> Statement:
         """A copy, which changes on its own."""
         return copy.deepcopy(self, {id(node): node for node in self.nodes})
+
+
+class Call(Statement):
+    """A call of a function that a module has become: of variables only, of which there may be many."""
+
+    def written(self, indent: str = "") -> list[str]:  # noqa: D102 - as above
+        return wrapped(f"{indent}{ast.unparse(self.tree)}", self.comment)
 
 
 class Block(Statement):
@@ -177,6 +188,25 @@ class _Replaced(ast.NodeTransformer):
         if isinstance(tree, (ast.Name, ast.Subscript)):
             tree.ctx = node.ctx
         return tree
+
+
+def wrapped(text: str, comment: str = "") -> list[str]:
+    """A long line of names as several, broken inside of brackets."""
+    if len(text) <= WIDTH:
+        return [str(Line(text, comment, ""))]
+    indent = " " * (len(text) - len(text.lstrip()))
+    targets, equals, call = text.strip().rpartition(" = ")
+    if "," in targets and len(indent + targets + equals + call.partition(" ")[0]) > WIDTH:
+        targets = f"({targets})"
+    if call.startswith("return "):
+        call = f"return ({call.removeprefix('return ')})"
+    whole = f"{targets}\0=\0{call}" if equals else call  # no line ends before or behind the sign
+    broken = textwrap.wrap(
+        whole, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    broken = [line.replace("\0", " ") for line in broken]
+    return [*broken[:-1], str(Line(broken[-1], comment, ""))]
 
 
 def text_of(statements: Iterable[Statement], indent: str = "") -> list[str]:

@@ -42,7 +42,7 @@ def program_of(
     names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate))
 
     def tensor_name(leaf: Any) -> str:
-        return _first(names.leaves.get(id(leaf), "") or names.variables.tensor(leaf))
+        return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
 
     def name_of(node: Any, index: int) -> str:
         return _first(names.results.get((node, index), "")) or f"unused{index}"
