@@ -19,11 +19,12 @@ import heapq
 import textwrap
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Protocol
 
 from nbautograd.compiler.source import compiled
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Line
-from nbautograd.program.loops import Roller
+from nbautograd.program.loops import LEAST, Roller
 from nbautograd.program.modules import Function, Modules, plus
 from nbautograd.program.names import Names
 from nbautograd.program.statements import Statement, Statements, text_of
@@ -172,7 +173,10 @@ class _Folding:
             for block in blocks:
                 self.gather(block, roller)
             modules.outline([block for block in blocks if block.kind == "scope" and block is not root])
+        root.backward = self.unpacked(root.backward, roller)
         parts[FORWARD], parts[BACKWARD] = root.forward, [*_joined(roller.empty), *root.backward]
+        for statement in [*root.forward, *(s for function in modules.functions for s in function.body)]:
+            statement.gather(roller.families)
         functions = modules.functions
         if any("plus" in s.reads() for body in (root.backward, *(f.body for f in functions)) for s in body):
             functions = [plus(), *functions]
@@ -257,6 +261,18 @@ class _Folding:
         for child, statements in of.items():
             self.distribute(child, statements, [])
 
+    def unpacked(self, statements: list[Statement], roller: Roller) -> list[Statement]:
+        """The same with the parts of a gradient that goes to many, such as those of a stack, in a loop."""
+        shorter: list[Statement] = []
+        for nodes, group in groupby(statements, lambda statement: statement.nodes):
+            own = [*group]
+            terms = [i for i, statement in enumerate(own) if statement.adds]
+            if len(nodes) != 1 or len(terms) < LEAST or terms != [*range(terms[0], len(own))]:
+                shorter += own
+            else:
+                shorter += [*own[: terms[0]], *roller.roll([[statement] for statement in own[terms[0] :]], ahead=True)]
+        return shorter
+
     def gather(self, block: _Block, roller: Roller) -> None:
         """The statements of a segment, after inner ones have been folded."""
         if not block.children:
@@ -274,9 +290,9 @@ class _Folding:
 
 
 def _joined(statements: list[Statement]) -> list[Statement]:
-    """What sums begin with, in one statement."""
+    """What sums begin with, in one statement; what has elements comes first."""
     joined: list[Statement] = []
-    for statement in statements:
+    for statement in sorted(statements, key=lambda statement: _depth(statement.tree)):
         tree, last = statement.tree, joined[-1].tree if joined else None
         if isinstance(tree, ast.Assign) and isinstance(last, ast.Assign) and isinstance(tree.value, ast.Constant):
             if isinstance(last.value, ast.Constant) and len(last.targets) < MOST_JOINED:
@@ -284,3 +300,12 @@ def _joined(statements: list[Statement]) -> list[Statement]:
                 continue
         joined.append(statement)
     return joined
+
+
+def _depth(tree: ast.stmt) -> int:
+    """Of how many things something is an element."""
+    assert isinstance(tree, ast.Assign)
+    target, depth = tree.targets[0], 0
+    while isinstance(target, ast.Subscript):
+        target, depth = target.value, depth + 1
+    return depth

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -18,10 +19,10 @@ from typing import Any
 from nbautograd.program.lines import BACKWARD
 from nbautograd.program.names import Names, identifier
 from nbautograd.program.scopes import bound_outside
-from nbautograd.program.statements import Block, Loop, Statement, Statements
+from nbautograd.program.statements import Block, Loop, Statement, Statements, text_of
 from nbautograd.program.terms import EITHER, FIRST, Term, kind_of_all, term_of
 
-__all__ = ["Roller"]
+__all__ = ["LEAST", "Roller"]
 
 LEAST = 3
 """Steps of a loop."""
@@ -148,7 +149,7 @@ class _Rolling:
                   for forms, count in zip(slots, leaves, strict=True)]  # fmt: skip
         terms = [[(form.target, form.term.kind) for form in forms if form and form.term] for forms in slots]
         kinds = [kind_of_all([kind for _, kind in own]) if own else "" for own in terms]
-        self.find_own(slots, series)
+        self.find_own(slots, series, ahead)
         self.find_elements(series, ahead)
         sums = dict.fromkeys(target for own, kind in zip(terms, kinds, strict=True) if kind == EITHER
                              for target, its in own if its == FIRST)  # fmt: skip
@@ -157,7 +158,7 @@ class _Rolling:
         trees = [[self.expression(values) for values in leaves] for leaves in series]
         body = self.body(slots, trees, kinds, ahead)
         before = [*self.lists, *self.made(ahead)]
-        if len(before) + len(body) + 1 >= sum(map(len, self.steps)):
+        if len(text_of([*before, *body])) + 1 >= len(text_of(_all(self.steps))):
             raise _Unlike
         self.commit(sums)
         loop = Loop(self.counter, self.numbers if ahead else self.numbers[::-1], body)
@@ -166,7 +167,9 @@ class _Rolling:
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
-    def find_own(self, slots: Sequence[Sequence[_Form | None]], series: Sequence[Sequence[Values]]) -> None:
+    def find_own(
+        self, slots: Sequence[Sequence[_Form | None]], series: Sequence[Sequence[Values]], ahead: bool
+    ) -> None:
         """The variables that statements of the steps give values, one each."""
         for forms, leaves in zip(slots, series, strict=True):
             targets = next(form for form in forms if form).targets
@@ -176,7 +179,7 @@ class _Rolling:
                 if not is_target or len({*present}) == 1:
                     continue
                 known = next((self.own[name] for name in present if name in self.own), None)
-                if len({*present}) < len(present) or known is not None and known.names != names:
+                if len({*present}) < len(present) or ahead and known is not None and known.names != names:
                     raise _Unlike
                 if known is None:
                     self.own.update(dict.fromkeys(present, _Own(names)))
@@ -189,7 +192,7 @@ class _Rolling:
             if any(name and self.index.outside(name, step) for name, step in zip(own.names, inside, strict=True)):
                 own.place = self.place_of(own)
         for leaves in series:
-            for values in leaves:
+            for values in map(_families, leaves):
                 one = next((self.own[v] for v in values if isinstance(v, str) and v in self.own), None)
                 if one and any(value not in (None, name) for value, name in zip(values, one.names, strict=True)):
                     self.find_others(one, values)
@@ -211,7 +214,7 @@ class _Rolling:
         if names[0].startswith("g_") and names[0][2:] in element:
             stem = f"g_{element[names[0][2:]][0]}"
         else:
-            stem = re.sub(r"\d+$", "", os.path.commonprefix(names)).rstrip("_")
+            stem = Counter(re.sub(r"_?\d+$", "", name) for name in names).most_common(1)[0][0]
         if not stem or AUTOMATIC.fullmatch(stem):
             return names[0]
         return stem if stem in names or stem in others else self.roller.names.new(stem)
@@ -244,6 +247,12 @@ class _Rolling:
                 return None
         if isinstance(first, int):
             return self.number({i: value for i, value in present.items() if isinstance(value, int)})
+        if _families(values) != values:
+            places = {i: value[1] for i, value in present.items() if isinstance(value, tuple)}
+            family = self.expression(_families(values))
+            alike = len({*places.values()}) == 1
+            place = ast.Constant(next(iter(places.values()))) if alike else self.number(places)
+            return None if family is None else ast.Subscript(family, place, ast.Load())
         if any(isinstance(value, tuple) for value in present.values()):
             return self.shifted_element(present)
         names = {i: str(value) for i, value in present.items()}
@@ -386,6 +395,14 @@ class _Rolling:
         self.index.add(self.begun)
 
 
+def _families(values: Values) -> Values:
+    """What elements of several are called together; other values as they are."""
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, tuple) for value in present) and len({value[0] for value in present}) > 1:  # type: ignore[index]
+        return tuple(value[0] if isinstance(value, tuple) else value for value in values)
+    return values
+
+
 class _Form:
     """A statement with its leaves: variables and whole numbers, which may differ from step to step.
 
@@ -441,7 +458,9 @@ class _Leaves:
             self.values.append(value)
             return "0" if isinstance(value, int) else "_"
         if isinstance(node, ast.AST):
-            return f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
+            return (
+                f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
+            )
         return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
 
 

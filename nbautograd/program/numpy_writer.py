@@ -103,6 +103,7 @@ class NumpyWriter(Variables):
     def key(self, call: Call, slot: int | None) -> Any:
         """What operations have in common that are to be written in the same way."""
         arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
+        arrays += self.cotangent(call).values() if slot is not None else ()
         return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
 
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
@@ -120,6 +121,8 @@ class NumpyWriter(Variables):
                 if _all_same(value, expected):
                     self.choices.right(key, style)
                     return tree
+                if (ordered := _ordered(tree, value, expected)) is not None:
+                    return ordered
                 reasons.append(ArithmeticError("it comes to other numbers"))
             self.choices.failed(key, style)
             self.bundle.restore(before)
@@ -399,6 +402,16 @@ def _all_same(value: Any, expected: Any) -> bool:
     if expected is None:
         return True
     return same(value, expected)
+
+
+def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
+    """The expression with its elements in the order in memory that is expected, if that is all that differs."""
+    if not isinstance(value, np.ndarray) or not isinstance(expected, np.ndarray):
+        return None
+    if value.dtype != expected.dtype or value.strides == expected.strides or not same_elements(value, expected):
+        return None
+    function = "np.asfortranarray" if expected.flags.f_contiguous else "np.ascontiguousarray"
+    return ast.Call(parsed(function), [tree], []) if expected.flags.forc and expected.ndim > 1 else None
 
 
 def _lies_alike(a: Any, b: Any) -> bool:
