@@ -38,11 +38,25 @@ MOST_JOINED = 6
 class Segment(Protocol):
     """Operations that follow each other, by their places: a module (``scope``), a ``loop``, a ``step``, or any."""
 
-    start: int
-    stop: int
-    kind: str
-    label: str
-    children: Sequence[Any]
+    @property
+    def start(self) -> int:
+        """The first operation."""
+
+    @property
+    def stop(self) -> int:
+        """The one after the last."""
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+
+    @property
+    def label(self) -> str:
+        """The class of a module."""
+
+    @property
+    def children(self) -> Sequence[Any]:
+        """The segments in it."""
 
 
 class Folded:
@@ -105,7 +119,7 @@ class _Block:
             if block.kind == "loop":
                 block.begin(self.children)
         self.start, self.stop = segment.start, segment.stop
-        self.height = 1 + max((child.height for child in self.children), default=-1)
+        self.height: int = 1 + max((child.height for child in self.children), default=-1)
         self.forward: list[Statement] = []
         self.backward: list[Statement] = []
         self.pieces: list[_Block | Statement] = []
@@ -113,7 +127,8 @@ class _Block:
 
     def begin(self, siblings: list[_Block]) -> None:
         """Take the operations before a loop for its first step, if there are as many: it often begins with something
-        else, so that it is not seen to be one."""
+        else, so that it is not seen to be one.
+        """
         first = self.children[0]
         at = len(siblings) - 1
         while at and siblings[at - 1].start >= first.start - (first.stop - first.start):
@@ -192,7 +207,8 @@ class _Folding:
 
     def scheduled(self, statements: list[Statement]) -> list[Statement]:
         """The statements of the backward pass by the operations that they are of, the last one first, as far as
-        values allow it: the engine takes what only passes a gradient on before its turn."""
+        values allow it: the engine takes what only passes a gradient on before its turn.
+        """
         after: list[list[int]] = [[] for _ in statements]
         waits = [0] * len(statements)
         writer: dict[str, int] = {}
@@ -294,9 +310,9 @@ def _joined(statements: list[Statement]) -> list[Statement]:
     joined: list[Statement] = []
     for statement in sorted(statements, key=lambda statement: _depth(statement.tree)):
         tree, last = statement.tree, joined[-1].tree if joined else None
-        if isinstance(tree, ast.Assign) and isinstance(last, ast.Assign) and isinstance(tree.value, ast.Constant):
-            if isinstance(last.value, ast.Constant) and len(last.targets) < MOST_JOINED:
-                last.targets += tree.targets
+        match tree, last:
+            case ast.Assign(new, ast.Constant()), ast.Assign(targets, ast.Constant()) if len(targets) < MOST_JOINED:
+                targets += new
                 continue
         joined.append(statement)
     return joined

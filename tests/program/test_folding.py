@@ -1,4 +1,4 @@
-"""Programs with functions and loops: they give what the flat ones give, and are as short as the loops that made them."""
+"""Programs with functions and loops: they give what flat ones give, and are as short as the loops that made them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_twenty_steps_are_one_loop() -> None:
     assert "for step in range(20):" in text and "for step in reversed(range(20)):" in text
     assert len(re.findall(r"np\.tanh", text)) == 1
     assert "h[step - 1] @ W" in text and "g_h[step - 1] = " in text and "h = {-1: " in text
-    assert [line for line in statements(text) if "np.tanh" in line][0].lstrip().startswith("h[step] = ")
+    assert next(line for line in statements(text) if "np.tanh" in line).lstrip().startswith("h[step] = ")
 
 
 def test_layers_share_a_function() -> None:
@@ -146,8 +146,9 @@ def test_short_programs_are_one_line_after_the_other() -> None:
 
 STEPS = [
     lambda h, x, w: (h @ w).tanh(), lambda h, x, w: h + x, lambda h, x, w: h * x, lambda h, x, w: h.sigmoid() * h,
-    lambda h, x, w: h.t().reshape(2, 2), lambda h, x, w: h - w.sum(0), lambda h, x, w: x @ w + h, lambda h, x, w: h * 0.5,
-    lambda h, x, w: h.clone().mul_(0.9), lambda h, x, w: nb.cat([h[:1], x[1:]]), lambda h, x, w: h.softmax(1),
+    lambda h, x, w: h.t().reshape(2, 2), lambda h, x, w: h - w.sum(0), lambda h, x, w: x @ w + h,
+    lambda h, x, w: h * 0.5, lambda h, x, w: h.clone().mul_(0.9), lambda h, x, w: nb.cat([h[:1], x[1:]]),
+    lambda h, x, w: h.softmax(1),
 ]  # fmt: skip
 
 
@@ -196,7 +197,7 @@ def test_random_loops_and_modules(data: Any) -> None:
             h = [*h[1:], new]
             outs.append(new)
         y = (nb.stack(outs) if collects else outs[-1]).sum() + x.sum()
-    leaves = {name: leaf for name, leaf in leaves_in(names).items()}
+    leaves = leaves_in(names)
     folded, flat = (viz.code(y, namespace=names, flat=flat).program for flat in (False, True))
     assert folded.folded is not None, flat.text
     first, second = run(folded), run(flat)

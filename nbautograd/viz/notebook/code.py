@@ -56,7 +56,7 @@ def code(
     flat: bool | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Code:
-    """The forward and the backward pass that made a tensor, as one straight-line program.
+    """The forward and the backward pass that made a tensor, as a program.
 
     Each operation is a line with the body of its declaration, and each path along which a gradient comes a line with
     its formula: the sums of broadcasting, promotion and accumulation are written, too. Every line is computed while it
@@ -65,6 +65,8 @@ def code(
     :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
     :param gradient: what the backward pass starts with; needed unless the tensor has one element.
     :param library: ``numpy``, or ``torch`` for a program of tensors, which runs in PyTorch and in nbautograd.
+    :param flat: write one straight line, however long. Otherwise modules are functions, which calls of the same structure
+        share, and steps that are alike are loops. By default graphs of up to 32 operations are written flat.
     :param namespace: variables whose names are to be used; by default those where this is called.
     :returns: shown by a notebook; ``save("backward.py")`` writes a file that runs with NumPy alone (or PyTorch).
     :raises ProgramError: something in the graph cannot be written: a function of your own, a hook, a value that has not
