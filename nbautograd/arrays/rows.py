@@ -1,4 +1,4 @@
-"""Normalisation of rows and channels, and gradients of softmax: tile by tile, so that intermediate results stay in the processor's cache.
+"""Gradients of softmax, and normalisation of rows and channels: tile by tile, in the processor's cache.
 
 Computed step by step over a whole array, each step reads and writes memory, and its result is new memory that the
 operating system has to clear. Here some rows go through all steps before the next ones do. Arrays are contiguous, of
