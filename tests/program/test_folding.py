@@ -120,6 +120,12 @@ def test_layers_share_a_function() -> None:
     assert max(len(line) for line in code.program.definitions.split("\n")) < 200
 
 
+def test_functions_are_closed_in_a_notebook_and_lines_stay_lines() -> None:
+    shown = code_of(built(layers)).static_html()
+    assert '<details><summary><span class="nb-word">def</span> transformer_encoder_layer(' in shown
+    assert ".nb-code .nb-lines { white-space: pre; }" in shown
+
+
 def test_layers_with_weights_of_their_own() -> None:
     text = code_of(built(stacked), flat=False).text
     assert "for step in range(8):" in text and "weights[step]" in text

@@ -171,7 +171,8 @@ def test_names_of_users_never_become_code() -> None:
     code = viz.code(y, namespace={**leaves, "w": y})
     tree = ast.parse(code.source)
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Import) and any(a.name == "os" for a in n.names)]
-    assigned = [n.targets[0].id for n in ast.parse(code.text).body if isinstance(n, ast.Assign)]
+    flat = viz.code(y, namespace={**leaves, "w": y}, flat=True)
+    assigned = [n.targets[0].id for n in ast.parse(flat.text).body if isinstance(n, ast.Assign)]
     assert len({*assigned}) == len(assigned)
     exec(compile(code.source, "<program>", "exec"), scope := {"__name__": "saved"})
     y.backward()

@@ -30,6 +30,7 @@ LONG = 40
 LIBRARIES = ("numpy", "torch")
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
+    ".nb-code .nb-lines { white-space: pre; }\n"
     ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
     ".nb-code .nb-word { color: var(--nb-out); }\n"
     ".nb-code .nb-number { color: var(--nb-leaf); }\n"
@@ -65,7 +66,7 @@ def code(
     :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
     :param gradient: what the backward pass starts with; needed unless the tensor has one element.
     :param library: ``numpy``, or ``torch`` for a program of tensors, which runs in PyTorch and in nbautograd.
-    :param flat: write one straight line, however long. Otherwise modules are functions, which calls of the same structure
+    :param flat: write one straight line, however long. Otherwise modules are functions, which calls of one structure
         share, and steps that are alike are loops. By default graphs of up to 32 operations are written flat.
     :param namespace: variables whose names are to be used; by default those where this is called.
     :returns: shown by a notebook; ``save("backward.py")`` writes a file that runs with NumPy alone (or PyTorch).
@@ -146,7 +147,7 @@ class Code:
         shown: list[str] = []
         section: list[str] = []
         for line in [*lines, "# "]:
-            if line.startswith("# ") and section:
+            if line.startswith(("# ", "def ")) and section:
                 shown.append(_section(section))
                 section = []
             section.append(line)
@@ -184,9 +185,10 @@ def _section(lines: list[str]) -> str:
     """Lines below a heading, which folds them."""
     heading, *rest = lines
     text = highlighted("\n".join(rest) + "\n")
-    if not heading.startswith("# "):
+    if not heading.startswith(("# ", "def ")):
         return f"{highlighted(heading)}\n{text}"
-    return f"<details open><summary>{highlighted(heading)}\n</summary>{text}</details>"
+    opened = "" if heading.startswith("def ") else " open"  # a function is read when it is asked for
+    return f"<details{opened}><summary>{highlighted(heading)}\n</summary>{text}</details>"
 
 
 def highlighted(text: str) -> str:
