@@ -208,12 +208,12 @@ class NumpyWriter(Variables):
 
     def backward_of(self, call: Call, ready: set[Call]) -> None:
         """The lines of one node: a term per input."""
-        op, node = call.op, call.node
+        op = call.op
         expected = self.expected(call)
         if op.lists:
             self.backward_of_list(call, expected, ready)
             return
-        for slot, name in enumerate(type(node).inputs):
+        for slot, name in enumerate(call.inputs):
             target = call.targets[slot] if slot < len(call.targets) else None
             if target is None or expected[slot] is None:
                 continue
@@ -223,7 +223,7 @@ class NumpyWriter(Variables):
 
     def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
         """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
-        (name,) = type(call.node).inputs if len(type(call.node).inputs) == 1 else ("",)
+        (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
             raise refuse(call.node, "it takes a list of tensors and others besides")
         wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
@@ -259,11 +259,11 @@ class NumpyWriter(Variables):
     def by_formulas(self, call: Call) -> list[Any]:
         """The gradients by the formulas of the declaration, over the values of the program."""
         if call.op.lists:
-            tree = self.term(call, type(call.node).inputs[0], None, PLAIN)
+            tree = self.term(call, call.inputs[0], None, PLAIN)
             return list(self.computed(tree))
         return [
             None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
-            for slot, name in enumerate(type(call.node).inputs)
+            for slot, name in enumerate(call.inputs)
         ]
 
     def cotangent(self, call: Call) -> dict[int, Any]:
