@@ -92,6 +92,23 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def live(session: nox.Session) -> None:
+    """The site, with the course beside it as pages whose Python runs in the browser (what follows -- is for that)."""
+    shutil.rmtree(ROOT / SITE, ignore_errors=True)
+    arguments = ["-W", "-q", "-j", "auto", "-d", "build/live-doctrees", "-D", "course_lite=lite"]
+    python(session, "-m", "sphinx", *arguments, "docs", SITE)
+    python(session, "-m", "nbautograd", "lite", f"{SITE}/lite", *session.posargs)
+
+
+@nox.session
+def lite(session: nox.Session) -> None:
+    """The course in the browser: the site is built and opened, with a Pyodide that is fetched first."""
+    if not (ROOT / "build" / "pyodide").is_dir():
+        python(session, "-m", "tests.pyodide_folder", "build/pyodide")
+    pytest(session, "-n", "0", "tests/test_lite.py")
+
+
+@nox.session
 def packages(session: nox.Session) -> None:
     """The wheel and the source archive, installed with the oldest and the newest NumPy."""
     pytest(session, "tests/test_packaging.py", NBAUTOGRAD_PACKAGING="1")
