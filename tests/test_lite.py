@@ -23,7 +23,7 @@ import pytest
 
 from nbautograd.cli import lab, lite, main, wheels
 from tests import needs, pyodide_folder
-from tests.jupyterlab import READY, browse
+from tests.jupyterlab import READY, RUN_ALL, browse
 from tests.shots import SHOTS
 
 ROOT = Path(__file__).parents[1]
@@ -116,6 +116,48 @@ def test_the_wheels_are_enough_for_a_player(tmp_path: Path) -> None:
         [sys.executable, "-c", UNPACKED, str(folder), code], cwd=tmp_path, text=True, capture_output=True, check=False
     )
     assert done.returncode == 0 and done.stdout.endswith("tensor([5.])\n"), done.stdout[-2000:] + done.stderr[-2000:]
+
+
+SHELL = """
+import asyncio, json, sys, types
+sys.path.insert(0, sys.argv[1])
+pyodide_js = types.ModuleType("pyodide_js")
+async def load_packages_from_imports(code):
+    return []
+pyodide_js.loadPackagesFromImports = load_packages_from_imports
+sys.modules["pyodide_js"] = pyodide_js
+import pyodide_kernel
+kernel, published, sent = pyodide_kernel.kernel_instance, [], []
+kernel._parent_header = {"header": {"msg_id": "1"}, "metadata": {"cellId": "one"}}
+shell = kernel.interpreter
+shell.send_comm = lambda *message: sent.append(message)
+for stream in (pyodide_kernel.stdout_stream, pyodide_kernel.stderr_stream):
+    stream.publish_stream_callback = lambda *message: None
+shell.displayhook.publish_execution_result = lambda *message: published.append(sorted(message[1]))
+async def main():
+    for code in json.loads(sys.argv[2]):
+        assert (await kernel.run(code))["status"] == "ok", code
+asyncio.run(main())
+print(json.dumps([published, [kind for kind, *_ in sent]]), file=sys.__stdout__)
+"""
+
+
+def test_players_open_in_the_shell_of_pyodides_kernel(tmp_path: Path) -> None:
+    """The kernel's own Python, without its browser: what it publishes of a player, and what the widget sends."""
+    needs.package("jupyterlite_core")
+    static = lite.extension("jupyterlite-pyodide-kernel", lite.KERNEL) / "static" / "pypi"
+    (kernel,) = static.glob("pyodide_kernel-*.whl")
+    shutil.unpack_archive(kernel, tmp_path, "zip")
+    first = "import nbautograd as torch\n%load_ext nbautograd"
+    cells = [first, "x = torch.tensor(2.0, requires_grad=True)\ny = x * x\n%backward y", "y"]
+    done = subprocess.run(
+        [sys.executable, "-c", SHELL, str(tmp_path), json.dumps(cells)],
+        cwd=ROOT, text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    published, sent = json.loads(done.stdout.splitlines()[-1])
+    widget = ["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"]
+    assert published == [widget, widget] and sent.count("comm_open") == 4  # each with its layout
 
 
 # -- the site ----------------------------------------------------------------------------------------------------------
@@ -276,6 +318,10 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
         else:
             assert said == "" and page.evaluate(RUN, "print(torch.ones(2).sum())") == "tensor(2.)\n"
         page.screenshot(path=SHOTS / f"lite-{app}.png")
+        page.evaluate(RUN_ALL)
+        page.wait_for_function("window.__ran", timeout=60_000)
+        page.wait_for_timeout(500)
+        page.screenshot(path=SHOTS / f"lite-{app}-ran.png")
         if app == "lab":
             page.get_by_text("02_graph.ipynb").first.wait_for()
             page.get_by_text("13_pytorch_mo").first.wait_for()
