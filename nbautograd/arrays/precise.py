@@ -38,6 +38,8 @@ _EXTENDED: dict[Any, np.dtype[Any]] = _WIDER | (
     {np.dtype(np.float64): np.dtype(np.longdouble)} if np.finfo(np.longdouble).nmant == 63 else {}
 )
 _NUMBERS = (np.generic, int, float, complex)
+MIN_BUFFERED_SIZE = 1 << 13
+"""Minimum number of elements that NumPy casts by pieces which fit into the cache, not all at once."""
 
 
 class Precise:
@@ -61,7 +63,11 @@ class Precise:
             a = operands[0]
             if a.__class__ is np.ndarray and (self.of_complex is None or a.dtype.kind != "c"):
                 to = self.wider.get(a.dtype)
-                return self.ufunc(a) if to is None else self.ufunc(a, dtype=to).astype(a.dtype)
+                if to is None:
+                    return self.ufunc(a)
+                if a.size < MIN_BUFFERED_SIZE:
+                    return self.ufunc(a, dtype=to).astype(a.dtype)
+                return self.ufunc(a, np.empty_like(a), dtype=to, casting="same_kind")
         if len(operands) > self.nin:
             *operands, out = operands  # type: ignore[assignment]
         wide: Any = None
