@@ -23,7 +23,7 @@ import pytest
 
 from nbautograd.cli import lab, lite, main, wheels
 from tests import needs, pyodide_folder
-from tests.jupyterlab import READY, RUN_ALL, browse
+from tests.jupyterlab import READY, browse
 from tests.shots import SHOTS
 
 ROOT = Path(__file__).parents[1]
@@ -181,10 +181,11 @@ def test_the_site_has_the_course_and_the_wheels(site: Path) -> None:
         assert (site / "files" / name).read_bytes() == (lab.course() / name).read_bytes()
     settings = json.loads((site / "jupyter-lite.json").read_text("utf-8"))["jupyter-config-data"]
     kernel = settings["litePluginSettings"][f"{lite.KERNEL}:kernel"]
-    (numpy, *loaded) = kernel["loadPyodideOptions"]["packages"]
+    packages = kernel["loadPyodideOptions"]["packages"]
+    assert packages[:2] == ["numpy", "typing-extensions"]
     (worker, *_) = (site / "extensions" / lite.KERNEL / "static").glob("comlink.worker*.js")
-    assert numpy == "numpy" and all((worker.parent / name).resolve().parent == site / "pypi" for name in loaded)
-    assert {Path(name).name.partition("-")[0] for name in loaded} >= {"nbautograd", "anywidget", "ipywidgets", "comm"}
+    assert all((worker.parent / name).resolve().parent == site / "pypi" for name in packages[2:])
+    assert {Path(name).name.partition("-")[0] for name in packages} >= {"nbautograd", "anywidget", "ipywidgets", "comm"}
     assert {each["name"] for each in settings["federated_extensions"]} == {*lite.EXTENSIONS.values()}
     assert "pyodideUrl" not in kernel and not kernel.get("disablePyPIFallback")
     index = json.loads((site / "pypi" / "all.json").read_text("utf-8"))
@@ -286,6 +287,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
+WIDGET = """
+import anywidget, graphviz
+class Greeting(anywidget.AnyWidget):
+    _esm = "export default { render({ model, el }) { el.textContent = 'a widget, ' + model.get('_view_name'); } }"
+Greeting()
+"""
+RUN_CELL = """(source) => {
+    const { commands, shell } = window.jupyterapp, { content } = shell.currentWidget;
+    content.activeCellIndex = 2;
+    content.activeCell.model.sharedModel.setSource(source);
+    return commands.execute('notebook:run-cell').then(() => content.scrollToItem(2, 'start'));
+}"""
 RUN = """async (code) => {
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel, lines = [];
     const future = kernel.requestExecute({ code });
@@ -318,10 +331,12 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
         else:
             assert said == "" and page.evaluate(RUN, "print(torch.ones(2).sum())") == "tensor(2.)\n"
         page.screenshot(path=SHOTS / f"lite-{app}.png")
-        page.evaluate(RUN_ALL)
-        page.wait_for_function("window.__ran", timeout=60_000)
-        page.wait_for_timeout(500)
+        page.evaluate(RUN_CELL, "import nbautograd as torch\n%load_ext nbautograd")
+        page.wait_for_timeout(1000)
         page.screenshot(path=SHOTS / f"lite-{app}-ran.png")
+        page.evaluate(RUN_CELL, WIDGET)
+        page.get_by_text("a widget, AnyView").first.wait_for()
+        page.screenshot(path=SHOTS / f"lite-{app}-widget.png")
         if app == "lab":
             page.get_by_text("02_graph.ipynb").first.wait_for()
             page.get_by_text("13_pytorch_mo").first.wait_for()

@@ -28,6 +28,8 @@ PREINSTALLED = ("anywidget", "graphviz")
 loaded when it is asked for: SciPy and ml_dtypes, large and rarely used."""
 NOT_PACKED = ("ipython", "traitlets", "typing-extensions", "widgetsnbextension")
 """What those require and Pyodide has, or the kernel, which brings a stand-in for the last one."""
+LOADED = ("numpy", "typing-extensions")
+"""What those need of Pyodide and its kernel does not load by itself."""
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 EXTENSIONS = {
     "jupyterlite-pyodide-kernel": KERNEL,
@@ -37,7 +39,7 @@ EXTENSIONS = {
 """JupyterLab's extensions that the site has, by the distributions that bring them."""
 APPS = ("lab", "notebooks", "tree")
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
-STARTED_WITH = ("micropip", "numpy", "ipython", "jedi", "traitlets", "typing-extensions")
+STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
 """The packages of Pyodide that a kernel starts with, besides what those depend on."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
@@ -111,7 +113,7 @@ def prepare(source: Path, pyodide: Path | None) -> None:
     made = [wheels.repack(each, packages) for each in wheels.closure(PREINSTALLED, NOT_PACKED)]
     made.append(wheels.repack_own(packages))
     up = "../" * len(Path("extensions", KERNEL, "static").parts)  # from where the kernel's worker lies
-    loaded = ["numpy", *(f"{up}pypi/{each.name}" for each in made)]
+    loaded = [*LOADED, *(f"{up}pypi/{each.name}" for each in made)]
     kernel: dict[str, Any] = {"loadPyodideOptions": {"packages": loaded}}
     if pyodide is not None:
         kernel["disablePyPIFallback"] = True  # such a site is for where there is no network
