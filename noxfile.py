@@ -4,7 +4,7 @@ nox -l          # the sessions
 nox -s quick    # while you work
 nox -s full     # before you hand in
 
-Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf]'``), so that nothing
+Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf,lite]'``), so that nothing
 is installed twice. What follows ``--`` is handed on: ``nox -s quick -- -k logsumexp``.
 """
 

@@ -33,7 +33,6 @@ print("scipy" in sys.modules)
 """
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_importing_and_the_first_notebooks_load_neither(name: str, tmp_path: Path) -> None:
     needs.package("IPython")

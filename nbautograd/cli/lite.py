@@ -109,7 +109,8 @@ def prepare(source: Path, pyodide: Path | None) -> None:
     """Write what JupyterLite builds the site from: notebooks, wheels, settings."""
     packages = source / "pypi"  # which JupyterLite makes an index of, for %pip
     packages.mkdir(parents=True)
-    lab.copy(lab.course(), source / "course")
+    for notebook in lab.copy(lab.course(), source / "course")[0]:
+        notebook.write_text(joined(notebook.read_text("utf-8")), encoding="utf-8")
     made = [wheels.repack(each, packages) for each in wheels.closure(PREINSTALLED, NOT_PACKED)]
     made.append(wheels.repack_own(packages))
     up = "../" * len(Path("extensions", KERNEL, "static").parts)  # from where the kernel's worker lies
@@ -125,6 +126,21 @@ def prepare(source: Path, pyodide: Path | None) -> None:
     settings = {"appName": "nbautograd", "litePluginSettings": {f"{KERNEL}:kernel": kernel}}
     content = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
     (source / MARK).write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+
+def joined(notebook: str) -> str:
+    r"""A notebook whose outputs are texts, and not lists of lines: JupyterLite shows those with commas in between.
+
+    >>> joined('{"cells": [{"outputs": [{"text": ["a\\n", "b"], "data": {"text/html": ["<p>", "</p>"]}}]}]}')
+    '{"cells": [{"outputs": [{"text": "a\\nb", "data": {"text/html": "<p></p>"}}]}]}'
+    """
+    content = json.loads(notebook)
+    for output in [output for cell in content["cells"] for output in cell.get("outputs", ())]:
+        for texts in (output, output.get("data", {})):
+            for key, lines in texts.items():
+                if isinstance(lines, list) and key != "traceback":
+                    texts[key] = "".join(lines)
+    return json.dumps(content, ensure_ascii=False)
 
 
 def extension(name: str, path: str) -> Path:
