@@ -19,6 +19,7 @@ from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
+from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.walk import GraphWalk
@@ -168,7 +169,7 @@ class _Builder:
 
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
-        name, trace = node_name(node), attribute(node, "trace")
+        name, trace = node_name(node), trace_of(node)
         key = self.new_id()
         self.handles.ops[node] = key
         cls = introspect.declared(node, name)
@@ -188,7 +189,7 @@ class _Builder:
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed = introspect.saved_of(node)
-        scope = attribute(attribute(node, "trace"), "scope", None) or ()
+        scope = attribute(trace_of(node), "scope", None) or ()
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),

@@ -12,6 +12,7 @@ from nbautograd import protocol
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.model import Saved
+from nbautograd.viz.read.notes import Digest, trace_of
 
 __all__ = [
     "Names",
@@ -91,7 +92,7 @@ def metadata(node: Any, index: int) -> tuple[str, str]:
 
 def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
     """The shape of a node's result, or of a leaf; None where nothing tells it."""
-    variable, trace = attribute(node, "variable"), attribute(node, "trace")
+    variable, trace = attribute(node, "variable"), trace_of(node)
     try:
         if variable is not None:
             return values.shape(variable)
@@ -187,14 +188,16 @@ def _own_name(name: str) -> str:
 
 
 def operands_of(node: Any) -> dict[str, Any]:
-    """The values that formulas name: from the trace, or as far as they were saved."""
-    trace = attribute(node, "trace")
-    if trace is not None:
-        return {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
+    """The values that formulas name: what was saved, and from the trace what is exact."""
     operands = saved_values(node)
     for name in _saved_names_of(node):
         if _own_name(name) not in operands:
             operands[_own_name(name)] = attribute(node, name)
+    trace = trace_of(node)
+    if trace is not None:
+        noted = {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
+        exact = {name: value for name, value in noted.items() if not isinstance(value, Digest)}
+        operands |= {name: value for name, value in exact.items() if value is not None or name not in operands}
     return operands
 
 

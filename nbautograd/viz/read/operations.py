@@ -12,6 +12,7 @@ from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.naming import ResultNames
+from nbautograd.viz.read.notes import Digest, trace_of
 from nbautograd.viz.read.tiles import Tile, tile
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -56,10 +57,10 @@ class OperationReader:
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
         """Value, shape and dtype of a result, as far as they are known."""
-        trace = attribute(node, "trace") if index == 0 else None
+        trace = trace_of(node) if index == 0 else None
         if trace is not None:
-            tensor = trace.value if trace.value is not None else trace.output()
-            value = values.text(tensor) if tensor is not None else ""
+            known = self.value(node, 0)
+            value = values.text(known) if known is not None else ""
             return value, str(tuple(trace.shape)), values.dtype_text(trace.dtype)
         tensor = self.names.output_tensor(node, index)
         if tensor is None:
@@ -68,14 +69,23 @@ class OperationReader:
 
     def tile(self, node: Any, index: int) -> Tile | None:
         """A result as a tile, if its value is known."""
-        trace = attribute(node, "trace") if index == 0 else None
-        value = trace.value if trace is not None else None
-        known = value if value is not None else self.names.output_tensor(node, index)
+        known = self.value(node, index)
         return None if known is None else tile(known)
+
+    def value(self, node: Any, index: int) -> Any:
+        """A result: as it was noted, or the tensor itself, as long as it lives; None where neither is there."""
+        trace = trace_of(node) if index == 0 else None
+        noted = trace.value if trace is not None else None
+        if noted is not None and not isinstance(noted, Digest):
+            return noted
+        tensor = self.names.output_tensor(node, index)
+        if tensor is None or (noted is not None and attribute(tensor, "grad_fn") is not node):
+            return noted
+        return tensor
 
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
-        trace, edges = attribute(node, "trace"), self.walk.next[node]
+        trace, edges = trace_of(node), self.walk.next[node]
         names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ())
         operands = []
         for operand in trace.operands if trace is not None else ():
@@ -89,7 +99,7 @@ class OperationReader:
 
     def arguments(self, node: Any) -> list[tuple[str, str]]:
         """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
-        trace, edges = attribute(node, "trace"), self.walk.next[node]
+        trace, edges = trace_of(node), self.walk.next[node]
         if trace is None:
             names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")
             if len(edges) == 3 and node_name(node).startswith("Addmm"):

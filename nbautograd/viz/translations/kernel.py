@@ -171,6 +171,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "图太大，只读取了离结果最近的 {count:,} 个节点",
     ),
     "more": ("⋯ more", "⋯ 更多"),
+    "not_finite": ("NaN or Inf", "NaN 或 Inf"),
+    "torch_unwatched": (
+        "PyTorch keeps no lines and values: load the extension before the cell, or see viz.watch()",
+        "PyTorch 不保存代码行和数值：请在运行该单元格之前加载扩展，或使用 viz.watch()",
+    ),
+    "torch_partly": (
+        "watched are {watched:,} of {count:,} operations: of a cell the first {budget:,}, and none outside",
+        "{count:,} 个运算中观察到 {watched:,} 个：每个单元格只观察前 {budget:,} 个，单元格之外的不观察",
+    ),
     "another": ("another", "另一个张量"),
     "no_graph": ("requires_grad=False: there is no graph", "requires_grad=False：没有计算图"),
     "line_of": ("{cell}, line {n}", "{cell}，第 {n} 行"),

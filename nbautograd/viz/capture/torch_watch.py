@@ -1,0 +1,400 @@
+"""PyTorch's operations watched while they run: line, arguments, result and module of each, noted with its node.
+
+A ``TorchDispatchMode`` sees each operation below autograd, which is where one operation is one node: ``linear`` comes
+as ``t`` and ``addmm``, with their arguments by name. The node is made before, so its sequence number is the last that was
+given out. The node itself is met when a later operation gets the result as an argument, or at the end of the block, and
+then the notes go into its ``metadata``: they live as long as the node, and no longer. Of small results and arguments a
+copy is kept, of large results a sample; no tensor is kept alive.
+
+Nothing is imported from PyTorch, and nothing of this runs, unless a block is watched.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.errors import is_pytorchs
+from nbautograd.protocol import Operand, Trace
+from nbautograd.viz.read import notes
+from nbautograd.viz.read.introspect import node_name
+
+__all__ = ["BUDGET", "TorchWatch", "pytorch", "watching"]
+
+BUDGET = 2000
+"""Operations of a block that are noted."""
+SMALL = 4096  # bytes of a tensor that is copied
+ROWS = 32  # of a sample, and columns
+PACKAGES = ("torch", "nbautograd", "contextlib")
+"""Where an operation's caller is not looked for."""
+
+
+def pytorch() -> Any:
+    """The module ``torch``, if somebody has imported it and it is PyTorch's; else None."""
+    module = sys.modules.get("torch")
+    core = getattr(module, "_C", None)
+    return module if hasattr(getattr(core, "_autograd", None), "_get_sequence_nr") else None
+
+
+_current: TorchWatch | None = None
+
+
+def watching() -> TorchWatch | None:
+    """What watches now, or None."""
+    return _current
+
+
+class _Spec:
+    """The parameters of one of PyTorch's operations."""
+
+    __slots__ = ("defaults", "name", "names", "writes")
+
+    def __init__(self, function: Any) -> None:
+        schema = function._schema
+        self.name = schema.name
+        self.names = [_parameter(argument.name) for argument in schema.arguments]
+        self.defaults = [
+            argument.default_value if argument.has_default_value() else None for argument in schema.arguments
+        ]
+        self.writes = [i for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+
+
+def _parameter(name: str) -> str:
+    return "input" if name == "self" else name
+
+
+class _Noted:
+    """An operation whose node has not been met yet."""
+
+    __slots__ = ("arguments", "outputs", "place", "result", "scope", "spec")
+
+    def __init__(self, spec: _Spec, arguments: list[tuple[Any, ...]], place: tuple[Any, ...], scope: Any) -> None:
+        self.spec, self.arguments, self.place, self.scope = spec, arguments, place, scope
+        self.outputs: list[weakref.ref[Any]] = []
+        self.result: tuple[Any, ...] = ()
+
+    def made(self, tensor: Any) -> bool:
+        """Whether this operation made a tensor, as far as can be told."""
+        shape = self.result[2] if self.result else None
+        alive = [one for output in self.outputs if (one := output()) is not None]
+        return any(one is tensor for one in alive) or (len(alive) < len(self.outputs) and tuple(tensor.shape) == shape)
+
+
+class TorchWatch:
+    """Watches a block: ``start``, then ``stop``; or as a ``with`` block. Inside of another one it renews the budget.
+
+    :param budget: how many operations are noted.
+    """
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self.budget, self.left, self.passed_over = budget, budget, 0
+        self.waiting: dict[int, _Noted] = {}  # by sequence number
+        self.troubles = 0
+        self.outer: TorchWatch | None = None
+        self._mode: Any = None
+        self._hooks: list[Any] = []
+        self._scopes: list[Any] = []
+        self._thread = 0
+        self._torch: Any = None
+        self._sequence = -1
+
+    # -- beginning and end -------------------------------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """Watch from now on; False where there is no PyTorch to be watched."""
+        global _current
+        torch = pytorch()
+        if torch is None or self._mode is not None:
+            return False
+        self._torch, self._thread = torch, threading.get_ident()
+        self._peek = torch._C._autograd._get_sequence_nr
+        self._sequence = self._peek()
+        self.outer = _current
+        if self.outer is not None:
+            self.outer.left = max(self.outer.left, self.budget)
+            return True
+        register = torch.nn.modules.module
+        mode = _mode_class(torch)(self)
+        self._hooks = [
+            register.register_module_forward_pre_hook(self._entered),
+            register.register_module_forward_hook(self._left, always_call=True),
+        ]
+        mode.__enter__()
+        self._mode, _current = mode, self
+        return True
+
+    def stop(self, namespace: Mapping[str, Any] | None = None) -> None:
+        """Watch no longer; what the block has left behind in ``namespace`` gets its notes."""
+        global _current
+        if self._mode is None:
+            return
+        mode, self._mode = self._mode, None
+        if _current is self:
+            _current = None
+        for hook in self._hooks:
+            hook.remove()
+        for token in self._scopes[:1]:
+            protocol.scopes.set(token)
+        self._hooks, self._scopes = [], []
+        _taken_off(self._torch, mode)
+        self.settle(namespace)
+        self.waiting.clear()
+
+    def __enter__(self) -> TorchWatch:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.stop()
+
+    def settle(self, namespace: Mapping[str, Any] | None = None) -> None:
+        """Give the nodes of results that are alive their notes."""
+        alive = [one for noted in list(self.waiting.values()) for ref in noted.outputs if (one := ref()) is not None]
+        for tensor in alive:
+            self.met(tensor)
+        for value in list(namespace.values()) if namespace is not None and self.waiting else ():
+            if is_pytorchs(value) and hasattr(type(value), "grad_fn"):
+                self.met(value)
+
+    # -- modules -----------------------------------------------------------------------------------------------------
+
+    def _entered(self, module: Any, args: Any) -> None:
+        if threading.get_ident() == self._thread:
+            before = protocol.scopes.get()
+            self._scopes.append(before)
+            protocol.scopes.set((*before, protocol.entry(type(module).__name__, module)))
+
+    def _left(self, module: Any, args: Any, result: Any) -> None:
+        if threading.get_ident() == self._thread and self._scopes:
+            protocol.scopes.set(self._scopes.pop())
+
+    # -- operations --------------------------------------------------------------------------------------------------
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one of PyTorch's operations, and note it if it has a node."""
+        noted = None
+        sequence = self._peek()
+        if sequence != self._sequence and threading.get_ident() == self._thread:
+            self._sequence = sequence
+            try:
+                noted = self._before(function, args, kwargs)
+            except Exception:  # any: the user's operation must not fail because of its picture
+                self.troubles += 1
+        result = function(*args, **kwargs)
+        if noted is not None:
+            try:
+                self._after(noted, result, sequence - 1)
+            except Exception:
+                self.troubles += 1
+        return result
+
+    def _before(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Noted | None:
+        if not self._torch.is_grad_enabled():
+            return None
+        spec = _specs.get(function)
+        if spec is None:
+            spec = _specs[function] = _Spec(function)
+        given = [*zip(spec.names, args, strict=False)]
+        given += [(_parameter(name), value) for name, value in kwargs.items()]
+        if not self._meet(given):
+            return None
+        if self.left <= 0:
+            self.passed_over += 1
+            return None
+        self.left -= 1
+        known = dict(given)
+        arguments: list[tuple[Any, ...]] = []
+        for name, default in zip(spec.names, spec.defaults, strict=True):
+            value = known.get(name, default)
+            if value is not None:
+                arguments.append((name, *self._about(value)))
+        return _Noted(spec, arguments, _calling_frame(), protocol.current_scope())
+
+    def _meet(self, given: list[tuple[str, Any]]) -> bool:
+        """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
+        wanted = False
+        tensor_class = self._torch.Tensor
+        for _, value in given:
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(one, tensor_class) and one.requires_grad:
+                    wanted = True
+                    if self.waiting:
+                        self.met(one)
+        return wanted
+
+    def met(self, tensor: Any) -> None:
+        """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
+        node = tensor.grad_fn
+        noted = None if node is None else self.waiting.get(node._sequence_nr())
+        if noted is not None and noted.made(tensor):
+            del self.waiting[node._sequence_nr()]
+            notes.note(node, partial(_trace, noted))
+
+    def _about(self, value: Any) -> tuple[Any, ...]:
+        """A Python value; of a tensor a copy if it is small, its shape and dtype, and itself as long as it lives."""
+        if isinstance(value, self._torch.Tensor):
+            return self._small(value), "tensor", tuple(value.shape), value.dtype, weakref.ref(value)
+        if isinstance(value, (list, tuple)) and any(isinstance(one, self._torch.Tensor) for one in value):
+            return [self._about(one) for one in value], "tensors"
+        return (value,)
+
+    def _small(self, tensor: Any) -> Any:
+        """A copy of a small tensor, on its own device; None for others."""
+        if tensor.numel() * tensor.element_size() > SMALL or tensor.layout is not self._torch.strided:
+            return None
+        if tensor.device.type == "cpu":
+            try:
+                return tensor.detach().numpy().copy()
+            except Exception:  # a dtype that NumPy does not have, a lazy conjugate, a tensor without memory
+                pass
+        return tensor.detach().clone()
+
+    def _after(self, noted: _Noted, result: Any, sequence: int) -> None:
+        tensors = [result] if isinstance(result, self._torch.Tensor) else [
+            one for one in (result if isinstance(result, (list, tuple)) else ()) if isinstance(one, self._torch.Tensor)
+        ]  # fmt: skip
+        if not tensors:
+            return
+        first = tensors[0]
+        value = self._small(first)
+        noted.result = (self._digest(first) if value is None else value, "tensor", tuple(first.shape), first.dtype)
+        noted.outputs = [weakref.ref(one) for one in tensors]
+        self.waiting[sequence] = noted
+        if len(self.waiting) > 4 * self.budget:
+            self.waiting.pop(next(iter(self.waiting)))
+
+    def _digest(self, tensor: Any) -> Any:
+        """What is kept of a large result."""
+        if not tensor.is_floating_point() or tensor.layout is not self._torch.strided:
+            return None
+        flat = tensor.detach()
+        flat = flat.reshape(-1, flat.shape[-1]) if flat.ndim else flat.reshape(1, 1)
+        down, across = (-(-size // ROWS) for size in flat.shape)
+        sample = flat[::down, ::across].to(self._torch.float32, copy=True)
+        numbers = flat.mean(), self._torch.linalg.vector_norm(flat)
+        if tensor.device.type == "cpu":
+            return notes.Digest(tuple(tensor.shape), _name(tensor.dtype), sample.numpy(), numbers)
+        return notes.Digest(tuple(tensor.shape), _name(tensor.dtype), sample, numbers)
+
+
+_specs: dict[Any, _Spec] = {}
+_modes: dict[Any, type] = {}
+
+
+def _mode_class(torch: Any) -> type:
+    """The mode that hands each operation to a watch."""
+    base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
+    if base not in _modes:
+
+        class Watching(base):  # type: ignore[misc]
+            supports_higher_order_operators = True
+
+            def __init__(self, watch: TorchWatch) -> None:
+                super().__init__()
+                self.call = watch.call
+
+            @classmethod
+            def _should_skip_dynamo(cls) -> bool:  # what it wraps methods in is loaded on the first call, in a second
+                return False
+
+            @classmethod
+            def ignore_compile_internals(cls) -> bool:  # compiled functions run compiled
+                return True
+
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return self.call(func, args, kwargs or {})
+
+        _modes[base] = Watching
+    return _modes[base]
+
+
+def _taken_off(torch: Any, mode: Any) -> None:
+    """Leave a mode; those that the block has entered above it and not left are put back."""
+    above: list[Any] = []
+    stack = sys.modules["torch.utils._python_dispatch"]
+    try:
+        while (top := stack._get_current_dispatch_mode()) is not None and top is not mode:
+            above.append(stack._pop_mode())
+        if top is mode:
+            mode.__exit__(None, None, None)
+    finally:
+        for one in reversed(above):
+            stack._push_mode(one)
+
+
+def _calling_frame() -> tuple[Any, int, int]:
+    """The code outside of PyTorch that called the operation: its line and its instruction."""
+    frame = sys._getframe(3)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lineno, frame.f_lasti
+
+
+# -- reading the notes -----------------------------------------------------------------------------------------------
+
+
+def _trace(noted: _Noted, node: Any) -> Trace:
+    """The notes as a ``Trace``."""
+    operands: list[Operand] = []
+    for name, value, *about in noted.arguments:
+        if about and about[0] == "tensors":
+            operands += [_operand(f"{name}[{i}]", part, rest) for i, (part, *rest) in enumerate(value)]
+        else:
+            operands.append(_operand(name, value, about))
+    value, _, shape, dtype = noted.result
+    code, line, instruction = noted.place
+    return Trace(
+        code.co_filename,
+        line,
+        noted.outputs[0],
+        _read(value),
+        shape,
+        _name(dtype),
+        tuple(_with_slots(operands, node)),
+        noted.scope,
+        code,
+        instruction,
+    )
+
+
+def _operand(name: str, value: Any, about: list[Any]) -> Operand:
+    if not about:
+        return Operand(name, None, value, None, None, None)
+    _, shape, dtype, tensor = about
+    return Operand(name, None, _read(value), shape, _name(dtype), tensor)
+
+
+def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
+    """The same with the places that arguments have among the node's edges: those that have a derivative, in order."""
+    edges = len(node.next_functions)
+    declared = protocol.declaration(node_name(node))
+    inputs = set(declared().inputs) if declared is not None else set()  # type: ignore[attr-defined]
+    tensors = [i for i, operand in enumerate(operands) if operand.shape is not None]
+    for narrower in (
+        [i for i in tensors if operands[i].name.partition("[")[0] in inputs],
+        [i for i in tensors if (operands[i].dtype or "").startswith(("float", "bfloat", "complex"))],
+    ):
+        if len(tensors) != edges and len(narrower) >= edges:
+            tensors = narrower
+    slots = {i: slot for slot, i in enumerate(tensors[:edges])}
+    return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
+
+
+def _read(value: Any) -> Any:
+    """A copy as an array; what lies on another device is copied here now."""
+    if not hasattr(value, "is_sparse"):
+        return value
+    value = value.cpu()
+    try:
+        return value.resolve_conj().resolve_neg().numpy()
+    except TypeError:  # a dtype that NumPy does not have, such as bfloat16
+        return value.float().numpy()
+
+
+def _name(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
