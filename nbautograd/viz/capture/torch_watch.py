@@ -1,10 +1,10 @@
 """PyTorch's operations watched while they run: line, arguments, result and module of each, noted with its node.
 
 A ``TorchDispatchMode`` sees each operation below autograd, which is where one operation is one node: ``linear`` comes
-as ``t`` and ``addmm``, with their arguments by name. The node is made before, so its sequence number is the last that was
-given out. The node itself is met when a later operation gets the result as an argument, or at the end of the block, and
-then the notes go into its ``metadata``: they live as long as the node, and no longer. Of small results and arguments a
-copy is kept, of large results a sample; no tensor is kept alive.
+as ``t`` and ``addmm``, with their arguments by name. The node is made before, so its sequence number is the last one
+that was given out. The node itself is met when a later operation gets the result as an argument, or at the end of the
+block, and then the notes go into its ``metadata``: they live as long as the node, and no longer. Of small results and
+arguments a copy is kept, of large results a sample; no tensor is kept alive.
 
 Nothing is imported from PyTorch, and nothing of this runs, unless a block is watched.
 """
@@ -24,10 +24,8 @@ from nbautograd.protocol import Operand, Trace
 from nbautograd.viz.read import notes
 from nbautograd.viz.read.introspect import node_name
 
-__all__ = ["BUDGET", "TorchWatch", "pytorch", "watching"]
+__all__ = ["TorchWatch", "pytorch", "settle", "watching"]
 
-BUDGET = 2000
-"""Operations of a block that are noted."""
 SMALL = 4096  # bytes of a tensor that is copied
 ROWS = 32  # of a sample, and columns
 PACKAGES = ("torch", "nbautograd", "contextlib")
@@ -47,6 +45,12 @@ _current: TorchWatch | None = None
 def watching() -> TorchWatch | None:
     """What watches now, or None."""
     return _current
+
+
+def settle(namespace: Mapping[str, Any] | None = None) -> None:
+    """Give the results of the block that is being watched their notes, as they are about to be looked at."""
+    if _current is not None:
+        _current.settle(namespace)
 
 
 class _Spec:
@@ -91,12 +95,13 @@ class TorchWatch:
     :param budget: how many operations are noted.
     """
 
-    def __init__(self, budget: int = BUDGET) -> None:
-        self.budget, self.left, self.passed_over = budget, budget, 0
+    def __init__(self, budget: int = notes.BUDGET) -> None:
+        self.budget, self.left = budget, budget
         self.waiting: dict[int, _Noted] = {}  # by sequence number
         self.troubles = 0
-        self.outer: TorchWatch | None = None
         self._mode: Any = None
+        self._on = False
+        self._full: int | None = None  # the sequence number from which on nothing was noted, because it was enough
         self._hooks: list[Any] = []
         self._scopes: list[Any] = []
         self._thread = 0
@@ -106,44 +111,62 @@ class TorchWatch:
     # -- beginning and end -------------------------------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Watch from now on; False where there is no PyTorch to be watched."""
+        """Watch from now on; False where there is no PyTorch to be watched, or somebody else has a mode of his own."""
         global _current
         torch = pytorch()
         if torch is None or self._mode is not None:
             return False
+        if _current is not None:
+            _current.renew(self.budget)
+            return True
+        if torch._C._len_torch_dispatch_stack():  # somebody else left one open, and will leave it elsewhere
+            return False
         self._torch, self._thread = torch, threading.get_ident()
         self._peek = torch._C._autograd._get_sequence_nr
         self._sequence = self._peek()
-        self.outer = _current
-        if self.outer is not None:
-            self.outer.left = max(self.outer.left, self.budget)
-            return True
-        register = torch.nn.modules.module
-        mode = _mode_class(torch)(self)
+        modules = torch.nn.modules.module
         self._hooks = [
-            register.register_module_forward_pre_hook(self._entered),
-            register.register_module_forward_hook(self._left, always_call=True),
+            modules.register_module_forward_pre_hook(self._entered),
+            modules.register_module_forward_hook(self._left, always_call=True),
         ]
-        mode.__enter__()
-        self._mode, _current = mode, self
+        self._mode, _current = _mode_class(torch)(self), self
+        self._switch(True)
         return True
 
     def stop(self, namespace: Mapping[str, Any] | None = None) -> None:
         """Watch no longer; what the block has left behind in ``namespace`` gets its notes."""
         global _current
         if self._mode is None:
+            settle(namespace)
             return
-        mode, self._mode = self._mode, None
-        if _current is self:
-            _current = None
+        self._switch(False)
+        self._mode = _current = None
         for hook in self._hooks:
             hook.remove()
-        for token in self._scopes[:1]:
-            protocol.scopes.set(token)
+        for scope in self._scopes[:1]:
+            protocol.scopes.set(scope)
         self._hooks, self._scopes = [], []
-        _taken_off(self._torch, mode)
+        if self._full is not None:
+            notes.passed_over.append((self._full, self._peek()))
         self.settle(namespace)
         self.waiting.clear()
+
+    def renew(self, budget: int) -> None:
+        """Note so many operations more."""
+        self.left = max(self.left, budget)
+        if self._full is not None:
+            notes.passed_over.append((self._full, self._peek()))
+            self._full = None
+        self._switch(True)
+
+    def _switch(self, on: bool) -> None:
+        """Be among PyTorch's modes or not."""
+        if on != self._on:
+            self._on = on
+            if on:
+                self._mode.__enter__()
+            else:
+                _taken_off(self._mode)
 
     def __enter__(self) -> TorchWatch:
         self.start()
@@ -165,6 +188,8 @@ class TorchWatch:
 
     def _entered(self, module: Any, args: Any) -> None:
         if threading.get_ident() == self._thread:
+            if self._full is not None:  # inside of an operation no mode can be left
+                self._switch(False)
             before = protocol.scopes.get()
             self._scopes.append(before)
             protocol.scopes.set((*before, protocol.entry(type(module).__name__, module)))
@@ -204,7 +229,7 @@ class TorchWatch:
         if not self._meet(given):
             return None
         if self.left <= 0:
-            self.passed_over += 1
+            self._full = self._sequence - 1 if self._full is None else self._full
             return None
         self.left -= 1
         known = dict(given)
@@ -313,7 +338,7 @@ def _mode_class(torch: Any) -> type:
     return _modes[base]
 
 
-def _taken_off(torch: Any, mode: Any) -> None:
+def _taken_off(mode: Any) -> None:
     """Leave a mode; those that the block has entered above it and not left are put back."""
     above: list[Any] = []
     stack = sys.modules["torch.utils._python_dispatch"]

@@ -14,7 +14,7 @@ from typing import Any
 from nbautograd.viz.draw import theme
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.api import callers_names
+from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.lens import chosen, lens_data, pass_data
 from nbautograd.viz.notebook.monitor_picture import LINES, drawn
 from nbautograd.viz.notebook.pass_ring import PassRing

@@ -7,14 +7,22 @@ that PyTorch keeps as long as the node lives, by whoever watches (``capture/torc
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["KEY", "Digest", "can_be_noted", "note", "trace_of"]
+from nbautograd.viz.language import say
+
+__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "note", "passed_over", "remark", "trace_of"]
 
 KEY = "nbautograd"
 """Of ``node.metadata``."""
+BUDGET = 2000
+"""Operations of PyTorch's that are noted in a cell, or in a block."""
+passed_over: deque[tuple[int, int]] = deque(maxlen=100)
+"""The sequence numbers, from and to, of operations that were too many in their cell."""
 
 
 def trace_of(node: Any) -> Any:
@@ -38,6 +46,20 @@ def can_be_noted(node: Any) -> bool:
 def note(node: Any, trace: Any) -> None:
     """Note a trace with a node of PyTorch's, or a function of the node that formats one when it is first read."""
     node.metadata[KEY] = trace
+
+
+def remark(nodes: Iterable[Any]) -> str:
+    """What is to be said of PyTorch's operations that nobody, or not everybody, has noted; or nothing."""
+    theirs = [node for node in nodes if can_be_noted(node)]
+    without = [node for node in theirs if trace_of(node) is None]
+    if not without:
+        return ""
+    if len(without) == len(theirs):
+        return say("torch_unwatched")
+    numbers = [node._sequence_nr() for node in without]
+    if any(first <= number < last for first, last in passed_over for number in numbers):
+        return say("torch_partly", watched=len(theirs) - len(without), count=len(theirs), budget=BUDGET)
+    return ""
 
 
 class Digest:

@@ -291,6 +291,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "set_depth": ("how many operations from the result are drawn (0: all)", "画出离结果多少步以内的运算（0：全部）"),
     "set_language": ("of captions, buttons and what is read aloud", "说明、按钮和朗读文字的语言"),
     "set_tracing": ("whether operations note their line and values", "运算是否记录代码行和数值"),
+    "set_torch": ("whether PyTorch's operations are watched, too", "是否也观察 PyTorch 的运算"),
     "set_tensors": ("what a tensor shows as a cell's value", "张量作为单元格结果时显示什么"),
     "set_errors": ("below an operation's error, the graph so far", "运算出错时，在下方画出到那里为止的计算图"),
     "run_to_play": ("A still picture: run the cell to play it.", "静态图：运行这个单元格即可播放。"),
