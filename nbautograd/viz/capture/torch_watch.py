@@ -20,14 +20,15 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
-from nbautograd.protocol import Operand, Trace
+from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
 from nbautograd.viz.read import notes
-from nbautograd.viz.read.introspect import node_name
 
 __all__ = ["TorchWatch", "pytorch", "settle", "watching"]
 
 SMALL = 4096  # bytes of a tensor that is copied
 ROWS = 32  # of a sample, and columns
+HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
+"""What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
 PACKAGES = ("torch", "nbautograd", "contextlib")
 """Where an operation's caller is not looked for."""
 
@@ -53,42 +54,6 @@ def settle(namespace: Mapping[str, Any] | None = None) -> None:
         _current.settle(namespace)
 
 
-class _Spec:
-    """The parameters of one of PyTorch's operations."""
-
-    __slots__ = ("defaults", "name", "names", "writes")
-
-    def __init__(self, function: Any) -> None:
-        schema = function._schema
-        self.name = schema.name
-        self.names = [_parameter(argument.name) for argument in schema.arguments]
-        self.defaults = [
-            argument.default_value if argument.has_default_value() else None for argument in schema.arguments
-        ]
-        self.writes = [i for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
-
-
-def _parameter(name: str) -> str:
-    return "input" if name == "self" else name
-
-
-class _Noted:
-    """An operation whose node has not been met yet."""
-
-    __slots__ = ("arguments", "outputs", "place", "result", "scope", "spec")
-
-    def __init__(self, spec: _Spec, arguments: list[tuple[Any, ...]], place: tuple[Any, ...], scope: Any) -> None:
-        self.spec, self.arguments, self.place, self.scope = spec, arguments, place, scope
-        self.outputs: list[weakref.ref[Any]] = []
-        self.result: tuple[Any, ...] = ()
-
-    def made(self, tensor: Any) -> bool:
-        """Whether this operation made a tensor, as far as can be told."""
-        shape = self.result[2] if self.result else None
-        alive = [one for output in self.outputs if (one := output()) is not None]
-        return any(one is tensor for one in alive) or (len(alive) < len(self.outputs) and tuple(tensor.shape) == shape)
-
-
 class TorchWatch:
     """Watches a block: ``start``, then ``stop``; or as a ``with`` block. Inside of another one it renews the budget.
 
@@ -97,7 +62,7 @@ class TorchWatch:
 
     def __init__(self, budget: int = notes.BUDGET) -> None:
         self.budget, self.left = budget, budget
-        self.waiting: dict[int, _Noted] = {}  # by sequence number
+        self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of their nodes
         self.troubles = 0
         self._mode: Any = None
         self._on = False
@@ -107,6 +72,7 @@ class TorchWatch:
         self._thread = 0
         self._torch: Any = None
         self._sequence = -1
+        self._helped = False  # whether the last operation may only have prepared the one that the last node is of
 
     # -- beginning and end -------------------------------------------------------------------------------------------
 
@@ -177,7 +143,8 @@ class TorchWatch:
 
     def settle(self, namespace: Mapping[str, Any] | None = None) -> None:
         """Give the nodes of results that are alive their notes."""
-        alive = [one for noted in list(self.waiting.values()) for ref in noted.outputs if (one := ref()) is not None]
+        calls = [noted for calls in list(self.waiting.values()) for noted in calls]
+        alive = [tensor for noted in calls for ref in noted.outputs if (tensor := ref()) is not None]
         for tensor in alive:
             self.met(tensor)
         for value in list(namespace.values()) if namespace is not None and self.waiting else ():
@@ -204,8 +171,8 @@ class TorchWatch:
         """Run one of PyTorch's operations, and note it if it has a node."""
         noted = None
         sequence = self._peek()
-        if sequence != self._sequence and threading.get_ident() == self._thread:
-            self._sequence = sequence
+        if (sequence != self._sequence or self._helped) and threading.get_ident() == self._thread:
+            self._sequence, self._helped = sequence, False
             try:
                 noted = self._before(function, args, kwargs)
             except Exception:  # any: the user's operation must not fail because of its picture
@@ -218,14 +185,14 @@ class TorchWatch:
                 self.troubles += 1
         return result
 
-    def _before(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Noted | None:
+    def _before(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NotedCall | None:
         if not self._torch.is_grad_enabled():
             return None
         spec = _specs.get(function)
         if spec is None:
-            spec = _specs[function] = _Spec(function)
+            spec = _specs[function] = Parameters(function)
         given = [*zip(spec.names, args, strict=False)]
-        given += [(_parameter(name), value) for name, value in kwargs.items()]
+        given += [(parameter(name), value) for name, value in kwargs.items()]
         if not self._meet(given):
             return None
         if self.left <= 0:
@@ -238,7 +205,7 @@ class TorchWatch:
             value = known.get(name, default)
             if value is not None:
                 arguments.append((name, *self._about(value)))
-        return _Noted(spec, arguments, _calling_frame(), protocol.current_scope())
+        return NotedCall(spec, arguments, _calling_frame(), protocol.current_scope())
 
     def _meet(self, given: list[tuple[str, Any]]) -> bool:
         """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
@@ -255,10 +222,11 @@ class TorchWatch:
     def met(self, tensor: Any) -> None:
         """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
         node = tensor.grad_fn
-        noted = None if node is None else self.waiting.get(node._sequence_nr())
-        if noted is not None and noted.made(tensor):
+        calls = None if node is None else self.waiting.get(node._sequence_nr())
+        noted = next((call for call in reversed(calls) if call.made(tensor)), None) if calls else None
+        if noted is not None:
             del self.waiting[node._sequence_nr()]
-            notes.note(node, partial(_trace, noted))
+            notes.note(node, partial(trace_of_call, noted))
 
     def _about(self, value: Any) -> tuple[Any, ...]:
         """A Python value; of a tensor a copy if it is small, its shape and dtype, and itself as long as it lives."""
@@ -279,7 +247,7 @@ class TorchWatch:
                 pass
         return tensor.detach().clone()
 
-    def _after(self, noted: _Noted, result: Any, sequence: int) -> None:
+    def _after(self, noted: NotedCall, result: Any, sequence: int) -> None:
         tensors = [result] if isinstance(result, self._torch.Tensor) else [
             one for one in (result if isinstance(result, (list, tuple)) else ()) if isinstance(one, self._torch.Tensor)
         ]  # fmt: skip
@@ -289,7 +257,10 @@ class TorchWatch:
         value = self._small(first)
         noted.result = (self._digest(first) if value is None else value, "tensor", tuple(first.shape), first.dtype)
         noted.outputs = [weakref.ref(one) for one in tensors]
-        self.waiting[sequence] = noted
+        self.waiting.setdefault(sequence, []).append(noted)
+        if noted.parameters.name.endswith("_"):  # what is written to may have been copied in between, with a node
+            self.waiting.setdefault(sequence - 1, []).append(noted)
+        self._helped = noted.parameters.name in HELPERS
         if len(self.waiting) > 4 * self.budget:
             self.waiting.pop(next(iter(self.waiting)))
 
@@ -303,11 +274,11 @@ class TorchWatch:
         sample = flat[::down, ::across].to(self._torch.float32, copy=True)
         numbers = flat.mean(), self._torch.linalg.vector_norm(flat)
         if tensor.device.type == "cpu":
-            return notes.Digest(tuple(tensor.shape), _name(tensor.dtype), sample.numpy(), numbers)
-        return notes.Digest(tuple(tensor.shape), _name(tensor.dtype), sample, numbers)
+            return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample.numpy(), numbers)
+        return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample, numbers)
 
 
-_specs: dict[Any, _Spec] = {}
+_specs: dict[Any, Parameters] = {}
 _modes: dict[Any, type] = {}
 
 
@@ -358,68 +329,3 @@ def _calling_frame() -> tuple[Any, int, int]:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
         frame = frame.f_back
     return frame.f_code, frame.f_lineno, frame.f_lasti
-
-
-# -- reading the notes -----------------------------------------------------------------------------------------------
-
-
-def _trace(noted: _Noted, node: Any) -> Trace:
-    """The notes as a ``Trace``."""
-    operands: list[Operand] = []
-    for name, value, *about in noted.arguments:
-        if about and about[0] == "tensors":
-            operands += [_operand(f"{name}[{i}]", part, rest) for i, (part, *rest) in enumerate(value)]
-        else:
-            operands.append(_operand(name, value, about))
-    value, _, shape, dtype = noted.result
-    code, line, instruction = noted.place
-    return Trace(
-        code.co_filename,
-        line,
-        noted.outputs[0],
-        _read(value),
-        shape,
-        _name(dtype),
-        tuple(_with_slots(operands, node)),
-        noted.scope,
-        code,
-        instruction,
-    )
-
-
-def _operand(name: str, value: Any, about: list[Any]) -> Operand:
-    if not about:
-        return Operand(name, None, value, None, None, None)
-    _, shape, dtype, tensor = about
-    return Operand(name, None, _read(value), shape, _name(dtype), tensor)
-
-
-def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
-    """The same with the places that arguments have among the node's edges: those that have a derivative, in order."""
-    edges = len(node.next_functions)
-    declared = protocol.declaration(node_name(node))
-    inputs = set(declared().inputs) if declared is not None else set()  # type: ignore[attr-defined]
-    tensors = [i for i, operand in enumerate(operands) if operand.shape is not None]
-    for narrower in (
-        [i for i in tensors if operands[i].name.partition("[")[0] in inputs],
-        [i for i in tensors if (operands[i].dtype or "").startswith(("float", "bfloat", "complex"))],
-    ):
-        if len(tensors) != edges and len(narrower) >= edges:
-            tensors = narrower
-    slots = {i: slot for slot, i in enumerate(tensors[:edges])}
-    return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
-
-
-def _read(value: Any) -> Any:
-    """A copy as an array; what lies on another device is copied here now."""
-    if not hasattr(value, "is_sparse"):
-        return value
-    value = value.cpu()
-    try:
-        return value.resolve_conj().resolve_neg().numpy()
-    except TypeError:  # a dtype that NumPy does not have, such as bfloat16
-        return value.float().numpy()
-
-
-def _name(dtype: Any) -> str:
-    return str(dtype).rpartition(".")[2]

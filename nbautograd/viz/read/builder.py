@@ -242,11 +242,18 @@ class _Builder:
                 named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
                 retains=introspect.retains(tensor),
                 grad=values.inline(attribute(tensor, "grad")) if introspect.retains(tensor) else "",
-                **(self.reader.about(tensor, node) if tensor is not None else {}),
+                **self.about_result(node, index, tensor),
             )
         )
         self.link(op, key, index, "result")
         return key
+
+    def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
+        """What a result tells besides its value; of one without a variable, whether it lives is chance."""
+        if tensor is not None and (self.names.own_name(node, index) or (node, index) in self.names.root_tensors):
+            return self.reader.about(tensor, node)
+        trace = trace_of(node) if index == 0 else None
+        return {} if trace is None else {"nbytes": values.nbytes_of(trace.shape, trace.dtype)}
 
     def constant(self, operand: Any, element: str) -> str:
         """The box of a constant argument, or its number; ``element``: what part of a variable it was, if any."""

@@ -27,6 +27,8 @@ __all__ = [
     "window_of",
 ]
 
+_SCALAR_FORMS = {"MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0"}
+"""Nodes of PyTorch's for an argument that is a Python number, which need no declaration of their own."""
 _KINDS = ("tensor", "pre", "post", "accumulated")
 
 
@@ -66,7 +68,7 @@ def declared(node: Any, name: str) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    declaration = protocol.declaration(name)
+    declaration = protocol.declaration(_SCALAR_FORMS.get(name, name))
     return cls if declaration is None else declaration()
 
 

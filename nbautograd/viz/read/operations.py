@@ -19,9 +19,13 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
-NUMBERS = {"input", "other", "exponent", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
+NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
 """Parameters whose number is drawn as a constant."""
-OPTIONS = {"dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction"}
+OPTIONS = {
+    "dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction", "out", "kernel", "stride",
+    "padding", "dilation", "groups", "eps", "rows", "axes", "wide", "own", "ignored",
+    "by_frequency", "sparse",
+}  # fmt: skip
 """Parameters that are left out where an operation is written as an expression."""
 
 
@@ -124,8 +128,8 @@ class OperationReader:
     def expression(self, node: Any, symbol: str) -> str:
         """The operation as it might be written: ``a = w + x``."""
         arguments = [shown or "…" for name, shown in self.arguments(node) if name not in OPTIONS]
-        if node_name(node).startswith("Rsub"):
-            arguments.reverse()  # rsub(input, other) is other − input
+        if node_name(node).startswith(("Rsub", "PowBackward2")):
+            arguments.reverse()  # rsub(input, other) is other − input, and this power is of its second argument
         label = self.names.results.get((node, 0), "")
         if symbol in INFIX and len(arguments) == 2:
             written = f"{arguments[0]} {symbol} {arguments[1]}"
@@ -188,5 +192,6 @@ class OperationReader:
     def operands(self, node: Any) -> tuple[tuple[str, str], ...]:
         """The values that formulas name, where they are single numbers."""
         values_by_name = introspect.operands_of(node)
-        written = {one_line(n, 40): values.inline(v, 1) for n, v in values_by_name.items() if v is not None}
+        known = {n: v for n, v in values_by_name.items() if v is not None and "_sym_" not in n}
+        written = {one_line(n, 40): values.inline(v, 1) for n, v in known.items()}
         return tuple((n, v) for n, v in sorted(written.items()) if len(v) <= 12 and " " not in v)
