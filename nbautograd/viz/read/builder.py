@@ -17,7 +17,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
-from nbautograd.viz.read.module_scopes import module_scopes
+from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import remark, trace_of
 from nbautograd.viz.read.operations import OperationReader
@@ -71,7 +71,8 @@ class _Builder:
     """Builds the model in the order of the walk."""
 
     def __init__(self, walk: GraphWalk, lines: SourceLines, namespace: Mapping[str, Any]) -> None:
-        self.walk, self.lines = walk, lines
+        self.walk, self.lines, self.namespace = walk, lines, namespace
+        self.paths: dict[int, str] | None = None  # of modules by id(), when they are asked for
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
         self.handles = Handles()
@@ -177,19 +178,30 @@ class _Builder:
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.names.results.get((node, 0), "")
-        known = Node(key, "op", name, label=label, symbol=symbol, **self.lines.fields(trace))
+        known = Node(key, "op", name, label=label, symbol=symbol, **self.lines.fields(trace), **self.around(trace))
         self.add(known if node in self.bare else self.described(known, node, cls, bool(boxes)))
         for output in outputs:
             self.ids[output] = key
             if output in boxes:
                 self.ids[output] = self.box(node, output[1], key)
 
+    def around(self, trace: Any) -> dict[str, Any]:
+        """The blocks in which an operation ran, and the module that the innermost of them is."""
+        blocks = attribute(trace, "scope", None) or ()
+        names = tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in blocks)
+        for block in reversed(blocks):
+            module = block.module() if getattr(block, "module", None) is not None else None
+            if module is not None:
+                if self.paths is None:
+                    self.paths = module_paths(self.namespace)
+                return {"scope": names, "module": one_line(self.paths.get(id(module), ""), 80)}
+        return {"scope": names}
+
     def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
         """The pill of an operation with all that it tells; its value is in its box, where it has one."""
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed = introspect.saved_of(node)
-        scope = attribute(trace_of(node), "scope", None) or ()
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
@@ -205,7 +217,6 @@ class _Builder:
             arguments=tuple((name, one_line(shown, 40)) for name, shown in self.reader.arguments(node) if shown),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
-            scope=tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in scope),
         )
 
     def outputs(self, node: Any) -> list[tuple[Any, int]]:
