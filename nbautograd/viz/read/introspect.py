@@ -288,7 +288,7 @@ class Names:
     def _joined(names: list[str]) -> str:
         public = [name for name in names if not name.startswith("_")] or names[:1]
         plain = [name for name in public if name.isidentifier()] or public[:1]
-        return " = ".join(one_line(name, 40) for name in plain[:3])
+        return " = ".join(one_line(name, 80 if "." in name else 40) for name in plain[:3])
 
     def tensor(self, tensor: Any) -> str:
         """What a tensor is called, or nothing."""
