@@ -6,6 +6,7 @@ passes that a block runs itself, a ``TorchFunctionMode`` that hears of ``backwar
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
-from nbautograd.viz.capture.torch_watch import pytorch, settle
+from nbautograd.viz.capture.torch_watch import pytorch, settle, writes
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.notes import trace_of
 
@@ -48,6 +49,8 @@ def watch(
         yield
     except BaseException as caught:
         error = caught
+        if watcher.running is not None:
+            explain_write(error, watcher.running)
         raise
     finally:
         watcher.detach()
@@ -74,6 +77,7 @@ class _Watcher:
         self.handles: list[Any] = []
         self.totals: dict[tuple[Any, int], Any] = {}
         self.before: dict[Any, Any] = {}
+        self.running: Any = None  # the node whose formula runs now
 
     def attach(self, node: Any) -> None:
         """Watch one node."""
@@ -90,6 +94,7 @@ class _Watcher:
 
     def started(self, node: Any, gradients: tuple[Any, ...]) -> None:
         """A node is about to run, and hooks of its own have run."""
+        self.running = node
         came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
         self.callback(protocol.NodeStarted(node, tuple(came)))
         self.tell_hooks(node, came, gradients)
@@ -111,6 +116,7 @@ class _Watcher:
 
     def finished(self, node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """A node has run and sends ``inputs``, the gradients of its inputs."""
+        self.running = None
         for index, ((to, to_index), gradient) in enumerate(zip(node.next_functions, inputs, strict=False)):
             if to is not None and gradient is not None:
                 sent = gradient.detach()
@@ -133,6 +139,31 @@ class _Watcher:
         """A leaf's ``.grad`` has been added to."""
         self.callback(protocol.Accumulated(node, self.before.pop(node, None), outputs[0], node.variable.grad))
         self.callback(protocol.NodeFinished(node, False))
+
+
+def explain_write(error: BaseException, node: Any) -> None:
+    """To an error about what was saved and then written to, add what nbautograd's tells: which value, and where."""
+    told = re.search(r"is at version (\d+); expected version (\d+)", str(error))
+    saved = introspect.changed_saved(node) if told is not None else ""
+    if told is None or not saved:
+        return
+    error.saved = saved  # type: ignore[attr-defined]
+    trace = trace_of(node)
+    refs = {operand.name: operand.tensor for operand in trace.operands} | {"result": trace.output} if trace else {}
+    tensor = refs[saved]() if refs.get(saved) is not None else None
+    after = int(told[2])
+    for ref, version, filename, line in writes:
+        one = ref()
+        if one is not None and version > after and (one is tensor or _share(one, tensor)):
+            error.written = filename, line  # type: ignore[attr-defined]
+            return
+
+
+def _share(one: Any, other: Any) -> bool:
+    try:
+        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
+    except Exception:
+        return False
 
 
 def _differ(one: Any, other: Any) -> bool:

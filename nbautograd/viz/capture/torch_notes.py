@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from nbautograd.protocol import Operand, Trace
+from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute, declared, node_name
 
 __all__ = ["NotedCall", "Parameters", "dtype_name", "parameter", "trace_of_call"]
@@ -26,11 +27,12 @@ REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 class Parameters:
     """The parameters of one of PyTorch's operations."""
 
-    __slots__ = ("defaults", "name", "names")
+    __slots__ = ("defaults", "name", "names", "writes")
 
     def __init__(self, function: Any) -> None:
         schema = function._schema
         self.name = schema.name
+        self.writes = schema.name.endswith("_")
         self.names = [parameter(argument.name) for argument in schema.arguments]
         self.defaults = [
             argument.default_value if argument.has_default_value() else None for argument in schema.arguments
@@ -43,7 +45,10 @@ def parameter(name: str) -> str:
 
 
 class NotedCall:
-    """An operation whose node has not been met yet."""
+    """An operation whose node has not been met yet.
+
+    :ivar parameters: None for a function of the user's, of which the results are not known before its node is met.
+    """
 
     __slots__ = ("arguments", "outputs", "parameters", "place", "result", "scope")
 
@@ -56,6 +61,8 @@ class NotedCall:
 
     def made(self, tensor: Any) -> bool:
         """Whether this operation made a tensor, as far as can be told."""
+        if self.parameters is None:
+            return True
         shape = self.result[2] if self.result else None
         alive = [one for output in self.outputs if (one := output()) is not None]
         return any(one is tensor for one in alive) or (len(alive) < len(self.outputs) and tuple(tensor.shape) == shape)
@@ -138,14 +145,13 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
 
 
 def _read(value: Any) -> Any:
-    """A copy as an array; what lies on another device is copied here now."""
+    """A copy as an array; what lies on another device is copied here now. None for what has no values."""
     if not hasattr(value, "is_sparse"):
         return value
-    value = value.cpu()
     try:
-        return value.resolve_conj().resolve_neg().numpy()
-    except TypeError:  # a dtype that NumPy does not have, such as bfloat16
-        return value.float().numpy()
+        return values.host(value)
+    except Exception:
+        return None
 
 
 def dtype_name(dtype: Any) -> str:

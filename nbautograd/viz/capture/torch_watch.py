@@ -11,9 +11,11 @@ Nothing is imported from PyTorch, and nothing of this runs, unless a block is wa
 
 from __future__ import annotations
 
+import inspect
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -23,7 +25,7 @@ from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
 from nbautograd.viz.read import notes
 
-__all__ = ["TorchWatch", "pytorch", "settle", "watching"]
+__all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
 
 SMALL = 4096  # bytes of a tensor that is copied
 ROWS = 32  # of a sample, and columns
@@ -40,6 +42,8 @@ def pytorch() -> Any:
     return module if hasattr(getattr(core, "_autograd", None), "_get_sequence_nr") else None
 
 
+writes: deque[tuple[weakref.ref[Any], int, str, int]] = deque(maxlen=500)
+"""The last in-place writes: the tensor, its version after it, file and line."""
 _current: TorchWatch | None = None
 
 
@@ -89,6 +93,7 @@ class TorchWatch:
             return False
         self._torch, self._thread = torch, threading.get_ident()
         self._peek = torch._C._autograd._get_sequence_nr
+        self._apply = torch.autograd.Function.apply.__func__.__code__
         self._sequence = self._peek()
         modules = torch.nn.modules.module
         self._hooks = [
@@ -171,41 +176,69 @@ class TorchWatch:
         """Run one of PyTorch's operations, and note it if it has a node."""
         noted = None
         sequence = self._peek()
+        parameters = _parameters.get(function) or _parameters_of(function)
         if (sequence != self._sequence or self._helped) and threading.get_ident() == self._thread:
             self._sequence, self._helped = sequence, False
             try:
-                noted = self._before(function, args, kwargs)
+                noted = self._before(parameters, args, kwargs, sequence - 1)
             except Exception:  # any: the user's operation must not fail because of its picture
                 self.troubles += 1
         result = function(*args, **kwargs)
-        if noted is not None:
+        if noted is not None or parameters.writes:
             try:
-                self._after(noted, result, sequence - 1)
+                if parameters.writes:
+                    self._written(result)
+                if noted is not None:
+                    self._after(noted, result, sequence - 1)
             except Exception:
                 self.troubles += 1
         return result
 
-    def _before(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NotedCall | None:
+    def _before(
+        self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], sequence: int
+    ) -> NotedCall | None:
         if not self._torch.is_grad_enabled():
+            self._inside_function(sequence)
             return None
-        spec = _specs.get(function)
-        if spec is None:
-            spec = _specs[function] = Parameters(function)
-        given = [*zip(spec.names, args, strict=False)]
+        given = [*zip(parameters.names, args, strict=False)]
         given += [(parameter(name), value) for name, value in kwargs.items()]
-        if not self._meet(given):
+        if not self._meet(given) or not self._affordable():
             return None
-        if self.left <= 0:
-            self._full = self._sequence - 1 if self._full is None else self._full
-            return None
-        self.left -= 1
         known = dict(given)
         arguments: list[tuple[Any, ...]] = []
-        for name, default in zip(spec.names, spec.defaults, strict=True):
+        for name, default in zip(parameters.names, parameters.defaults, strict=True):
             value = known.get(name, default)
             if value is not None:
                 arguments.append((name, *self._about(value)))
-        return NotedCall(spec, arguments, _calling_frame(), protocol.current_scope())
+        return NotedCall(parameters, arguments, _place(sys._getframe(2)), protocol.current_scope())
+
+    def _affordable(self) -> bool:
+        if self.left <= 0:
+            self._full = self._sequence - 1 if self._full is None else self._full
+            return False
+        self.left -= 1
+        return True
+
+    def _inside_function(self, sequence: int) -> None:
+        """The node was made by ``Function.apply``, which has called the user's ``forward``: note that call."""
+        frame: Any = sys._getframe(3)
+        while frame is not None and frame.f_code is not self._apply:
+            frame = frame.f_back
+        if frame is None or sequence in self.waiting or not self._affordable():
+            return
+        names = list(inspect.signature(frame.f_locals["cls"].forward).parameters)
+        given = frame.f_locals["args"]
+        names = (
+            names[len(names) - len(given) :] if len(names) >= len(given) else [f"input{i}" for i in range(len(given))]
+        )
+        arguments = [(name, *self._about(value)) for name, value in zip(names, given, strict=True)]
+        self.waiting[sequence] = [NotedCall(None, arguments, _place(frame), protocol.current_scope())]
+
+    def _written(self, tensor: Any) -> None:
+        """Note where a tensor was written to: an error of a backward pass may ask."""
+        if isinstance(tensor, self._torch.Tensor):
+            code, line, _ = _place(sys._getframe(2))
+            writes.append((weakref.ref(tensor), tensor._version + 1, code.co_filename, line))
 
     def _meet(self, given: list[tuple[str, Any]]) -> bool:
         """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
@@ -226,6 +259,8 @@ class TorchWatch:
         noted = next((call for call in reversed(calls) if call.made(tensor)), None) if calls else None
         if noted is not None:
             del self.waiting[node._sequence_nr()]
+            if noted.parameters is None:
+                self._conclude(noted, [tensor])
             notes.note(node, partial(trace_of_call, noted))
 
     def _about(self, value: Any) -> tuple[Any, ...]:
@@ -234,7 +269,9 @@ class TorchWatch:
             return self._small(value), "tensor", tuple(value.shape), value.dtype, weakref.ref(value)
         if isinstance(value, (list, tuple)) and any(isinstance(one, self._torch.Tensor) for one in value):
             return [self._about(one) for one in value], "tensors"
-        return (value,)
+        if isinstance(value, (bool, int, float, complex, str, list, tuple)):
+            return (value,)
+        return (getattr(value, "__name__", None) or str(value)[:40],)  # an object of anybody's is not kept alive
 
     def _small(self, tensor: Any) -> Any:
         """A copy of a small tensor, on its own device; None for others."""
@@ -253,16 +290,21 @@ class TorchWatch:
         ]  # fmt: skip
         if not tensors:
             return
+        self._conclude(noted, tensors)
+        self.waiting.setdefault(sequence, []).append(noted)
+        if noted.parameters.name.endswith("_"):  # what is written to may have been copied in between, with a node
+            self.waiting.setdefault(sequence - 1, []).append(noted)
+        assert noted.parameters is not None
+        self._helped = noted.parameters.name in HELPERS
+        if len(self.waiting) > 4 * self.budget:
+            self.waiting.pop(next(iter(self.waiting)))
+
+    def _conclude(self, noted: NotedCall, tensors: list[Any]) -> None:
+        """Note the results."""
         first = tensors[0]
         value = self._small(first)
         noted.result = (self._digest(first) if value is None else value, "tensor", tuple(first.shape), first.dtype)
         noted.outputs = [weakref.ref(one) for one in tensors]
-        self.waiting.setdefault(sequence, []).append(noted)
-        if noted.parameters.name.endswith("_"):  # what is written to may have been copied in between, with a node
-            self.waiting.setdefault(sequence - 1, []).append(noted)
-        self._helped = noted.parameters.name in HELPERS
-        if len(self.waiting) > 4 * self.budget:
-            self.waiting.pop(next(iter(self.waiting)))
 
     def _digest(self, tensor: Any) -> Any:
         """What is kept of a large result."""
@@ -278,7 +320,14 @@ class TorchWatch:
         return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample, numbers)
 
 
-_specs: dict[Any, Parameters] = {}
+_parameters: dict[Any, Parameters] = {}
+
+
+def _parameters_of(function: Any) -> Parameters:
+    known = _parameters[function] = Parameters(function)
+    return known
+
+
 _modes: dict[Any, type] = {}
 
 
@@ -323,9 +372,8 @@ def _taken_off(mode: Any) -> None:
             stack._push_mode(one)
 
 
-def _calling_frame() -> tuple[Any, int, int]:
+def _place(frame: Any) -> tuple[Any, int, int]:
     """The code outside of PyTorch that called the operation: its line and its instruction."""
-    frame = sys._getframe(3)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+    while frame.f_back is not None and (frame.f_globals.get("__name__") or "torch").partition(".")[0] in PACKAGES:
         frame = frame.f_back
     return frame.f_code, frame.f_lineno, frame.f_lasti

@@ -19,7 +19,7 @@ from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
-from nbautograd.viz.read.notes import remark, trace_of
+from nbautograd.viz.read.notes import remarks, trace_of
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.walk import GraphWalk
@@ -112,7 +112,7 @@ class _Builder:
             tuple(self.edges),
             tuple(dict.fromkeys(roots + ungraphed)),
             self.handles,
-            notes=tuple(filter(None, (say("cut", count=len(walk.next)) if walk.cut else "", remark(walk.ops)))),
+            notes=(*([say("cut", count=len(walk.next))] if walk.cut else []), *remarks(walk.ops)),
             order=tuple(self.handles.ops[node] for node in walk.order),
             leaf_order=self.leaf_order(),
             tree=tree,

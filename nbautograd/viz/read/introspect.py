@@ -18,6 +18,7 @@ __all__ = [
     "Names",
     "assigned",
     "attribute",
+    "changed_saved",
     "declared",
     "hooks_of",
     "is_tensor",
@@ -172,6 +173,17 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
         )
         for n in sorted(names, key=names.__getitem__)
     ), False
+
+
+def changed_saved(node: Any) -> str:
+    """Of one of PyTorch's nodes, the saved value that has been written to since; or nothing."""
+    for name in _saved_names_of(node):
+        try:
+            getattr(node, name)
+        except Exception as error:
+            if "inplace" in str(error):
+                return _own_name(name)
+    return ""
 
 
 def _saved_names_of(node: Any) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nbautograd.viz.language import say
 
-__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "note", "passed_over", "remark", "trace_of"]
+__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "note", "passed_over", "remarks", "trace_of"]
 
 KEY = "nbautograd"
 """Of ``node.metadata``."""
@@ -48,18 +48,21 @@ def note(node: Any, trace: Any) -> None:
     node.metadata[KEY] = trace
 
 
-def remark(nodes: Iterable[Any]) -> str:
-    """What is to be said of PyTorch's operations that nobody, or not everybody, has noted; or nothing."""
+def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
+    """What is to be said of PyTorch's operations: that nobody, or not everybody, has noted them, or seen inside."""
     theirs = [node for node in nodes if can_be_noted(node)]
     without = [node for node in theirs if trace_of(node) is None]
-    if not without:
-        return ""
-    if len(without) == len(theirs):
-        return say("torch_unwatched")
-    numbers = [node._sequence_nr() for node in without]
-    if any(first <= number < last for first, last in passed_over for number in numbers):
-        return say("torch_partly", watched=len(theirs) - len(without), count=len(theirs), budget=BUDGET)
-    return ""
+    kinds = {type(node).__name__ for node in theirs}
+    said = [say(text) for kind, text in _OPAQUE.items() if kind in kinds]
+    if without and len(without) == len(theirs):
+        said.append(say("torch_unwatched"))
+    elif any(first <= node._sequence_nr() < last for first, last in passed_over for node in without):
+        watched = len(theirs) - len(without)
+        said.append(say("torch_partly", watched=watched, count=len(theirs), budget=BUDGET))
+    return tuple(said)
+
+
+_OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}
 
 
 class Digest:

@@ -176,6 +176,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "PyTorch keeps no lines and values: load the extension before the cell, or see viz.watch()",
         "PyTorch 不保存代码行和数值：请在运行该单元格之前加载扩展，或使用 viz.watch()",
     ),
+    "torch_compiled": (
+        "a compiled function is one operation: call it without torch.compile to see inside",
+        "编译后的函数是一个运算：不用 torch.compile 调用它，就能看到内部",
+    ),
+    "torch_checkpoint": (
+        "checkpoint computes its function again in the backward pass: with use_reentrant=False it is drawn",
+        "checkpoint 在反向传播时重新计算其函数：使用 use_reentrant=False 即可画出",
+    ),
     "torch_partly": (
         "watched are {watched:,} of {count:,} operations: of a cell the first {budget:,}, and none outside",
         "{count:,} 个运算中观察到 {watched:,} 个：每个单元格只观察前 {budget:,} 个，单元格之外的不观察",
