@@ -28,6 +28,7 @@ from nbautograd.viz.read import notes
 __all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
 
 SMALL = 4096  # bytes of a tensor that is copied
+COPIES = 500  # tensors of which a copy is kept for the next operation that they go to
 ROWS = 32  # of a sample, and columns
 HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
 """What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
@@ -68,6 +69,7 @@ class TorchWatch:
         self.budget, self.left = budget, budget
         self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of their nodes
         self.troubles = 0
+        self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of tensors
         self._mode: Any = None
         self._on = False
         self._full: int | None = None  # the sequence number from which on nothing was noted, because it was enough
@@ -121,6 +123,7 @@ class TorchWatch:
             notes.passed_over.append((self._full, self._peek()))
         self.settle(namespace)
         self.waiting.clear()
+        self._copies.clear()
 
     def renew(self, budget: int) -> None:
         """Note so many operations more."""
@@ -174,6 +177,8 @@ class TorchWatch:
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one of PyTorch's operations, and note it if it has a node."""
+        if self._full is not None:
+            return function(*args, **kwargs)
         noted = None
         sequence = self._peek()
         parameters = _parameters.get(function) or _parameters_of(function)
@@ -242,10 +247,13 @@ class TorchWatch:
 
     def _meet(self, given: list[tuple[str, Any]]) -> bool:
         """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
-        wanted = False
-        tensor_class = self._torch.Tensor
+        wanted, tensor_class = False, self._torch.Tensor
         for _, value in given:
-            for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(value, tensor_class):
+                tensors: Any = (value,)
+            else:
+                tensors = value if isinstance(value, (list, tuple)) else ()
+            for one in tensors:
                 if isinstance(one, tensor_class) and one.requires_grad:
                     wanted = True
                     if self.waiting:
@@ -255,23 +263,36 @@ class TorchWatch:
     def met(self, tensor: Any) -> None:
         """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
         node = tensor.grad_fn
-        calls = None if node is None else self.waiting.get(node._sequence_nr())
-        noted = next((call for call in reversed(calls) if call.made(tensor)), None) if calls else None
-        if noted is not None:
-            del self.waiting[node._sequence_nr()]
-            if noted.parameters is None:
-                self._conclude(noted, [tensor])
-            notes.note(node, partial(trace_of_call, noted))
+        number = -1 if node is None else node._sequence_nr()
+        for noted in reversed(self.waiting.get(number, ())):
+            if noted.made(tensor):
+                del self.waiting[number]
+                if noted.parameters is None:
+                    self._conclude(noted, [tensor])
+                notes.note(node, partial(trace_of_call, noted))
+                return
 
     def _about(self, value: Any) -> tuple[Any, ...]:
         """A Python value; of a tensor a copy if it is small, its shape and dtype, and itself as long as it lives."""
         if isinstance(value, self._torch.Tensor):
-            return self._small(value), "tensor", tuple(value.shape), value.dtype, weakref.ref(value)
+            known = None if value.is_leaf else self._copies.get(id(value))  # a leaf's .data may have been written to
+            if known is None or known[1]() is not value or known[0] != value._version:
+                known = self._copied(value)
+            return known[2:]
         if isinstance(value, (list, tuple)) and any(isinstance(one, self._torch.Tensor) for one in value):
             return [self._about(one) for one in value], "tensors"
         if isinstance(value, (bool, int, float, complex, str, list, tuple)):
             return (value,)
         return (getattr(value, "__name__", None) or str(value)[:40],)  # an object of anybody's is not kept alive
+
+    def _copied(self, tensor: Any) -> tuple[Any, ...]:
+        """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""
+        if len(self._copies) > COPIES:
+            self._copies.clear()
+        ref = weakref.ref(tensor)
+        known = tensor._version, ref, self._small(tensor), "tensor", tuple(tensor.shape), tensor.dtype, ref
+        self._copies[id(tensor)] = known
+        return known
 
     def _small(self, tensor: Any) -> Any:
         """A copy of a small tensor, on its own device; None for others."""
@@ -301,10 +322,9 @@ class TorchWatch:
 
     def _conclude(self, noted: NotedCall, tensors: list[Any]) -> None:
         """Note the results."""
-        first = tensors[0]
-        value = self._small(first)
-        noted.result = (self._digest(first) if value is None else value, "tensor", tuple(first.shape), first.dtype)
-        noted.outputs = [weakref.ref(one) for one in tensors]
+        _, ref, value, kind, shape, dtype, _ = self._copied(tensors[0])
+        noted.result = self._digest(tensors[0]) if value is None else value, kind, shape, dtype
+        noted.outputs = [ref, *(weakref.ref(one) for one in tensors[1:])]
 
     def _digest(self, tensor: Any) -> Any:
         """What is kept of a large result."""
