@@ -77,11 +77,14 @@ class _Watcher:
         self.handles: list[Any] = []
         self.totals: dict[tuple[Any, int], Any] = {}
         self.before: dict[Any, Any] = {}
+        self.saving: set[Any] = set()  # nodes that keep tensors
         self.running: Any = None  # the node whose formula runs now
 
     def attach(self, node: Any) -> None:
         """Watch one node."""
         leaf = hasattr(node, "variable")
+        if not leaf and introspect.saved_of(node)[0]:
+            self.saving.add(node)
         started, finished = (self.leaf_started, self.leaf_finished) if leaf else (self.started, self.finished)
         self.handles.append(node.register_prehook(lambda gradients: started(node, gradients)))
         self.handles.append(node.register_hook(lambda inputs, outputs: finished(node, inputs, outputs)))
@@ -124,8 +127,7 @@ class _Watcher:
                 self.totals[to, to_index] = sent if known is None else known + sent
                 event = protocol.EdgeSent(node, index, to, to_index, sent, self.totals[to, to_index])
                 self.callback(event)
-        saves = any(name.startswith("_saved_") and name != "_saved_alpha" for name in dir(type(node)))
-        self.callback(protocol.NodeFinished(node, saves and not self.retain))
+        self.callback(protocol.NodeFinished(node, node in self.saving and not self.retain))
 
     def leaf_started(self, node: Any, gradients: tuple[Any, ...]) -> None:
         """A leaf's ``.grad`` is about to be added to."""
