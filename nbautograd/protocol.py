@@ -108,7 +108,7 @@ class Trace(NamedTuple):
     filename: str
     """Of the code that called the operation; a notebook gives each cell its own."""
     lineno: int
-    output: weakref.ref[Any]
+    output: Callable[[], Any]
     """The tensor that the operation made, as long as it lives."""
     value: Any
     """The array that it made when it is small enough to be kept, or None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from nbautograd.protocol import Operand, Trace
@@ -67,6 +68,20 @@ class NotedCall:
         alive = [one for output in self.outputs if (one := output()) is not None]
         return any(one is tensor for one in alive) or (len(alive) < len(self.outputs) and tuple(tensor.shape) == shape)
 
+    def output(self, node: Any) -> Callable[[], Any]:
+        """What gives the result as long as it lives, and as long as it was not written to by another operation."""
+        ref = self.outputs[0]
+        if self.parameters is None or not self.parameters.writes:
+            return ref
+        number = node._sequence_nr()  # and not the node, which keeps this
+
+        def result() -> Any:
+            tensor = ref()
+            made = attribute(tensor, "grad_fn")
+            return tensor if made is not None and made._sequence_nr() == number else None
+
+        return result
+
 
 # -- reading the notes -----------------------------------------------------------------------------------------------
 
@@ -84,7 +99,7 @@ def trace_of_call(noted: NotedCall, node: Any) -> Trace:
     return Trace(
         code.co_filename,
         line,
-        noted.outputs[0],
+        noted.output(node),
         _read(value),
         shape,
         dtype_name(dtype),

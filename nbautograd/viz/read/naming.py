@@ -109,8 +109,7 @@ class ResultNames:
         if (node, index) in self.variables.tensors:
             return self.variables.tensors[node, index]
         trace = trace_of(node)
-        tensor = trace.output() if trace is not None and index == 0 else None
-        return tensor if attribute(tensor, "grad_fn") is node else None  # and not written to since
+        return trace.output() if trace is not None and index == 0 else None
 
     def base_name(self, base: Any) -> str:
         """What the tensor under a view is called."""
