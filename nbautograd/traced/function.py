@@ -120,7 +120,7 @@ class TracedGraph:
                 )
         wanted = tuple([t._fn is not None for t in both]) if is_grad_enabled() else ()
         compilation = self.compilations.get(wanted)
-        state = generator.default_generator.get_state() if self.checks and self.graph.random else None
+        state = generator.default_generator.get_state() if self.checks and self.graph.draws else None
         try:
             if compilation is None:
                 compilation = self.compile(wanted, arrays)
@@ -140,7 +140,7 @@ class TracedGraph:
         with self.lock:
             known = self.compilations.get(wanted)
             if known is None:
-                state = generator.default_generator.get_state() if self.graph.random else None
+                state = generator.default_generator.get_state() if self.graph.draws else None
                 values = {value for value, want in zip(self.arguments, wanted, strict=False) if want}
                 known = Compilation(self.graph, self.name, dict(zip(self.arguments, arrays, strict=True)), values)
                 if state is not None:

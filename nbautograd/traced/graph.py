@@ -279,6 +279,22 @@ class Graph:
         """The values that those steps read."""
         return {value for step in self.needed for value in step.reads()}
 
+    def prune(self) -> None:
+        """Leave out steps that nothing depends on; what draws random numbers stays."""
+        wanted = {output.value for output in self.outputs} | {end for _, end in self.effects}
+        steps = []
+        for step in reversed(self.steps):
+            draws = isinstance(step, OpStep) and "generator" in step.arguments or getattr(step, "random", False)
+            if draws or isinstance(step, (Check, Drawn)) or any(value in wanted for value in step.results):
+                steps.append(step)
+                wanted.update(step.reads())
+        self.steps = steps[::-1]
+
+    @functools.cached_property
+    def draws(self) -> bool:
+        """Whether random numbers are drawn."""
+        return bool(self.random) or any(isinstance(step, Opaque) and step.random for step in self.steps)
+
     @functools.cached_property
     def random(self) -> list[Step]:
         """The steps that draw random numbers, whose results have no gradient."""

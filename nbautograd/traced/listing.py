@@ -34,7 +34,8 @@ def listing(graph: Graph, names: list[str], values: bool = False) -> str:
     inputs = ", ".join(f"%{called[v]} : {kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
     lines = [f"graph({inputs}):"]
     for value in graph.constants():
-        shown = str(value.array.tolist()) if values or value.array.size < 9 else "..."
+        is_shown = value.name != "empty" and (values or value.array.size < 9)
+        shown = str(value.array.tolist()) if is_shown else "..."
         lines.append(f"  %{called[value]} : {kind(value)} = prim::Constant[value={shown}]()")
     for step in graph.steps:
         results = ", ".join(f"%{called[v]} : {kind(v)}" for v in step.results)

@@ -88,6 +88,7 @@ class Recorder:
         self.born: dict[int, tuple[Tensor, str]] = {}
         self.memory: dict[int, tuple[Any, set[int]]] = {}
         self.originals: dict[int, tuple[Tensor, Any]] = {}
+        self.blank: set[int] = set()
         self.beginnings: dict[int, Value] = {}
         self.pauses = 0
         self.is_random = False
@@ -148,7 +149,9 @@ class Recorder:
             if tensor._view is not None and id(tensor._view.base) in self.entries:
                 base = self.value_of(tensor._view.base)
                 return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
-            return self.know(tensor, Value(CONSTANT, np.array(array)))
+            value = Value(CONSTANT, np.array(array))
+            value.name = "empty" if id(tensor) in self.blank else ""
+            return self.know(tensor, value)
         if tensor._view is not None and id(tensor._view.base) in self.entries:
             base = self.value_of(tensor._view.base)
             return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
@@ -344,7 +347,11 @@ class Recorder:
     def created(self, tensor: Tensor) -> None:
         """Called with every tensor that library code wraps around an array."""
         frame: Any = sys._getframe(1)
-        while frame.f_globals.get("__name__") in _WRAPPING or frame.f_code.co_name in ("wrap", "_wrap_and_tell"):
+        while frame.f_globals.get("__name__") in _WRAPPING or frame.f_code.co_name in (
+            "wrap",
+            "_wrap_and_tell",
+            "wrapped",
+        ):
             frame = frame.f_back
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
         if module == "nbautograd.core.tensor" and name in ("detach", "data"):
@@ -357,6 +364,10 @@ class Recorder:
         whole = module.startswith(CREATING) or not module.startswith(PACKAGE + ".")
         if name in ("_wrap_saved", "_wrap_output", "as_tensor"):
             whole = True
+        while frame is not None and frame.f_globals.get("__name__", "").startswith(PACKAGE):
+            if frame.f_code.co_name.startswith(("empty", "new_empty")):
+                self.blank.add(id(tensor))
+            frame = frame.f_back
         self.born[id(tensor)] = (tensor, "" if whole else f"{module.removeprefix(PACKAGE + '.')}.{name}()")
 
 

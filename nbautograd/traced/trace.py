@@ -149,6 +149,21 @@ class _Hooks:
 _METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
 
 
+_OPAQUE = (
+    "nn.functional.one_hot nonzero argwhere quantile nanquantile searchsorted bucketize stft istft "
+    "nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d nn.functional.gaussian_nll_loss "
+    "nn.functional.multilabel_margin_loss"
+).split()
+"""Functions that compute with arrays or look at values: they are called in each call."""
+
+
+def _opaque(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    recorder = current.get()
+    if recorder is None or recorder.pauses:
+        return plain(*args, **kwargs)
+    return recorder.call(plain, args, kwargs)
+
+
 def _interceptions() -> list[tuple[Any, Any]]:
     found = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
     found += [
@@ -159,6 +174,11 @@ def _interceptions() -> list[tuple[Any, Any]]:
         (engine.execute, _refused(
             "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
     ]  # fmt: skip
+    for path in _OPAQUE:
+        function: Any = sys.modules[__name__.partition(".")[0]]
+        for name in path.split("."):
+            function = getattr(function, name)
+        found.append((function, _opaque))
     return found
 
 
@@ -227,7 +247,13 @@ def record(
                 begin = recorder.beginnings.get(id(entry.tensor))
                 if begin is not None:
                     graph.effects.append((begin, entry.value))
-    return graph, result, recorder
+    graph.prune()
+    return graph, tree_map(_kept, result), recorder
+
+
+def _kept(t: Tensor) -> Any:
+    """The value of a result, which may be written to later."""
+    return wrap(np.array(t._a))
 
 
 def _output(recorder: Recorder, tensor: Tensor, outputs: list[Any]) -> Output:
@@ -398,7 +424,8 @@ def _check(
     """Run what was traced, and the function once more, on the example; warn, or raise, where they differ."""
     _restore(recorder)
     generator.default_generator.set_state(state)
-    compiled = tree_flatten(traced(tree_flatten(_copies(before))[0], before))[0]
+    ours = traced(tree_flatten(_copies(before))[0], before)
+    compiled = tree_flatten(tree_map(_kept, ours))[0]
     if not np.array_equal(generator.default_generator.get_state()._a, after._a):
         recorder.refuse("it draws random numbers in a way that cannot be recorded")
     _compare(compiled, tree_flatten(result)[0], tolerance, "compiled")
