@@ -15,7 +15,7 @@ from nbautograd.compiler.schema import POINTWISE
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.traced.forward_code import CALLED, INLINE, Forward, Plan
 from nbautograd.traced.graph import Copied, Graph, OpStep, Rehistoried, Step, Value
-from nbautograd.traced.namespace import Namespace
+from nbautograd.traced.specialize import Specializer
 
 __all__ = ["Backward"]
 
@@ -24,13 +24,17 @@ class Backward:
     """Writes the backward function.
 
     :param outputs: the values whose gradients are given, in order.
+    :param given: these gradients, in the call that compiles.
     :ivar lines: the function's body.
     :ivar gradient: the variable of each value's gradient.
     """
 
-    def __init__(self, graph: Graph, forward: Forward, outputs: list[Value], space: Namespace) -> None:
-        self.graph, self.forward, self.outputs, self.space = graph, forward, outputs, space
+    def __init__(self, graph: Graph, forward: Forward, outputs: list[Value], given: list[Any]) -> None:
+        self.graph, self.forward, self.outputs, self.space = graph, forward, outputs, forward.space
+        space = self.space
+        space.values.update({f"g{number}": g for number, g in enumerate(given)})
         self.lines: list[str] = []
+        self.specializer = Specializer(space, self.lines, "s", dict(forward.specializer.transposed))
         self.gradient: dict[Value, str] = {}
         self.arrived: dict[Value, int] = {}
         self.shared: set[str] = set()
@@ -45,21 +49,24 @@ class Backward:
             elif isinstance(step, (Copied, Rehistoried)):
                 self.write_step(step)
 
+    def emit(self, line: str) -> None:
+        """Write a line, and run it."""
+        self.specializer.emit(line)
+
     def send(self, target: Value, text: str) -> None:
         """The line that adds a gradient to those that have arrived at a value."""
         name = self.gradient.get(target)
+        count = self.arrived[target] = self.arrived.get(target, 0) + 1
         if name is None:
-            name = self.gradient[target] = f"d_{self.forward.names[target]}"
-            self.arrived[target] = 1
-            self.lines.append(f"{name} = {text}")
+            self.gradient[target] = self.specializer.assign(f"d_{self.forward.names[target]}", text)
+        elif int(np.prod(target.shape)) >= MIN_TILED_SIZE:
+            self.gradient[target] = f"d{count}_{self.forward.names[target]}"
+            self.emit(f"{self.gradient[target]} = add({name}, {text})")
+        elif count > 2 and target.shape:
+            self.emit(f"{name} += {text}")
         else:
-            self.arrived[target] += 1
-            if int(np.prod(target.shape)) >= MIN_TILED_SIZE:
-                self.lines.append(f"{name} = add({name}, {text})")
-            elif self.arrived[target] > 2 and target.shape:
-                self.lines.append(f"{name} += {text}")
-            else:
-                self.lines.append(f"{name} = {name} + {text}")
+            self.gradient[target] = f"d{count}_{self.forward.names[target]}"
+            self.emit(f"{self.gradient[target]} = {name} + {text}")
         step = target.step
         if isinstance(step, OpStep) and step.relays and step in self.forward.plans:
             self.write_step(step)
@@ -87,7 +94,7 @@ class Backward:
     def write_called(self, plan: Plan, arrived: list[str | None]) -> None:
         values = plan.names["values"]
         parts = f"parts_{plan.node}"
-        self.lines.append(f"{parts} = gradients_of({plan.node}, [{', '.join(str(g) for g in arrived)}])")
+        self.emit(f"{parts} = gradients_of({plan.node}, [{', '.join(str(g) for g in arrived)}])")
         for index, value in enumerate(values):
             if self.forward.flow(value):
                 self.send_if(value, f"{parts}[{index}]")
@@ -100,7 +107,7 @@ class Backward:
             g = f"OutputGrads({{{', '.join(f'{i}: {name}' for i, name in enumerate(arrived) if name)}}})"
         first = f"d_{plan.node.strip('_')}"
         second = f"e_{plan.node.strip('_')}"
-        self.lines.append(f"{first}, {second} = {plan.node}.vjp({g}, True)")
+        self.emit(f"{first}, {second} = {plan.node}.vjp({g}, True)")
         is_list = isinstance(step, OpStep) and step.op.many_edges
         for index, edge in enumerate(edges):
             if edge is not None and self.forward.flow(edge):
@@ -127,7 +134,7 @@ class Backward:
             meta = plan.meta and plan.meta[op.tensors.index(name)]
             if meta is not None:
                 text = self.brought_back(text, meta)
-            self.send(edge, text)
+            self.send(edge, self.specializer.written(text))
 
     def formula(self, step: OpStep, plan: Plan, formula: str, g: str) -> str:
         """A formula over arrays."""

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.compiler.elementwise import CONSTANTS, constants_as_arrays
 from nbautograd.compiler.forward import TILED, ForwardWriter
 from nbautograd.compiler.promotion import HalfPrecision, promote
 from nbautograd.compiler.rewrite import Substitute
 from nbautograd.compiler.runtime import FORWARD
-from nbautograd.compiler.schema import NATIVE, POINTWISE, OpSchema
+from nbautograd.compiler.schema import NATIVE, POINTWISE, VIEW, OpSchema
 from nbautograd.compiler.source import expression_of
 from nbautograd.core.tensor import wrap
 from nbautograd.core.views import AsStridedBackward0, CopySlices, _layout
@@ -38,11 +39,15 @@ from nbautograd.traced.graph import (
     values_in,
 )
 from nbautograd.traced.namespace import Namespace
+from nbautograd.traced.specialize import Specializer
 
 __all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan"]
 
 INLINE, NODE, CALLED = "inline", "node", "called"
 """How a step's gradients are computed: by its formulas, by a node as eager makes it, by calling over tensors."""
+
+SHAPED = ("embedding_rows", "nll_rows", "nll_images", "gather", "scatter", "take_along_dim")
+"""Operations of indices whose results have the shape that their operands say."""
 
 
 class Plan:
@@ -72,6 +77,7 @@ class Forward:
     def __init__(self, graph: Graph, arrays: dict[Value, Any], wanted: set[Value], space: Namespace) -> None:
         self.graph, self.space, self.wanted = graph, space, wanted
         self.lines: list[str] = []
+        self.specializer = Specializer(space, self.lines, "t", {})
         self.names: dict[Value, str] = {}
         self.plans: dict[Step, Plan] = {}
         self.flows: dict[Value, bool] = {}
@@ -123,9 +129,7 @@ class Forward:
             except (HalfPrecision, _Unusual):
                 self.write_called(step, number, flows)
         elif isinstance(step, Check):
-            names = ", ".join(self.names[value] for value in values_in(step.arguments))
-            function, arguments = self.space.constant(step.function), self.space.constant(step.arguments)
-            self.emit(f"check({function}, {arguments}, {self.space.literal(step.said)}, [{names}])")
+            self.write_check(step)
         elif isinstance(step, Drawn) and step.fills is not None:
             names = ", ".join(self.names[v] for part in (step.arguments, step.keywords) for v in values_in(part))
             parts = (step.function, step.fills, step.arguments[1:], step.keywords)
@@ -135,6 +139,20 @@ class Forward:
             self.write_called(step, number, flows)
         else:
             self.write_special(step, number, flows)
+
+    def write_check(self, step: Check) -> None:
+        """Ask a look at values again: of the arrays if that is all it needs, else of tensors."""
+        space, said = self.space, self.space.literal(step.said)
+        direct = f"{space.constant(step.function)}({', '.join(map(self.text, step.arguments))})"
+        differs = "is not None" if step.said is None else f"!= {said}"
+        before = len(self.lines)
+        try:
+            self.emit(f"if {direct} {differs}: raise Changed")
+        except (AttributeError, TypeError):
+            del self.lines[before:]
+            names = ", ".join(self.names[value] for value in values_in(step.arguments))
+            function, arguments = space.constant(step.function), space.constant(step.arguments)
+            self.emit(f"check({function}, {arguments}, {said}, [{names}])")
 
     def write_special(self, step: Step, number: int, flows: bool) -> None:
         name = self.names[step.results[0]]
@@ -204,9 +222,12 @@ class Forward:
             targets = "".join(f"{self.names[value]}, " for value in step.results)
             self.emit(f"{targets.rstrip()} = {expression}" if len(step.results) > 1 else f"({targets}) = {expression}")
         else:
-            self.emit(f"{name} = {expression}")
+            name = self.specializer.assign(name, self.specializer.written(expression))
+            self.names[step.results[0]] = name
         if op.kind != POINTWISE and (op.keys or any(value.dtype.kind in "iub" for value in step.reads())):
-            for value in step.results:
+            for value in step.results if op.kind != VIEW else ():
+                if not value.shape or op.name in SHAPED:
+                    continue
                 self.emit(f"check_shape({self.names[value]}, {value.shape!r}, {op.name!r})")
         if not flows:
             return
@@ -293,6 +314,15 @@ class Forward:
             return tiled, True
         variables = {name: text for name, text in names.items() if name not in options}
         tree = Substitute(constants).visit(copy.deepcopy(tree))
+        if op.kind == POINTWISE:
+            numbers: dict[str, float] = {}
+            arrays = {n for n in op.tensors if getattr(space.evaluated(names[n]), "ndim", 0)}
+            tree = constants_as_arrays(tree, arrays, numbers)
+            if arrays and len({space.evaluated(names[n]).dtype for n in op.tensors if n not in op.masks}) == 1:
+                kind = space.evaluated(names[next(iter(arrays))]).dtype
+                variables |= {name: space.literal(CONSTANTS[repr(value)][kind]) for name, value in numbers.items()}
+            else:
+                variables |= {name: repr(value) for name, value in numbers.items()}
         return ast.unparse(space.resolved(tree, scope, variables)), False
 
     def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:

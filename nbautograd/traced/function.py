@@ -7,22 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd.arrays import dtypes
-from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.core import dispatch_mode
-from nbautograd.core.batched import levels
-from nbautograd.core.grad_mode import is_forward_ad_active, is_grad_enabled
-from nbautograd.core.inplace import watched
-from nbautograd.core.node import LEAF, OutputEdge
-from nbautograd.core.overrides import subclasses
+from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.pytree import tree_flatten, tree_unflatten
-from nbautograd.core.tensor import Tensor, new
-from nbautograd.core.views import record_unrecorded_write, replay_view
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import TracingError, kind_of
 from nbautograd.rng import generator
-from nbautograd.traced.compilation import Compilation
-from nbautograd.traced.graph import Check, Graph
-from nbautograd.traced.node import TracedBackward
-from nbautograd.traced.recorder import current
+from nbautograd.traced.compilation import Compilation, layout
+from nbautograd.traced.graph import Graph
 from nbautograd.traced.replay import Changed, call_again
 
 __all__ = ["Signature", "TracedGraph"]
@@ -48,9 +40,7 @@ class Signature:
         :raises RuntimeError: one is no tensor, or they nest in another way.
         """
         leaves, spec = tree_flatten(arguments)
-        for leaf in leaves:
-            if not isinstance(leaf, Tensor):
-                self.refuse_kind(leaves)
+        self.refuse_kind(leaves)
         if spec != self.spec:
             raise RuntimeError(
                 f"{self.function}() Expected arguments that nest as while tracing: {self.spec}; but they nest as {spec}"
@@ -96,100 +86,75 @@ class TracedGraph:
         self.name, self.graph, self.function, self.signature, self.result = name, graph, function, signature, result
         self.captured = [tensor for tensor, _ in graph.captured]
         self.arguments = [*graph.inputs, *(value for _, value in graph.captured)]
-        self.compilations: dict[tuple[bool, ...], Compilation] = {}
-        self.node_class: Any = type(
-            f"{name}Backward", (TracedBackward,), {"__slots__": (), "__module__": "builtins", "symbol": name}
-        )
-        self.names = [*signature.names, *(f"captured {number}" for number in range(len(self.captured)))]
-        self.checks = any(isinstance(step, Check) for step in graph.steps)
+        self.compilations: dict[Any, Compilation] = {}
         self.lock = threading.RLock()
+        self.entry: Callable[..., Any] = self.slow
 
-    def __call__(self, tensors: list[Any], arguments: tuple[Any, ...]) -> Any:
-        """The result for these tensors, which are those in the arguments."""
+    def slow(self, tensors: Any) -> Any:
+        """The result for these tensors, whatever kind of call it is."""
+        if _busy:
+            self.signature.check(tensors)
+            return tree_unflatten(call_again(self.graph, list(tensors)), self.result)
+        both, arrays = self.arrays(tensors)
+        wanted = tuple([t._fn is not None and a.dtype.kind in "fcV" for t, a in zip(both, arrays, strict=True)])
+        if not is_grad_enabled():
+            wanted = (False,) * len(both)
+        key = (wanted, tuple(map(layout, arrays)))
+        compilation = self.compilations.get(key)
+        if compilation is None:
+            try:
+                compilation = self.compile(key, wanted, arrays)
+            except Changed:
+                return self.changed(tensors)
+        self.entry = compilation.entry
+        return compilation.entry(tensors, True)
+
+    def arrays(self, tensors: Any) -> tuple[list[Any], list[Any]]:
+        """All arguments and captured tensors, and their arrays.
+
+        :raises RuntimeError: one is not as while tracing.
+        """
         self.signature.check(tensors)
-        if _watched():
-            return tree_unflatten(self.again(tensors), self.result)
-        both = [*tensors, *self.captured]
-        arrays = [t._a for t in both]
-        for (tensor, value), array in zip(self.graph.captured, arrays[len(tensors) :], strict=True):
-            if array.shape != value.shape or array.dtype != value.dtype:
+        for tensor, value in self.graph.captured:
+            a = tensor._a
+            if a.shape != value.shape or a.dtype != value.dtype:
                 raise TracingError(
-                    f"{self.name}() was traced with a parameter or another tensor of shape {list(value.shape)} and "
-                    f"dtype {dtypes.of(value.dtype)!r}, which is of shape {list(tensor.shape)} and dtype "
-                    f"{tensor.dtype!r} now: trace the function again."
+                    f"{self.name}() was traced with {value.name or 'a tensor from before'} of shape "
+                    f"{list(value.shape)} and dtype {dtypes.of(value.dtype)!r}, which is of shape {list(a.shape)} and "
+                    f"dtype {dtypes.of(a.dtype)!r} now: trace the function again."
                 )
-        wanted = tuple([t._fn is not None for t in both]) if is_grad_enabled() else ()
-        compilation = self.compilations.get(wanted)
-        state = generator.default_generator.get_state() if self.checks and self.graph.draws else None
-        try:
-            if compilation is None:
-                compilation = self.compile(wanted, arrays)
-            outputs, effects, kept = compilation.forward(*arrays)
-        except Changed:
-            if state is not None:
-                generator.default_generator.set_state(state)
-            return self.function(*arguments)
-        return self.finish(compilation, both, arrays, outputs, effects, kept)
+        both = [*tensors, *self.captured]
+        return both, [t._a for t in both]
 
-    def again(self, tensors: list[Any]) -> list[Tensor]:
-        """The outputs by calling all operations on tensors."""
-        return call_again(self.graph, tensors)
-
-    def compile(self, wanted: tuple[bool, ...], arrays: list[Any]) -> Compilation:
-        """The functions for calls in which these arguments require grad."""
+    def compile(self, key: Any, wanted: tuple[bool, ...], arrays: list[Any]) -> Compilation:
+        """The functions for calls of this kind."""
         with self.lock:
-            known = self.compilations.get(wanted)
+            known = self.compilations.get(key)
             if known is None:
                 state = generator.default_generator.get_state() if self.graph.draws else None
-                values = {value for value, want in zip(self.arguments, wanted, strict=False) if want}
-                known = Compilation(self.graph, self.name, dict(zip(self.arguments, arrays, strict=True)), values)
-                if state is not None:
-                    generator.default_generator.set_state(state)
-                known.release()
-                self.compilations[wanted] = known
+                try:
+                    values = {value for value, want in zip(self.arguments, wanted, strict=True) if want}
+                    by_value = dict(zip(self.arguments, arrays, strict=True))
+                    known = Compilation(self.graph, self.name, by_value, values, self.captured, self.result)
+                finally:
+                    if state is not None:
+                        generator.default_generator.set_state(state)
+                known.link(self.slow, self.changed, _busy)
+                self.compilations[key] = known
             return known
 
-    def finish(self, compilation: Compilation, both: Any, arrays: Any, outputs: Any, effects: Any, kept: Any) -> Any:
-        """Make the tensors and the node of a call, and write what the function writes."""
-        tensors: dict[Any, Tensor] = {}
-        for value, array in zip(compilation.computed, outputs, strict=True):
-            output = tensors[value] = new(Tensor)
-            output._a, output._fn = array, None
-        differentiable = compilation.differentiable
-        if differentiable:
-            node = new(self.node_class)
-            node.extras = node.input_meta = node.next0 = node.next1 = None
-            node.kept, node.arguments, node.compilation, node.graph = kept, arrays, compilation, self.graph
-            node.count = len(differentiable)
-            node.all_edges = tuple([
-                (t if t._fn is LEAF else t._fn) for t in both if t._fn is not None
-            ])  # fmt: skip
-            node._seq = next_sequence_nr()
-            if node.count == 1:
-                tensors[differentiable[0]]._fn = node
-            else:
-                for position, value in enumerate(differentiable):
-                    tensors[value]._fn = OutputEdge(node, position)
-        if effects:
-            self.write(both, effects)
-        known = dict(zip(self.arguments, both, strict=True))
-        results = []
-        for output in self.graph.outputs:
-            tensor = tensors[output.value] if output.value in tensors else known[output.value]
-            results.append(replay_view(tensor, output.steps) if output.steps else tensor)
-        return tree_unflatten(results, self.result)
-
-    def write(self, both: Any, effects: Any) -> None:
-        """Write what the function writes into tensors from before."""
-        known = dict(zip(self.arguments, both, strict=True))
-        for (begin, _), array in zip(self.graph.effects, effects, strict=True):
-            t = known[begin]
-            t._shared_array()[...] = array
-            record_unrecorded_write(t)
+    def changed(self, tensors: Any) -> Any:
+        """The result by the function itself: a look at values says something else than while tracing."""
+        return self.function(*tree_unflatten(tensors, self.signature.spec))
 
 
-def _watched() -> bool:
-    """Whether somebody looks at each operation, or a tensor may be something special."""
-    return bool(
-        dispatch_mode.is_on_anywhere() or levels() or is_forward_ad_active() or subclasses or watched() or current.get()
-    )
+_busy: list[bool] = []
+"""Not empty while somebody looks at each operation: operations are then called one by one."""
+
+
+def _watch() -> None:
+    _busy[:] = [True] * dispatch_mode.is_on_anywhere()
+
+
+dispatch_mode.on_switch(_watch)
+_watch()

@@ -7,6 +7,8 @@ import builtins
 import math
 from typing import Any
 
+import numpy as np
+
 from nbautograd.traced.runtime import NAMES, WANTED
 
 __all__ = ["Namespace"]
@@ -23,7 +25,7 @@ class Namespace:
 
     def __init__(self) -> None:
         self.globals: dict[str, Any] = dict(NAMES)
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, Any] = dict(NAMES)
         self._names: dict[int, str] = {id(value): name for name, value in NAMES.items()}
 
     def constant(self, value: Any, name: str = "") -> str:
@@ -32,7 +34,10 @@ class Namespace:
         if known is not None:
             return known
         if not name:
-            name = getattr(value, "__name__", "") or type(value).__name__
+            kind = "array" if isinstance(value, np.ndarray) and value.ndim else ""
+            kind = "number" if isinstance(value, (np.ndarray, np.generic)) and not kind else kind
+            kind = kind or (value.name if isinstance(value, np.dtype) else "")
+            name = kind or getattr(value, "__name__", "") or type(value).__name__
         name = "".join(c if c.isalnum() else "_" for c in name).strip("_").lower() or "constant"
         own, number = f"{name}_", 0
         while own in self.globals or hasattr(builtins, own):
@@ -60,11 +65,11 @@ class Namespace:
 
     def run(self, source: str) -> None:
         """Run lines with the values of the call that compiles."""
-        exec(source, self.globals, self.values)
+        exec(source, self.values)
 
     def evaluated(self, text: str) -> Any:
         """What an expression is in the call that compiles."""
-        return eval(text, self.globals, self.values)
+        return eval(text, self.values)
 
 
 class _Resolve(ast.NodeTransformer):

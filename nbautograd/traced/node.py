@@ -13,6 +13,7 @@ from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.core.views import UnrecordedView
+from nbautograd.fusion.lazy_gradient import materialize
 from nbautograd.ops.indexing.indexing import view_alias
 from nbautograd.traced.replay import replay
 
@@ -22,23 +23,17 @@ __all__ = ["TracedBackward"]
 class TracedBackward(Node):
     """The node; each traced function has a subclass of its own, with its name.
 
-    :ivar compilation: the functions that ran.
+    :cvar compilation: the functions that ran.
     :ivar arguments: the arrays of all inputs and captured tensors, for derivatives of higher order.
     :ivar kept: what the backward function takes; ``FREED`` after it has run.
     """
 
-    __slots__ = ("all_edges", "arguments", "compilation", "count", "graph", "kept")
+    __slots__ = ("arguments", "kept")
     compilation: Any
-    all_edges: Any
     arguments: Any
-    count: int
-    graph: Any
     kept: Any
-
-    def next_nodes(self) -> tuple[Any, ...]:
-        """Where the gradients go."""
-        edges: tuple[Any, ...] = self.all_edges
-        return edges
+    graph: Any
+    count: int
 
     def outputs(self) -> int:
         """How many outputs have gradients."""
@@ -74,18 +69,21 @@ class TracedBackward(Node):
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients of the arguments, by the compiled backward pass."""
-        kept = self.kept
-        if kept is FREED:
+        if self.kept is FREED:
             self.raise_freed()
-        if self.count == 1:
-            gradients = self.compilation.backward((True,))(kept, g)
-        else:
-            parts = g.take(self.count)
-            given = tuple([part is not None for part in parts])
-            gradients = self.compilation.backward(given)(kept, *[part for part in parts if part is not None])
+        return self.several([g] if self.count == 1 else g.take(self.count), retain_graph)
+
+    def several(self, parts: list[Any], retain_graph: bool) -> tuple[Any, Any]:
+        """The same of the gradients of all outputs, some of which may be None."""
+        parts = [materialize(part) for part in parts]
+        function = self.compilation.backward(parts, self.kept)
+        gradients = function(self.kept, *[part for part in parts if part is not None])
         if not retain_graph:
             self.kept = self.arguments = FREED
-        return MULTIPLE, gradients
+        if self.arity > 2:
+            return MULTIPLE, gradients
+        first, second = [*gradients, None][:2]
+        return first, second
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The same over tensors, by calling the operations again: so there are derivatives of every order."""
@@ -94,9 +92,9 @@ class TracedBackward(Node):
         parts = [g] if self.count == 1 else g.take(self.count)
         compilation, graph = self.compilation, self.graph
         places = {value: index for index, value in enumerate(compilation.edges)}
-        tensors = []
+        tensors, edges = [], self.next_nodes()
         for value, array in zip(compilation.arguments, self.arguments, strict=True):
-            edge = self.all_edges[places[value]] if value in places else None
+            edge = edges[places[value]] if value in places else None
             if edge.__class__ is UnrecordedView:
                 edge = None
             if changed_since(array, self._seq) and value in graph.read:
@@ -120,7 +118,11 @@ class TracedBackward(Node):
             by_key = engine.capture(roots, True, True, keys)
         if not retain_graph:
             self.kept = self.arguments = FREED
-        return MULTIPLE, [by_key.get(key) for key in keys]
+        gradients = [by_key.get(key) for key in keys]
+        if self.arity > 2:
+            return MULTIPLE, gradients
+        first, second = [*gradients, None][:2]
+        return first, second
 
 
 def _key(t: Tensor) -> tuple[Any, int]:

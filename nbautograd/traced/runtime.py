@@ -126,6 +126,7 @@ def add(total: Any, d: Any) -> Any:
 
 
 NAMES: dict[str, Any] = {
+    "Changed": Changed,
     "CopySlices": CopySlices,
     "MULTIPLE": MULTIPLE,
     "OutputGrads": OutputGrads,

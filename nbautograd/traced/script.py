@@ -25,7 +25,8 @@ class _Callable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != len(self._parameters):
             args = self._bound(args, kwargs)
-        return self._traced(args, args) if self._flat else self._traced(self._traced.signature.flat(args), args)
+        traced = self._traced
+        return traced.entry(args if self._flat else traced.signature.flat(args))
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments by position.

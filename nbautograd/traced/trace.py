@@ -424,7 +424,7 @@ def _check(
     """Run what was traced, and the function once more, on the example; warn, or raise, where they differ."""
     _restore(recorder)
     generator.default_generator.set_state(state)
-    ours = traced(tree_flatten(_copies(before))[0], before)
+    ours = traced.entry(tree_flatten(_copies(before))[0])
     compiled = tree_flatten(tree_map(_kept, ours))[0]
     if not np.array_equal(generator.default_generator.get_state()._a, after._a):
         recorder.refuse("it draws random numbers in a way that cannot be recorded")
@@ -445,7 +445,7 @@ def _check_again(traced: TracedGraph, arguments: Any, strict: bool, tolerance: f
     generator.default_generator.set_state(state)
     same_inputs = [v.shape for v in graph.inputs] == [v.shape for v in traced.graph.inputs]
     if same_inputs:
-        outputs = tree_flatten(traced(tree_flatten(copies)[0], copies))[0]
+        outputs = tree_flatten(traced.entry(tree_flatten(copies)[0]))[0]
         _compare(outputs, tree_flatten(result)[0], tolerance, "Python")
     first, second = listing(traced.graph, traced.signature.names, True), listing(graph, traced.signature.names, True)
     if first != second:
