@@ -364,10 +364,9 @@ class Recorder:
         whole = module.startswith(CREATING) or not module.startswith(PACKAGE + ".")
         if name in ("_wrap_saved", "_wrap_output", "as_tensor"):
             whole = True
-        while frame is not None and frame.f_globals.get("__name__", "").startswith(PACKAGE):
-            if frame.f_code.co_name.startswith(("empty", "new_empty")):
-                self.blank.add(id(tensor))
-            frame = frame.f_back
+        made = frame if name == "make" else frame.f_back if name == "finish" else frame
+        if made is not None and str(made.f_locals.get("name", made.f_code.co_name)).startswith(("empty", "new_empty")):
+            self.blank.add(id(tensor))
         self.born[id(tensor)] = (tensor, "" if whole else f"{module.removeprefix(PACKAGE + '.')}.{name}()")
 
 
