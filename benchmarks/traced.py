@@ -60,7 +60,9 @@ def measured(keys: list[str], rounds: int) -> tuple[str, dict[str, Any]]:
         times = in_turn(programs, rounds, workload.repeats)
         found = ratios(times, GOALS[workload.key], "traced")
         middle = statistics.median(times["traced"]) * 1e6
-        rows.append([f"{workload.key}: {workload.title}", f"{middle:,.0f} µs", *(str(found.get(n, "")) for n in others)])
+        rows.append(
+            [f"{workload.key}: {workload.title}", f"{middle:,.0f} µs", *(str(found.get(n, "")) for n in others)]
+        )
         figures[workload.key] = {name: ratio.middle for name, ratio in found.items()} | {"microseconds": middle}
         print(f"{workload.key}: {', '.join(programs)}", file=sys.stderr, flush=True)
     heads = ["forward + backward", "traced", "over eager", *(f"over {name}" for name in NAMES[1:])]

@@ -82,8 +82,10 @@ def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
         if isinstance(operand, ast.Name) and operand.id in free:
             held = space.values[operand.id]
             if (held.shape, held.dtype, held.strides) == (array.shape, array.dtype, array.strides):
-                out = ast.keyword("out", operand)
-                return ast.Call(ast.Attribute(ast.Name("np"), name), operands, [out])
+                function = ast.Attribute(ast.Name("np"), name)
+                if name in ("maximum", "minimum"):  # the others are faster without the keyword
+                    return ast.Call(function, operands, [ast.keyword("out", operand)])
+                return ast.Call(function, [*operands, operand], [])
     return value
 
 

@@ -48,6 +48,8 @@ class Specializer:
         self.space, self.lines, self.prefix, self.transposed = space, lines, prefix, transposed
         self.count = 0
         self.depth = 0
+        self.views: dict[str, str] = {}
+        """Transposed arrays that have a name."""
 
     def emit(self, line: str) -> None:
         """Write a line, and run it."""
@@ -84,8 +86,6 @@ class Specializer:
             if known is None:
                 return tree
             return self.reduced(tree.body if known[0] else tree.orelse)
-        if isinstance(tree, ast.BoolOp):
-            return self.folded(tree)
         for field, value in ast.iter_fields(tree):
             if isinstance(value, ast.expr):
                 setattr(tree, field, self.reduced(value))
@@ -101,6 +101,8 @@ class Specializer:
         if isinstance(tree, (ast.Constant, ast.Name, ast.Starred, ast.Slice)):
             return tree
         known = self.static(tree)
+        if known is not None and isinstance(known[0], types.FunctionType):
+            return ast.Name(self.space.constant(known[0]), ast.Load())
         if known is not None and (not callable(known[0]) or isinstance(known[0], type)):
             return _parsed(self.space.literal(known[0]))
         match tree:
@@ -133,6 +135,7 @@ class Specializer:
             return self.inlined(function, copy.deepcopy(tree))
         except (_Stop, KeyError, OSError, TypeError):
             del self.lines[before:]
+            self.views.clear()
             return tree
         finally:
             self.depth -= 1
@@ -156,6 +159,18 @@ class Specializer:
 
     def value(self, tree: ast.expr) -> Any:
         """What an expression is in the call that compiles."""
+        match tree:  # these by hand: Python warns of ``is`` between constants
+            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]):
+                return (self.value(left) is self.value(right)) == isinstance(operator, ast.Is)
+            case ast.BoolOp(operator, values):
+                result: Any = None
+                for part in values:
+                    result = self.value(part)
+                    if bool(result) == isinstance(operator, ast.Or):
+                        break
+                return result
+            case ast.UnaryOp(ast.Not(), operand):
+                return not self.value(operand)
         return self.space.evaluated(ast.unparse(tree))
 
     # -- what is known -------------------------------------------------------------------------------------------------
@@ -265,8 +280,14 @@ class Specializer:
         if isinstance(tree, (ast.Tuple, ast.List)):
             tree.elts = [self.simple(part) for part in tree.elts]
             return tree
+        text = ast.unparse(tree)
+        if text in self.views:
+            return ast.Name(self.views[text], ast.Load())
         name = f"{self.prefix}{self.count}"
         self.count += 1
+        match tree:
+            case ast.Attribute(ast.Name(whole), "T") if self.is_array(whole) and not whole.startswith("d"):
+                self.views[text] = name
         return ast.Name(self.assign(name, ast.unparse(tree)), ast.Load())
 
 
@@ -367,6 +388,19 @@ class _Names(ast.NodeTransformer):
                 return ast.Name(self.scope.to.space.constant(member, node.attr), ast.Load())
         self.generic_visit(node)
         return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """What is decided by its first parts needs no look at the others, which may not be possible."""
+        decides = isinstance(node.op, ast.Or)
+        values: list[ast.expr] = []
+        for part in node.values:
+            visited: ast.expr = self.visit(part)
+            known = None if isinstance(visited, ast.NamedExpr) else self.scope.to.static(visited)
+            if known is not None and bool(known[0]) == decides and not values:
+                return visited
+            if known is None or part is node.values[-1]:
+                values.append(visited)
+        return values[0] if len(values) == 1 else ast.BoolOp(node.op, values)
 
     def visit_GeneratorExp(self, node: Any) -> ast.AST:
         own = {n.id for part in node.generators for n in ast.walk(part.target) if isinstance(n, ast.Name)}
