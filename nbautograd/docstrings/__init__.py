@@ -11,6 +11,7 @@ A line in a docstring always goes before the tables.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -73,21 +74,28 @@ def _merged(
     raises: Iterable[tuple[str, str]],
     shared: Mapping[str, str],
 ) -> str:
-    """Lines of a docstring with those that are missing: parameters before and behind those that it has."""
-    lead = rest = ""
-    for name in names:
-        if f" {name}:" in fields or f"param {name}," in fields or f"*{name}:" in fields:
-            lead, rest = lead + rest, ""
-        elif word := own.get(name) or shared.get(name):
-            rest += f"{line}param {name}: {word}"
+    """The lines of a docstring with those that are missing, parameters in the order of the signature."""
     end = min(at if (at := fields.find(line + kind)) >= 0 else len(fields) for kind in ("returns", "raises"))
-    parameters, ending = fields[:end], fields[end:]
+    own_lines = {}
+    for text in fields[:end].split(f"{line}param ")[1:]:
+        heading, _, _ = text.partition(":")
+        for name in heading.split(", ") if ", " in heading else (heading.lstrip("*"),):
+            own_lines[name] = text
+    lines = []
+    for name in names:
+        text = own_lines.pop(name, None)
+        if text is not None:
+            if text not in own_lines.values():  # the last of several that share a line
+                lines.append(f"{line}param {text}")
+        elif word := own.get(name) or shared.get(name):
+            lines.append(f"{line}param {name}: {word}")
+    lines += [f"{line}param {text}" for text in dict.fromkeys(own_lines.values())]
+    ending = fields[end:]
     if returns and not ending.startswith(f"{line}returns"):
-        ending = f"{line}returns: {returns}{ending}"
-    for error, when in raises:
-        if f"raises {error}:" not in ending:
-            ending += f"{line}raises {error}: {when}."
-    return (lead + parameters if lead or parameters else "") + rest + ending
+        lines.append(f"{line}returns: {returns}")
+    lines.append(ending)
+    lines += [f"{line}raises {error}: {when}." for error, when in raises if f"raises {error}:" not in ending]
+    return "".join(lines)
 
 
 def described(function: F) -> F:
@@ -165,7 +173,7 @@ def dtypes_of(accepts: str) -> str:
 def describe_all(functions: Iterable[Any], families: Mapping[str, Family], shared: Mapping[str, str]) -> None:
     """Fill the docstrings of functions by the tables of their families, and by a table for all of them."""
     for function in functions:
-        doc, code = function.__doc__, getattr(function, "__wrapped__", function).__code__
+        doc, code = function.__doc__, inspect.unwrap(function).__code__
         if doc is not None:
             own, returns, raises = families.get(function.__name__, NO_FAMILY)
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
