@@ -27,7 +27,6 @@ Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
 INDENT = "" if sys.version_info >= (3, 13) else "    "
 """Of the lines of a function's docstring; since 3.13 the compiler takes it away."""
 CATEGORIES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
-VARARGS, VARIADIC = 4, 4 | 8
 NOTHING: Mapping[str, str] = {}
 NO_FAMILY: Family = (NOTHING, "", ())
 WRONG_TYPE = ("TypeError", "an argument is of a type that is not taken")
@@ -114,7 +113,7 @@ def describe(function: Any, body: Any = None, further: tuple[str, ...] = ()) -> 
     code = (body or getattr(function, "__wrapped__", function)).__code__
     if doc is None or ">>> " not in doc:
         return
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + (code.co_flags & VARIADIC == VARARGS)]
+    names = _names(code)
     raises = [WRONG_TYPE] if names else []
     if "dim" in names and "IndexError" not in doc:
         raises.append(WRONG_DIM)
@@ -136,12 +135,11 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     doc, code, hints = function.__doc__, body.__code__, body.__annotations__
     if doc is None or ">>> " not in doc:
         return
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = _names(code)
     operands = [name for name in names if "Tensor" in hints.get(name, "")]
     tensor, number = _operands(accepts)
-    words = SPECIAL.get(function.__name__, NOTHING) | {
-        name: number if "Number" in hints[name] else tensor for name in operands
-    }
+    words = {name: number if "Number" in hints[name] else tensor for name in operands}
+    words |= SPECIAL.get(function.__name__, NOTHING)
     raises, result = [WRONG_TYPE], RESULTS.get(function.__name__)
     if len(operands) > 1:
         result = result or BROADCAST
@@ -152,6 +150,17 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
             raises.append(("RuntimeError", "the dtype is another"))
     ending = "; integers give the default floating dtype." if floating else "."
     function.__doc__ = fill(doc, names + further, words, result.removesuffix(".") + ending, raises)
+
+
+def _names(code: Any) -> tuple[str, ...]:
+    """The names of all parameters, in the order of the signature."""
+    names: tuple[str, ...] = code.co_varnames
+    several, count = code.co_flags & 4, code.co_argcount
+    end = count + code.co_kwonlyargcount
+    if not code.co_flags & 12:
+        return names[:end]
+    rest = names[end : end + (several > 0)]
+    return names[:count] + rest + names[count:end] + names[end + len(rest) : end + len(rest) + (code.co_flags & 8 > 0)]
 
 
 @functools.cache
@@ -173,8 +182,10 @@ def dtypes_of(accepts: str) -> str:
 def describe_all(functions: Iterable[Any], families: Mapping[str, Family], shared: Mapping[str, str]) -> None:
     """Fill the docstrings of functions by the tables of their families, and by a table for all of them."""
     for function in functions:
-        doc, code = function.__doc__, inspect.unwrap(function).__code__
-        if doc is not None:
+        doc = function.__doc__
+        if doc is not None and not isinstance(function, type):
             own, returns, raises = families.get(function.__name__, NO_FAMILY)
-            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            function.__doc__ = fill(doc, names, own, returns, (WRONG_TYPE, *raises), shared)
+            if "TypeError" not in dict(raises):
+                raises = (*raises, WRONG_TYPE)
+            names = _names(inspect.unwrap(function).__code__)
+            function.__doc__ = fill(doc, names, own, returns, raises, shared)

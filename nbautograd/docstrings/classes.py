@@ -80,6 +80,8 @@ def parameters(cls: type) -> list[str]:
     names = tables_of(cls).names.get(cls.__name__)
     if names is not None:
         return names
+    if "__new__" in cls.__dict__:  # as of parameters, which are tensors
+        return list(inspect.signature(cls.__dict__["__new__"]).parameters)[1:]
     if cls.__init__ is object.__init__:
         return list(inspect.signature(cls).parameters) if cls.__new__ is not object.__new__ else []
     constructors = [base.__dict__["__init__"] for base in cls.__mro__[:-1] if "__init__" in base.__dict__]
@@ -115,7 +117,8 @@ def compose(cls: type, own: str) -> str:
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name) or called.get(("returns", ""), ""))
-    return "\n\n".join(block for block in (text, "\n".join(lines), call, example) if block) + "\n"
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example)
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbautograd.docstrings.formulas import FORMULAS
 from nbautograd.docstrings.tables import Tables, alike
 
 __all__ = ["TABLES"]
@@ -167,6 +168,7 @@ TABLES = Tables(
         "UpsamplingBilinear2d": {"input": "shape (n, c, h, w)."},
         "UpsamplingNearest2d": {"input": "shape (n, c, h, w)."},
     },
+    formulas=FORMULAS,
     results={
         **{
             f"{kind}Pad{n}d": "the input's shape, larger by the padding."

@@ -189,6 +189,13 @@ _SPECIAL = {
     "nanquantile.q": "numbers from 0 to 1.",
     "narrow.length": "how many elements.",
     "narrow.start": "the first element.",
+    "full_like.value": "the number that all elements get.",
+    "zeros_like.value": "none.",
+    "ones_like.value": "none.",
+    "empty_like.value": "none.",
+    "zeros_like.fill_value": "none.",
+    "ones_like.fill_value": "none.",
+    "empty_like.fill_value": "none.",
     "narrow_copy.args": "see :func:`narrow`.",
     "narrow_copy.kwargs": "see :func:`narrow`.",
     "normal.mean": "the mean, a number or a tensor.",
@@ -228,6 +235,11 @@ _SPECIAL = {
     "istft.return_complex": "return a complex signal.",
     "istft.win_length": "the length of the window.",
     "istft.window": "the window, shape (win_length,); ones by default.",
+    **{
+        f"{name}.{operand}": "a tensor or a number, of any but bool dtype."
+        for name in ("sub", "rsub")
+        for operand in ("input", "other")
+    },
     "tensordot.a": "the first tensor.",
     "tensordot.b": "the second tensor.",
     "lu_solve.b": "the right-hand sides, shape (..., n, k).",

@@ -24,6 +24,8 @@ class Tables:
     """What a layer is called with."""
     results: Mapping[str, str] = field(default_factory=dict)
     """What it returns."""
+    formulas: Mapping[str, str] = field(default_factory=dict)
+    """What it computes, and the source."""
     raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Errors of one class, and when they are raised."""
 

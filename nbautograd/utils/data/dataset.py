@@ -249,8 +249,10 @@ class Subset(Dataset[T_co]):
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[Any]]:
     """Parts of a dataset without overlap, drawn at random: PyTorch's for the same seed.
 
+    :param dataset: a map-style dataset.
     :param lengths: how many samples each part has; or fractions that sum to 1, where the first parts share the rest.
     :param generator: the source; the default one where None.
+    :returns: a list of :class:`Subset`.
     :raises ValueError: the lengths do not sum to that of the dataset, or a fraction is not between 0 and 1.
 
     >>> import nbautograd as torch
