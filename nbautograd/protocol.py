@@ -81,6 +81,16 @@ class Operand(NamedTuple):
     tensor: weakref.ref[Any] | None
     """The tensor that was passed, as long as it lives."""
 
+    @property
+    def parameter(self) -> tuple[str, int | None]:
+        """The parameter that it belongs to, and its place in the list or tuple passed for that, if it is part of one.
+
+        >>> Operand("tensors[2]", 2, None, (), "float32", None).parameter
+        ('tensors', 2)
+        """
+        name, bracket, place = self.name.partition("[")
+        return name, int(place[:-1]) if bracket else None
+
 
 class Trace(NamedTuple):
     """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off)."""

@@ -231,9 +231,10 @@ def findings() -> list[Finding]:
     """Everything that was looked for, in order; processes run at the same time."""
     with ThreadPoolExecutor(len(CHECKS)) as pool:
         try:
-            return list(pool.map(lambda check: check(), CHECKS))
+            answers = pool.map(lambda check: check(), CHECKS)
         except RuntimeError:  # WebAssembly has no threads
-            return [check() for check in CHECKS]
+            answers = (check() for check in CHECKS)
+        return list(answers)
 
 
 def as_json(findings: Sequence[Finding]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +14,10 @@ from nbautograd.core.node import FREED, AccumulateGrad, Node
 from nbautograd.core.tensor import Tensor
 from nbautograd.core.views import AsStridedBackward0, CopySlices
 from nbautograd.errors import ProgramError
+from nbautograd.program.literals import same_elements
 from nbautograd.protocol import SourceLocator
 
 __all__ = ["Call", "Graph", "Value", "is_freed", "place_of", "read", "refuse"]
-
-_PART = re.compile(r"(\w+)\[(\d+)\]")  # an argument that is part of a list
 
 
 @dataclass(eq=False)
@@ -145,9 +143,9 @@ class _Reader:
                 value = self.constant(node, operand)
             else:
                 value = operand.value
-            part = _PART.fullmatch(operand.name)
-            if part is not None and part[1] in op.lists:
-                lists.setdefault(part[1], []).append(value)
+            parameter, place = operand.parameter
+            if place is not None and parameter in op.lists:
+                lists.setdefault(parameter, []).append(value)
             else:
                 arguments[operand.name] = value
         arguments.update(lists)
@@ -176,7 +174,7 @@ class _Reader:
         if value.tensor is None:
             return
         noted = operand.value
-        is_other = noted is not None and (value.array.shape != noted.shape or value.array.tobytes() != noted.tobytes())
+        is_other = noted is not None and not same_elements(value.array, noted)
         if is_other or changed_since(value.array, node._seq):
             raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
 
@@ -187,7 +185,7 @@ class _Reader:
         if tensor is not None:
             array = _array(tensor)
             noted = operand.value
-            if noted is not None and (array.shape != noted.shape or array.tobytes() != noted.tobytes()):
+            if noted is not None and not same_elements(array, noted):
                 array = None  # written to since
             elif noted is None and changed_since(array, node._seq):
                 array = None
@@ -203,7 +201,7 @@ class _Reader:
         name = self.tensor_name(tensor) if tensor is not None else ""
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
-        if known is None or known.array.tobytes() != array.tobytes():
+        if known is None or not same_elements(known.array, array):
             known = Value(name or f"c{len(self.constants) + 1}", array)
             self.constants[key if key not in self.constants else (key, id(known))] = known
         return known

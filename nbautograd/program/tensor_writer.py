@@ -35,7 +35,7 @@ from nbautograd.program.lines import BACKWARD, GRADS, Line
 from nbautograd.program.numpy_writer import NumpyWriter
 from nbautograd.program.tensor_forms import SINGLE, TENSOR_FORMS, VJP
 
-__all__ = ["TensorWriter"]
+__all__ = ["TensorWriter", "is_near"]
 
 HOMES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
 _ARRAY = re.compile(r"np\.(\w+)\((.*)\)", re.DOTALL)
@@ -209,7 +209,7 @@ class TensorWriter:
             raise refuse(call.node, f"in tensors: {type(error).__name__}: {error}") from error
         values = list(value) if isinstance(value, (tuple, list)) else [value]
         for have, want in zip(values, expected, strict=False):
-            if not _is_near(have, want):
+            if not is_near(have, want):
                 raise refuse(call.node, "in tensors it comes to other numbers")
         return tree
 
@@ -310,7 +310,8 @@ def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(tree, name, ast.Load()), list(arguments), [])
 
 
-def _is_near(have: Any, want: Any) -> bool:
+def is_near(have: Any, want: Any) -> bool:
+    """Whether a tensor has the shape and dtype of an array, and its numbers up to rounding."""
     array = getattr(have, "_a", None)
     if array is None or array.shape != want.shape or array.dtype != want.dtype:
         return False

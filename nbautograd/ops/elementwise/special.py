@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, precise
+from nbautograd.arrays import backend, error_function, precise
 from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -259,7 +259,7 @@ def erf(input: Tensor) -> Tensor:
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
-    return value("erf", input)
+    return error_function.erf(input)
 
 
 @op(

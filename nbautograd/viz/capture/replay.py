@@ -9,7 +9,6 @@ values it comes to what was recorded.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +24,9 @@ __all__ = ["Replay", "replay_of"]
 MOST_OPERATIONS = 300
 MOST_ELEMENTS = 1024  # of a tensor
 RANDOM = "nbautograd.ops.creation"  # the package of the operations that make tensors, also from random numbers
-_PART = re.compile(r"(\w+)\[(\d+)\]")  # an argument that is part of a list
 
+Parameter = tuple[str, int | None]
+"""The name of a parameter, and which part of the list passed for it, if it takes one."""
 Place = tuple[str, int]
 """The id of an operation or leaf, and which of its results."""
 
@@ -37,8 +37,8 @@ class _Call:
 
     node: str
     function: Any
-    computed: Mapping[str, Place]
-    arrays: Mapping[str, np.ndarray[Any, Any]]
+    computed: Mapping[Parameter, Place]
+    arrays: Mapping[Parameter, np.ndarray[Any, Any]]
     options: Mapping[str, Any]
     result: np.ndarray[Any, Any] | None
     """What was recorded."""
@@ -114,12 +114,11 @@ class Replay:
         flat = {name: results[place] for name, place in call.computed.items()}
         flat |= {name: self.new(array) for name, array in call.arrays.items()}
         arguments: dict[str, Any] = dict(call.options)
-        for name in sorted(flat, key=lambda name: (len(name), name)):
-            part = _PART.fullmatch(name)
-            if part is None:
-                arguments[name] = flat[name]
+        for (name, place), value in sorted(flat.items(), key=lambda item: item[0][1] or 0):
+            if place is None:
+                arguments[name] = value
             else:
-                arguments.setdefault(part[1], []).append(flat[name])
+                arguments.setdefault(name, []).append(value)
         return arguments
 
 
@@ -148,26 +147,22 @@ def _call(node: Any, key: str, model: GraphModel) -> _Call:
     function = type(node).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
-    computed: dict[str, Place] = {}
-    arrays: dict[str, Any] = {}
+    computed: dict[Parameter, Place] = {}
+    arrays: dict[Parameter, Any] = {}
     wanted = inspect.signature(function).parameters.values()
     options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace leaves None out
     for operand in node.trace.operands:
         maker, index = node.next_functions[operand.slot] if operand.slot is not None else (None, 0)
         if maker is not None:
-            computed[operand.name] = model.handles.of(maker) or "", index
+            computed[operand.parameter] = model.handles.of(maker) or "", index
         elif operand.shape is not None:
-            arrays[operand.name] = _copied(operand.value)
+            arrays[operand.parameter] = _copied(operand.value)
         else:
             options[operand.name] = operand.value
-    for name in {_base(name) for name in (*computed, *arrays)}:
+    for name, _ in (*computed, *arrays):
         options.pop(name, None)
     value = node.trace.value
     return _Call(key, function, computed, arrays, options, None if value is None else np.array(value))
-
-
-def _base(name: str) -> str:
-    return name.partition("[")[0]
 
 
 def _copied(value: Any) -> np.ndarray[Any, Any]:

@@ -30,7 +30,6 @@ LONG = 40
 LIBRARIES = ("numpy", "torch")
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ""
     ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
     ".nb-code .nb-word { color: var(--nb-out); }\n"
     ".nb-code .nb-number { color: var(--nb-leaf); }\n"
@@ -54,6 +53,7 @@ def code(
     gradient: Any = None,
     *,
     library: str = "numpy",
+    flat: bool | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Code:
     """The forward and the backward pass that made a tensor, as one straight-line program.
@@ -97,7 +97,7 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    return Code(program_of(tensor, gradient, namespace or callers_names(), library))
+    return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
 
 
 class Code:

@@ -108,6 +108,8 @@ class AutogradMagics(Magics):
     @magic_arguments()
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
     @argument("--in", dest="library", choices=LIBRARIES, default="numpy", help="write NumPy, or tensors of torch")
+    @argument("--flat", action="store_true", help="one straight line, however long")
+    @argument("--fold", "-f", action="store_true", help="modules as functions, equal steps as loops, however short")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
     @line_magic
     def code(self, line: str) -> Any:
@@ -117,7 +119,10 @@ class AutogradMagics(Magics):
         gradient = None
         if options.gradient is not None:
             (gradient,) = self._tensors("code --gradient", options.gradient, most=1)
-        return code(tensor, gradient, library=options.library, namespace=self.shell.user_ns)
+        if options.flat and options.fold:
+            raise UsageError("%code --flat and --fold exclude each other; give one of them")
+        flat = True if options.flat else False if options.fold else None
+        return code(tensor, gradient, library=options.library, flat=flat, namespace=self.shell.user_ns)
 
     @magic_arguments()
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")

@@ -280,10 +280,17 @@ class Names:
         return ""
 
     @staticmethod
-    def _joined(names: list[str]) -> str:
+    def _public(names: list[str]) -> list[str]:
         public = [name for name in names if not name.startswith("_")] or names[:1]
-        plain = [name for name in public if name.isidentifier()] or public[:1]
-        return " = ".join(one_line(name, 40) for name in plain[:3])
+        return [name for name in public if name.isidentifier()] or public[:1]
+
+    def _joined(self, names: list[str]) -> str:
+        return " = ".join(one_line(name, 40) for name in self._public(names)[:3])
+
+    def whole(self, tensor: Any) -> str:
+        """One name of a tensor, however long; that of an element of a sequence for such, or nothing."""
+        names = self._public(self.by_tensor.get(id(tensor), []))
+        return names[0] if names else self.element(tensor)
 
     def tensor(self, tensor: Any) -> str:
         """What a tensor is called, or nothing."""
