@@ -17,7 +17,7 @@ from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.api import callers_names
+from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
