@@ -293,6 +293,20 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
+LATE = """
+import importlib.util, sys
+from importlib.metadata import files
+from pyodide.ffi import can_run_sync
+(path,) = [f.locate() for f in files("nbautograd") if f.name == "late_packages.py"]
+spec = importlib.util.spec_from_file_location("late_packages", path)
+late_packages = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(late_packages)
+print("{0}" in sys.modules or importlib.util.find_spec("{0}") is not None)
+print(can_run_sync())
+print(late_packages.late("{0}.version").__name__ == "{0}.version")
+"""
+"""How SciPy is loaded when it is asked for, with a package that is here; without importing this one, as above."""
+
 PLAYER = """
 import anywidget, graphviz, json, traitlets
 state = json.loads(STATE)
@@ -355,6 +369,8 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
         else:
             assert said == "" and page.evaluate(RUN, "print(torch.ones(2).sum())") == "tensor(2.)\n"
         page.screenshot(path=SHOTS / f"lite-{app}.png")
+        late = LATE.format(pyodide_folder.NOT_STARTED_WITH)
+        assert page.evaluate(RUN, late) == "False\nTrue\nTrue\n"  # not loaded, Python can wait, loaded
         page.evaluate(RUN_CELL, "import nbautograd as torch\n%load_ext nbautograd")
         page.wait_for_timeout(1000)
         page.screenshot(path=SHOTS / f"lite-{app}-ran.png")
