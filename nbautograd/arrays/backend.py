@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
+from nbautograd.arrays.late_packages import late
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
@@ -87,7 +88,7 @@ class _NumpyBackend:
         return np.asarray(Shown(array, interface)).view(array.dtype)
 
     def scipy(self, name: str) -> Any:
-        return importlib.import_module(f"scipy.{name}")
+        return late(f"scipy.{name}")
 
 
 INSTALL = "pip install 'nbautograd[cuda12]' (or 'nbautograd[cuda13]' for a driver of CUDA 13)"

@@ -18,13 +18,13 @@ are computed by their own library, as they come.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nbautograd.arrays.cpu_features import has_kernels
+from nbautograd.arrays.late_packages import late
 
 FUNCTIONS: dict[str, Precise] = {}
 """All of them by name, which is NumPy's: what generated code may call as ``precise.name``."""
@@ -104,7 +104,7 @@ def _absolute(z: Any) -> Any:
 
 def _log1p(z: Any) -> Any:
     """SciPy's, which adds up in twice the precision; NumPy's own has no right digit near 0."""
-    result = importlib.import_module("scipy.special").log1p(widened(z))
+    result = late("scipy.special").log1p(widened(z))
     return result.astype(z.dtype) if result.__class__ is np.ndarray else z.dtype.type(result)
 
 

@@ -33,10 +33,11 @@ def window(browser: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+def new_page(browser: Any) -> Iterator[Any]:
+    """An empty page, which notes what goes wrong and what is asked for."""
     contexts = []
 
-    def open_(shown: Recording, **options: Any) -> Any:
+    def new(**options: Any) -> Any:
         context = browser.new_context(
             **{"reduced_motion": "reduce", "viewport": {"width": 1000, "height": 800}} | options
         )
@@ -46,11 +47,22 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Any]:
         page.on("pageerror", lambda error: page.troubles.append(str(error)))
         page.on("console", lambda m: page.troubles.append(m.text) if m.type in ("error", "warning") else None)
         page.on("request", lambda request: page.requests.append(request.url))
+        return page
+
+    yield new
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def open_page(new_page: Any, tmp_path: Path) -> Any:
+    """A saved recording, opened."""
+
+    def open_(shown: Recording, **options: Any) -> Any:
+        page = new_page(**options)
         path = shown.save(tmp_path / "page.html")
         page.goto(path.as_uri())
         expect(page.locator(".nb-player")).to_be_visible()
         return page
 
-    yield open_
-    for context in contexts:
-        context.close()
+    return open_

@@ -56,3 +56,14 @@ def long_pass(steps: int) -> Recording:
         for _ in range(steps):
             h = nb.tanh(h * w)
     return viz.animate(h, namespace={"w": w, "h": h}, fold=True)
+
+
+def layer(**options: Any) -> Recording:
+    """A layer with a bias: a product of matrices, a broadcast sum, an elementwise function, a mean."""
+    with tracing.traced():
+        X = nb.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 0.25]])
+        W = nb.tensor([[0.5, -0.5], [0.25, 1.0], [-1.0, 0.75]], requires_grad=True)
+        b = nb.tensor([0.5, -0.5], requires_grad=True)
+        h = nb.tanh(X @ W + b)
+        y = (h * h).mean()
+    return viz.animate(y, namespace={"X": X, "W": W, "b": b, "h": h, "y": y}, **options)

@@ -12,23 +12,12 @@ from nbautograd import viz
 from nbautograd.core import tracing
 from tests import needs
 
-from .player_pages import recording
+from .player_pages import layer, recording
 
 needs.package("playwright")
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, needs.chromium]
-
-
-def layer() -> Any:
-    """A layer with a bias: a product of matrices, a broadcast sum, an elementwise function, a mean."""
-    with tracing.traced():
-        X = nb.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 0.25]])
-        W = nb.tensor([[0.5, -0.5], [0.25, 1.0], [-1.0, 0.75]], requires_grad=True)
-        b = nb.tensor([0.5, -0.5], requires_grad=True)
-        h = nb.tanh(X @ W + b)
-        y = (h * h).mean()
-    return viz.animate(y, namespace={"X": X, "W": W, "b": b, "h": h, "y": y})
 
 
 def square() -> Any:

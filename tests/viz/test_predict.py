@@ -12,7 +12,7 @@ from nbautograd import viz
 from nbautograd.core import tracing
 from tests import needs
 
-from .player_pages import step_of
+from .player_pages import layer, step_of
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -28,16 +28,6 @@ def scalar(**options: Any) -> Any:
         b = w * x
         y = a * b
     return viz.animate(y, namespace={"w": w, "x": x, "a": a, "b": b, "y": y}, **{"ask": True} | options)
-
-
-def layer() -> Any:
-    with tracing.traced():
-        X = nb.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 0.25]])
-        W = nb.tensor([[0.5, -0.5], [0.25, 1.0], [-1.0, 0.75]], requires_grad=True)
-        b = nb.tensor([0.5, -0.5], requires_grad=True)
-        h = nb.tanh(X @ W + b)
-        y = (h * h).mean()
-    return viz.animate(y, namespace={"X": X, "W": W, "b": b, "h": h, "y": y}, ask=True)
 
 
 def answer(page: Any, text: str) -> None:
@@ -184,7 +174,7 @@ def test_what_was_seen_is_not_asked(open_page: Any) -> None:
 
 
 def test_an_element_of_a_tensor_and_what_it_is_made_of(open_page: Any) -> None:
-    page = open_page(layer())
+    page = open_page(layer(ask=True))
     first_question(page)
     expect(page.locator(".nb-caption")).to_contain_text("∂y/∂t3[0, 0]")
     answer(page, "1/4")
@@ -200,7 +190,7 @@ def test_an_element_of_a_tensor_and_what_it_is_made_of(open_page: Any) -> None:
 
 @pytest.mark.parametrize("width", [400, 700, 1280])
 def test_the_height_stays(open_page: Any, width: int) -> None:
-    page = open_page(layer(), viewport={"width": width, "height": 900})
+    page = open_page(layer(ask=True), viewport={"width": width, "height": 900})
     heights = {page.locator(".nb-player").bounding_box()["height"]}
     page.focus(".nb-player")
     for _ in range(60):

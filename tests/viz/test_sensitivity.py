@@ -249,16 +249,12 @@ def test_a_step_further_puts_everything_back(open_page: Any) -> None:
 
 
 @pytest.fixture
-def open_widget(browser: Any, tmp_path: Any) -> Any:
+def open_widget(new_page: Any, tmp_path: Any) -> Any:
     """The widget's own entry with a kernel behind it: what it asks is answered by the recording itself."""
-    contexts = []
 
     def open_(shown: Any, answers: bool = True) -> Any:
-        context = browser.new_context(reduced_motion="reduce", viewport={"width": 1000, "height": 800})
-        contexts.append(context)
-        page = context.new_page()
-        page.troubles, page.asked = [], []
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page = new_page()
+        page.asked = []
 
         def kernel(text: str) -> str:
             page.asked.append(json.loads(text)["nudge"])
@@ -286,9 +282,7 @@ def open_widget(browser: Any, tmp_path: Any) -> Any:
         expect(page.locator(".nb-player")).to_be_visible()
         return page
 
-    yield open_
-    for context in contexts:
-        context.close()
+    return open_
 
 
 def test_a_kernel_computes_anew(open_widget: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements, looks_at_elements
+from nbautograd.core.batched import checks_values, elements, looks_at_elements
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.sparse import sparse_gradient, stored
 from nbautograd.core.tensor import Tensor, wrap
@@ -71,6 +71,7 @@ def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: b
     return rows if factors is None else rows * factors
 
 
+@checks_values
 def _check_index(name: str, input: Tensor, rows: int) -> None:
     check_tensors(name, input=input)
     a = input._a

@@ -35,6 +35,10 @@ class RNNBase(Module):
     :param proj_size: of an LSTM, the size to which its output is projected; 0 for none.
     :raises ValueError: sizes that are not possible.
     :raises TypeError: sizes that are no integers.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
+    torch.Size([5, 2, 4])
     """
 
     def __init__(
@@ -238,7 +242,7 @@ def _no_projection(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class RNN(RNNBase):
-    """Elman's recurrent network: ``h' = tanh(w_ih x + b_ih + w_hh h + b_hh)``; the options are those of ``RNNBase``.
+    """Elman's recurrent network: ``h' = tanh(w_ih x + b_ih + w_hh h + b_hh)``.
 
     :param nonlinearity: ``"tanh"`` or ``"relu"``; by position after ``num_layers``.
     :raises ValueError: another nonlinearity.
@@ -260,9 +264,14 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory; the options are those of ``RNNBase``.
+    """Long short-term memory.
 
     ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
+
+    >>> import nbautograd as torch
+    >>> outputs, (h, c) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
+    >>> outputs.shape, h.shape, c.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -270,9 +279,14 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units; the options are those of ``RNNBase``.
+    """Gated recurrent units.
 
     ``r, z = sigmoid(...)``, ``n = tanh(w_in x + b_in + r · (w_hn h + b_hn))``, ``h' = (1 - z) · n + z · h``.
+
+    >>> import nbautograd as torch
+    >>> outputs, h = torch.nn.GRU(3, 4)(torch.ones(5, 2, 3))
+    >>> outputs.shape, h.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -283,6 +297,10 @@ class RNNCellBase(Module):
     """Base of the cells, which compute one time step.
 
     :param num_chunks: the number of gates.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RNNCellBase(3, 4, bias=True, num_chunks=1).weight_ih.shape
+    torch.Size([4, 3])
     """
 
     def __init__(
@@ -334,6 +352,10 @@ class RNNCell(RNNCellBase):
     """One step of :class:`RNN`.
 
     :param nonlinearity: ``"tanh"`` or ``"relu"``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
     """
 
     def __init__(
@@ -356,7 +378,13 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of :class:`LSTM`."""
+    """One step of :class:`LSTM`.
+
+    >>> import nbautograd as torch
+    >>> h, c = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
+    >>> h.shape, c.shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -369,7 +397,12 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of :class:`GRU`."""
+    """One step of :class:`GRU`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

@@ -13,7 +13,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
-from nbautograd.core.batched import BatchedTensor, elements
+from nbautograd.core.batched import BatchedTensor, checks_values, elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.overlap import check_operand
@@ -194,6 +194,7 @@ def _alias(input: Tensor) -> Tensor:
     return input.view()
 
 
+@checks_values
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
     """Make sure that indices are in range, masks have the right shape, and all broadcast.
 

@@ -23,9 +23,8 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
 """What nobody can ask of a page's image."""
-_TILES = re.compile(
-    r'<g class="nb-cells".*?</g></g>', re.DOTALL
-)  # too small to be seen where a large graph is an image
+_TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
+"""What is too small to be seen where a large graph is an image."""
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
 """What people alone read in a script: the indentation, comments on lines of their own."""
 PACKED = 200_000  # characters of data that are compressed in a page
@@ -56,6 +55,12 @@ def saving_js() -> str:
 
 
 @cache
+def _page_js() -> str:
+    """The script of every saved page, without what only people read."""
+    return _REMARKS.sub("", player_js() + "\n" + _static("frame.js"))
+
+
+@cache
 def player_css() -> str:
     """The player's style sheet with the colours, and what still pictures follow, in front."""
     return "\n".join([theme.css(), theme.FOLLOWS, *(_static(f"{name}.css") for name in STYLES)])
@@ -70,7 +75,7 @@ def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     label = str(data["label"])
     payload, read = _packed(json_for_script(data))
     script = (
-        _REMARKS.sub("", player_js() + "\n" + _static("frame.js"))
+        _page_js()
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
         + f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
     )

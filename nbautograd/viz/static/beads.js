@@ -4,8 +4,9 @@ const SIGN = "h-6l3.4 3.6l-3.4 3.6h6"; // a Σ, from its upper right end
 
 /** The beads of the joints: as much of the ring as terms have come; full when all have. */
 function paintBeads(stage, state) {
-  for (const bead of stage.svg.querySelectorAll("[data-bead]")) {
-    const id = bead.dataset.bead, leaf = state.leaves.get(id), ring = bead.querySelector(".nb-bead-ring");
+  stage.beads ??= beadsIn(stage.svg); // to look for them at each step takes longer than to paint them
+  for (const { bead, ring } of stage.beads.leaves) {
+    const id = bead.dataset.bead, leaf = state.leaves.get(id);
     const of = leaf?.of || Number(ring.getAttribute("pathLength")), got = leaf?.got || 0;
     ring.setAttribute("pathLength", of);
     ring.setAttribute("stroke-dasharray", `${got} ${of}`);
@@ -13,11 +14,17 @@ function paintBeads(stage, state) {
     bead.classList.toggle("nb-full", full);
     bead.classList.toggle("nb-fires", fires);
   }
-  for (const bead of stage.svg.querySelectorAll("[data-sum], [data-joint]")) {
+  for (const bead of stage.beads.sums) {
     const id = bead.dataset.sum || bead.dataset.joint;
     bead.classList.toggle("nb-full", state.active.has(id) || state.done.has(id));
   }
 }
+
+/** The beads of a drawing: those of leaves with their rings, and those on edges and joints. */
+const beadsIn = (svg) => ({
+  leaves: [...svg.querySelectorAll("[data-bead]")].map((bead) => ({ bead, ring: bead.querySelector(".nb-bead-ring") })),
+  sums: [...svg.querySelectorAll("[data-sum], [data-joint]")],
+});
 
 /** A bead on each edge on which broadcasting is undone by a sum. */
 function addSumBeads(player) {
@@ -34,6 +41,7 @@ function addSumBeads(player) {
         s("path", { class: "nb-bead-sign", d: `M${x + 3} ${y - 3.6}${SIGN}`, fill: "none" })));
     }
   }
+  stage.beads = null;
 }
 
 /** The place on the line of a gradient that is covered least by texts on edges. */

@@ -34,6 +34,7 @@ class Stage extends Camera {
     this.svg.removeAttribute("height");
     this.find = new Map();
     this.boxes = new Map();
+    this.beads = null;
     for (const key of ["node", "edge", "flow", "label", "slot"]) {
       for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
     }
