@@ -441,7 +441,9 @@ class _Leaves:
             self.values.append(value)
             return "0" if isinstance(value, int) else "_"
         if isinstance(node, ast.AST):
-            return f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
+            return (
+                f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
+            )
         return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
 
 

@@ -29,7 +29,13 @@ PLAYED_ELEMENTS = 20_000
 
 
 def program_of(
-    tensor: Any, gradient: Any, namespace: Mapping[str, Any], library: str, *, helpers: bool = True, flat: bool | None = None
+    tensor: Any,
+    gradient: Any,
+    namespace: Mapping[str, Any],
+    library: str,
+    *,
+    helpers: bool = True,
+    flat: bool | None = None,
 ) -> Program:
     """The program of a tensor's graph, with the names of the notebook.
 
