@@ -180,6 +180,7 @@ class VjpWriter:
         op, variant = self.op, self.variant
         prepare = Prepared(set(self.saved), variant == "complex")
         trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
+        shared = self.share(trees)
         before: list[str] = []
         if self.recorded and op.recorded and variant in ("real", TILED):
             texts = [f"{op.recorded}(g, result)"]
@@ -191,7 +192,7 @@ class VjpWriter:
             texts, before = self.small([inlined(tree, self.scope) for tree in trees])
         else:
             texts = [ast.unparse(tree) for tree in trees]
-        lines = before
+        lines = [*shared, *before]
         for name, text in zip(self.inputs, texts, strict=True):
             guard = ""
             if len(self.inputs) > 1 and not op.lists:
@@ -199,6 +200,17 @@ class VjpWriter:
                 guard = f"None if {edge} is None or needed is not None and {edge} not in needed else "
             lines.append(f"{self.grads[name]} = {guard}{text}")
         return lines
+
+    def share(self, trees: list[ast.expr]) -> list[str]:
+        """The line that computes all gradients where each formula is one item of the same call, and is made that."""
+        calls = {ast.unparse(tree.value) for tree in trees if isinstance(tree, ast.Subscript)}
+        whole = len(trees) > 1 and len(calls) == 1 and all(isinstance(tree, ast.Subscript) for tree in trees)
+        if not whole or not all(isinstance(tree.value, ast.Call) for tree in trees if isinstance(tree, ast.Subscript)):
+            return []
+        for tree in trees:
+            if isinstance(tree, ast.Subscript):
+                tree.value = ast.Name("gradients")
+        return [f"gradients = {calls.pop()}"]
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
