@@ -33,7 +33,6 @@ print("scipy" in sys.modules)
 """
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_importing_and_the_first_notebooks_load_neither(name: str, tmp_path: Path) -> None:
     needs.package("IPython")
@@ -44,6 +43,32 @@ def test_importing_and_the_first_notebooks_load_neither(name: str, tmp_path: Pat
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert done.stdout.split()[-1] == "False"
+
+
+LOADED = """
+import sys, numpy
+before = set(sys.modules)
+import nbautograd
+{}
+own = [sys.modules[name] for name in set(sys.modules) - before if name.partition(".")[0] == "nbautograd"]
+files = {{file for module in own if (file := getattr(module, "__file__", None))}}
+import os
+print(len(files), sum(map(os.path.getsize, files)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "files", "kilobytes"),
+    [("", 145, 1200), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 260, 2000)],
+    ids=["import nbautograd", "and the magics"],
+)
+def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:
+    """A browser compiles each file anew: docs/guides/browser.md says how much that is."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(code)], cwd=ROOT, text=True, capture_output=True, check=True
+    )
+    count, size = map(int, done.stdout.split())
+    assert 50 < count <= files and 100 < size / 1000 <= kilobytes
 
 
 @pytest.fixture

@@ -91,8 +91,8 @@ def _by_pieces(steps: Callable[..., Any], a: Any) -> Any:
 def _erf(x: Any, square: Any, spare: Any, _: Any) -> Any:
     """The error function of ``x``, into which it is written."""
     multiply, add = np.multiply, np.add
-    np.maximum(x, LOWEST[: x.size], x)
-    np.minimum(x, HIGHEST[: x.size], x)
+    np.maximum(x, LOWEST[: x.size], out=x)
+    np.minimum(x, HIGHEST[: x.size], out=x)
     multiply(x, x, square)
     multiply(square, NUMERATOR[0], spare)
     for c in NUMERATOR[1:-1]:

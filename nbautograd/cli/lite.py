@@ -28,6 +28,8 @@ PREINSTALLED = ("anywidget", "graphviz")
 loaded when it is asked for: SciPy and ml_dtypes, large and rarely used."""
 NOT_PACKED = ("ipython", "traitlets", "typing-extensions", "widgetsnbextension")
 """What those require and Pyodide has, or the kernel, which brings a stand-in for the last one."""
+LOADED = ("numpy", "typing-extensions")
+"""What those need of Pyodide and its kernel does not load by itself."""
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 EXTENSIONS = {
     "jupyterlite-pyodide-kernel": KERNEL,
@@ -37,7 +39,7 @@ EXTENSIONS = {
 """JupyterLab's extensions that the site has, by the distributions that bring them."""
 APPS = ("lab", "notebooks", "tree")
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
-STARTED_WITH = ("micropip", "numpy", "ipython", "jedi", "traitlets", "typing-extensions")
+STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
 """The packages of Pyodide that a kernel starts with, besides what those depend on."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
@@ -84,9 +86,8 @@ def build(target: Path, pyodide: Path | None = None) -> None:
     if pyodide is not None and (absent := [name for name in RUNTIME if not (pyodide / name).is_file()]):
         raise ValueError(f"{pyodide} is no Pyodide of version 314 or newer: it has no {', '.join(absent)}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(
-        prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True
-    ) as folder:
+    prefix, beside = f".{target.name}-", target.parent  # from where it can be renamed
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=beside, ignore_cleanup_errors=True) as folder:
         source, site = Path(folder, "source"), Path(folder, "site")
         prepare(source, pyodide)
         _jupyterlite(source, site)
@@ -108,13 +109,13 @@ def prepare(source: Path, pyodide: Path | None) -> None:
     """Write what JupyterLite builds the site from: notebooks, wheels, settings."""
     packages = source / "pypi"  # which JupyterLite makes an index of, for %pip
     packages.mkdir(parents=True)
-    lab.copy(lab.course(), source / "course")
+    for notebook in lab.copy(lab.course(), source / "course")[0]:
+        notebook.write_text(joined(notebook.read_text("utf-8")), encoding="utf-8")
     made = [wheels.repack(each, packages) for each in wheels.closure(PREINSTALLED, NOT_PACKED)]
     made.append(wheels.repack_own(packages))
     up = "../" * len(Path("extensions", KERNEL, "static").parts)  # from where the kernel's worker lies
-    kernel: dict[str, Any] = {
-        "loadPyodideOptions": {"packages": ["numpy", *(f"{up}pypi/{each.name}" for each in made)]}
-    }
+    loaded = [*LOADED, *(f"{up}pypi/{each.name}" for each in made)]
+    kernel: dict[str, Any] = {"loadPyodideOptions": {"packages": loaded}}
     if pyodide is not None:
         kernel["disablePyPIFallback"] = True  # such a site is for where there is no network
         (source / "static").mkdir()
@@ -123,9 +124,23 @@ def prepare(source: Path, pyodide: Path | None) -> None:
         except OSError:  # Windows allows it to some
             shutil.copytree(pyodide, source / "static" / "pyodide")
     settings = {"appName": "nbautograd", "litePluginSettings": {f"{KERNEL}:kernel": kernel}}
-    (source / MARK).write_text(
-        json.dumps({"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}, indent=2), encoding="utf-8"
-    )
+    content = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
+    (source / MARK).write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+
+def joined(notebook: str) -> str:
+    r"""A notebook whose outputs are texts, and not lists of lines: JupyterLite shows those with commas in between.
+
+    >>> joined('{"cells": [{"outputs": [{"text": ["a\\n", "b"], "data": {"text/html": ["<p>", "</p>"]}}]}]}')
+    '{"cells": [{"outputs": [{"text": "a\\nb", "data": {"text/html": "<p></p>"}}]}]}'
+    """
+    content = json.loads(notebook)
+    for output in [output for cell in content["cells"] for output in cell.get("outputs", ())]:
+        for texts in (output, output.get("data", {})):
+            for key, lines in texts.items():
+                if isinstance(lines, list) and key != "traceback":
+                    texts[key] = "".join(lines)
+    return json.dumps(content, ensure_ascii=False)
 
 
 def extension(name: str, path: str) -> Path:
@@ -153,8 +168,7 @@ def _jupyterlite(source: Path, site: Path) -> None:
     options += [f"--LiteBuildConfig.federated_extensions={extension(*each)}" for each in EXTENSIONS.items()]
     options += ["--ignore-sys-prefix", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive"]
     command = [sys.executable, "-m", "jupyterlite_core", "build", *options]
-    env = {**os.environ, "JUPYTERLITE_PYODIDE_URL": ""}
-    del env["JUPYTERLITE_PYODIDE_URL"]  # what is built depends on the command alone
+    env = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTERLITE_")}
     done = subprocess.run(
         command, cwd=source, env=env, text=True, errors="replace", check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -176,25 +190,24 @@ def _check(site: Path) -> None:
     paths += [site / "files" / notebook.name for notebook in lab.course().glob("*.ipynb")]
     absent = [str(path.relative_to(site)) for path in paths if not path.is_file()]
     if not workers or absent:
-        raise ValueError(
-            f"this version of JupyterLite lays out sites in another way: no {', '.join(absent) or 'worker'}"
-        )
+        what = ", ".join(absent) or "worker"
+        raise ValueError(f"this version of JupyterLite lays sites out in another way: there is no {what}")
 
 
 def lacking(pyodide: Path) -> list[str]:
-    """What a folder with Pyodide does not have, one line each: npm's package ``pyodide``, for one, has no packages."""
+    """What a folder with Pyodide does not have, in lines: npm's package ``pyodide``, for one, has no packages."""
     packages = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"]
-    lines = []
-    for names, what in ((STARTED_WITH, "kernels do not start without"), (LATE, "what uses it will raise")):
-        known: dict[str, str] = {}
-        waiting = list(names)
+    lines: list[str] = []
+    known: dict[str, str] = {}  # files by package
+    for names, need in ((STARTED_WITH, "the course needs it"), (LATE, "only what uses it will fail")):
+        before, waiting = set(known), list(names)
         while waiting:
             name = wheels.normalized(waiting.pop())
             if name not in known:
                 entry = packages.get(name, {"file_name": name, "depends": []})
                 known[name] = entry["file_name"]
                 waiting += entry["depends"]
-        absent = sorted(file for file in known.values() if not (pyodide / file).is_file())
+        absent = sorted(known[name] for name in set(known) - before if not (pyodide / known[name]).is_file())
         if absent:
-            lines.append(f"{pyodide} has no {', '.join(absent)}: {what}")
+            lines.append(f"{pyodide} has no {', '.join(absent)}: {need}")
     return lines

@@ -11,11 +11,9 @@ import hashlib
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, distribution
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-
-import nbautograd
 
 __all__ = ["closure", "normalized", "repack", "repack_own"]
 
@@ -87,13 +85,8 @@ def repack_own(folder: Path) -> Path:
     contents = {}
     for path in _own_files(package):
         contents[f"nbautograd/{path.relative_to(package).as_posix()}"] = path.read_bytes()
-    version = nbautograd.__version__
-    try:
-        metadata = distribution("nbautograd").read_text("METADATA") or ""
-    except PackageNotFoundError:
-        metadata = "Metadata-Version: 2.1\nName: nbautograd\nVersion: \n"
-    metadata = re.sub(r"(?m)^Version: .*$", f"Version: {version}", metadata, count=1)  # another may be installed
-    return _write(folder, "nbautograd", version, metadata, contents)
+    installed = distribution("nbautograd")
+    return _write(folder, "nbautograd", installed.version, installed.read_text("METADATA") or "", contents)
 
 
 def _own_files(package: Path) -> Iterator[Path]:

@@ -23,9 +23,9 @@ class Choices:
         self.changed = False
 
     def ways(self, key: Any, all_ways: tuple[Any, ...]) -> Iterator[Any]:
-        """Those that have not been wrong for anything of the same key."""
-        wrong = self.wrong.get(key, ())
-        yield from [way for way in all_ways if way not in wrong] or all_ways[-1:]
+        """All of them; those that have been wrong for something of the same key come last."""
+        wrong = {*self.wrong.get(key, ())}
+        yield from sorted(all_ways, key=wrong.__contains__)
 
     def right(self, key: Any, way: Any) -> None:
         """A way came to the right bits."""

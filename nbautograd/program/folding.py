@@ -19,11 +19,12 @@ import heapq
 import textwrap
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Protocol
 
 from nbautograd.compiler.source import compiled
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Line
-from nbautograd.program.loops import Roller
+from nbautograd.program.loops import LEAST, Roller
 from nbautograd.program.modules import Function, Modules, plus
 from nbautograd.program.names import Names
 from nbautograd.program.statements import Statement, Statements, text_of
@@ -37,11 +38,25 @@ MOST_JOINED = 6
 class Segment(Protocol):
     """Operations that follow each other, by their places: a module (``scope``), a ``loop``, a ``step``, or any."""
 
-    start: int
-    stop: int
-    kind: str
-    label: str
-    children: Sequence[Any]
+    @property
+    def start(self) -> int:
+        """The first operation."""
+
+    @property
+    def stop(self) -> int:
+        """The one after the last."""
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+
+    @property
+    def label(self) -> str:
+        """The class of a module."""
+
+    @property
+    def children(self) -> Sequence[Any]:
+        """The segments in it."""
 
 
 class Folded:
@@ -104,7 +119,7 @@ class _Block:
             if block.kind == "loop":
                 block.begin(self.children)
         self.start, self.stop = segment.start, segment.stop
-        self.height = 1 + max((child.height for child in self.children), default=-1)
+        self.height: int = 1 + max((child.height for child in self.children), default=-1)
         self.forward: list[Statement] = []
         self.backward: list[Statement] = []
         self.pieces: list[_Block | Statement] = []
@@ -112,7 +127,8 @@ class _Block:
 
     def begin(self, siblings: list[_Block]) -> None:
         """Take the operations before a loop for its first step, if there are as many: it often begins with something
-        else, so that it is not seen to be one."""
+        else, so that it is not seen to be one.
+        """
         first = self.children[0]
         at = len(siblings) - 1
         while at and siblings[at - 1].start >= first.start - (first.stop - first.start):
@@ -172,7 +188,10 @@ class _Folding:
             for block in blocks:
                 self.gather(block, roller)
             modules.outline([block for block in blocks if block.kind == "scope" and block is not root])
+        root.backward = self.unpacked(root.backward, roller)
         parts[FORWARD], parts[BACKWARD] = root.forward, [*_joined(roller.empty), *root.backward]
+        for statement in [*root.forward, *(s for function in modules.functions for s in function.body)]:
+            statement.gather(roller.families)
         functions = modules.functions
         if any("plus" in s.reads() for body in (root.backward, *(f.body for f in functions)) for s in body):
             functions = [plus(), *functions]
@@ -188,7 +207,8 @@ class _Folding:
 
     def scheduled(self, statements: list[Statement]) -> list[Statement]:
         """The statements of the backward pass by the operations that they are of, the last one first, as far as
-        values allow it: the engine takes what only passes a gradient on before its turn."""
+        values allow it: the engine takes what only passes a gradient on before its turn.
+        """
         after: list[list[int]] = [[] for _ in statements]
         waits = [0] * len(statements)
         writer: dict[str, int] = {}
@@ -257,6 +277,18 @@ class _Folding:
         for child, statements in of.items():
             self.distribute(child, statements, [])
 
+    def unpacked(self, statements: list[Statement], roller: Roller) -> list[Statement]:
+        """The same with the parts of a gradient that goes to many, such as those of a stack, in a loop."""
+        shorter: list[Statement] = []
+        for nodes, group in groupby(statements, lambda statement: statement.nodes):
+            own = [*group]
+            terms = [i for i, statement in enumerate(own) if statement.adds]
+            if len(nodes) != 1 or len(terms) < LEAST or terms != [*range(terms[0], len(own))]:
+                shorter += own
+            else:
+                shorter += [*own[: terms[0]], *roller.roll([[statement] for statement in own[terms[0] :]], ahead=True)]
+        return shorter
+
     def gather(self, block: _Block, roller: Roller) -> None:
         """The statements of a segment, after inner ones have been folded."""
         if not block.children:
@@ -274,13 +306,22 @@ class _Folding:
 
 
 def _joined(statements: list[Statement]) -> list[Statement]:
-    """What sums begin with, in one statement."""
+    """What sums begin with, in one statement; what has elements comes first."""
     joined: list[Statement] = []
-    for statement in statements:
+    for statement in sorted(statements, key=lambda statement: _depth(statement.tree)):
         tree, last = statement.tree, joined[-1].tree if joined else None
-        if isinstance(tree, ast.Assign) and isinstance(last, ast.Assign) and isinstance(tree.value, ast.Constant):
-            if isinstance(last.value, ast.Constant) and len(last.targets) < MOST_JOINED:
-                last.targets += tree.targets
+        match tree, last:
+            case ast.Assign(new, ast.Constant()), ast.Assign(targets, ast.Constant()) if len(targets) < MOST_JOINED:
+                targets += new
                 continue
         joined.append(statement)
     return joined
+
+
+def _depth(tree: ast.stmt) -> int:
+    """Of how many things something is an element."""
+    assert isinstance(tree, ast.Assign)
+    target, depth = tree.targets[0], 0
+    while isinstance(target, ast.Subscript):
+        target, depth = target.value, depth + 1
+    return depth

@@ -2,35 +2,33 @@
 
 Statements of all steps are compared: what is the same in each stays, numbers that grow evenly become expressions of the
 step, and a variable that each step has its own of becomes an element of one: ``h[step]``. So a step can use what the
-one before it has made, ``h[step - 1]``, and the backward pass what each has left. Variables that nothing outside of their
-step uses need no element.
+one before it has made, ``h[step - 1]``, and the backward pass what each has left. Variables that nothing outside of
+their step uses need no element.
 """
 
 from __future__ import annotations
 
 import ast
-import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from nbautograd.program.leaves import Exchanged, Form, Place, Value
 from nbautograd.program.lines import BACKWARD
 from nbautograd.program.names import Names, identifier
-from nbautograd.program.scopes import bound_outside
-from nbautograd.program.statements import Block, Loop, Statement, Statements
-from nbautograd.program.terms import EITHER, FIRST, Term, kind_of_all, term_of
+from nbautograd.program.statements import Block, Loop, Statement, Statements, text_of
+from nbautograd.program.terms import EITHER, FIRST, kind_of_all
 
-__all__ = ["Roller"]
+__all__ = ["LEAST", "Roller"]
 
 LEAST = 3
 """Steps of a loop."""
 AUTOMATIC = re.compile(r"(g_)?(t|c|unused|leaf)\d*")
 """Names that no user has given."""
 
-Place = tuple[str, int]
-"""An element: what all are called together, and its number."""
-Values = tuple[str | int | Place | None, ...]
+Values = tuple[Value | None, ...]
 """Of each step a name, a number or an element."""
 
 
@@ -117,7 +115,9 @@ class _Rolling:
         self.roller, self.steps, self.numbers = roller, steps, numbers
         self.index = roller.index
         self.template = steps[1]
-        forms = [[_Form(s, roller) for one in step for s in one.inner()] for step in steps]
+        forms = [
+            [Form(s, roller.index.variables, roller.families) for one in step for s in one.inner()] for step in steps
+        ]
         self.forms = [self.aligned(i, own, forms[1]) for i, own in enumerate(forms)]
         self.own: dict[str, _Own] = {}
         """By the name of any step's."""
@@ -127,7 +127,7 @@ class _Rolling:
         depth = max((_depth(statement) for statement in self.template), default=0)
         self.counter = roller.counter(depth)
 
-    def aligned(self, step: int, forms: list[_Form], template: list[_Form]) -> list[_Form | None]:
+    def aligned(self, step: int, forms: list[Form], template: list[Form]) -> list[Form | None]:
         """The statements of a step, each at the place of the same one in other steps."""
         skeletons = [[statement.skeleton() for statement in own] for own in (self.steps[step], self.template)]
         if [form.shape for form in forms] == [form.shape for form in template] and skeletons[0] == skeletons[1]:
@@ -148,7 +148,7 @@ class _Rolling:
                   for forms, count in zip(slots, leaves, strict=True)]  # fmt: skip
         terms = [[(form.target, form.term.kind) for form in forms if form and form.term] for forms in slots]
         kinds = [kind_of_all([kind for _, kind in own]) if own else "" for own in terms]
-        self.find_own(slots, series)
+        self.find_own(slots, series, ahead)
         self.find_elements(series, ahead)
         sums = dict.fromkeys(target for own, kind in zip(terms, kinds, strict=True) if kind == EITHER
                              for target, its in own if its == FIRST)  # fmt: skip
@@ -157,7 +157,7 @@ class _Rolling:
         trees = [[self.expression(values) for values in leaves] for leaves in series]
         body = self.body(slots, trees, kinds, ahead)
         before = [*self.lists, *self.made(ahead)]
-        if len(before) + len(body) + 1 >= sum(map(len, self.steps)):
+        if len(text_of([*before, *body])) + 1 >= len(text_of(_all(self.steps))):
             raise _Unlike
         self.commit(sums)
         loop = Loop(self.counter, self.numbers if ahead else self.numbers[::-1], body)
@@ -166,7 +166,7 @@ class _Rolling:
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
-    def find_own(self, slots: Sequence[Sequence[_Form | None]], series: Sequence[Sequence[Values]]) -> None:
+    def find_own(self, slots: Sequence[Sequence[Form | None]], series: Sequence[Sequence[Values]], ahead: bool) -> None:
         """The variables that statements of the steps give values, one each."""
         for forms, leaves in zip(slots, series, strict=True):
             targets = next(form for form in forms if form).targets
@@ -176,7 +176,7 @@ class _Rolling:
                 if not is_target or len({*present}) == 1:
                     continue
                 known = next((self.own[name] for name in present if name in self.own), None)
-                if len({*present}) < len(present) or known is not None and known.names != names:
+                if len({*present}) < len(present) or ahead and known is not None and known.names != names:
                     raise _Unlike
                 if known is None:
                     self.own.update(dict.fromkeys(present, _Own(names)))
@@ -189,7 +189,7 @@ class _Rolling:
             if any(name and self.index.outside(name, step) for name, step in zip(own.names, inside, strict=True)):
                 own.place = self.place_of(own)
         for leaves in series:
-            for values in leaves:
+            for values in map(_families, leaves):
                 one = next((self.own[v] for v in values if isinstance(v, str) and v in self.own), None)
                 if one and any(value not in (None, name) for value, name in zip(values, one.names, strict=True)):
                     self.find_others(one, values)
@@ -211,7 +211,7 @@ class _Rolling:
         if names[0].startswith("g_") and names[0][2:] in element:
             stem = f"g_{element[names[0][2:]][0]}"
         else:
-            stem = re.sub(r"\d+$", "", os.path.commonprefix(names)).rstrip("_")
+            stem = Counter(re.sub(r"_?\d+$", "", name) for name in names).most_common(1)[0][0]
         if not stem or AUTOMATIC.fullmatch(stem):
             return names[0]
         return stem if stem in names or stem in others else self.roller.names.new(stem)
@@ -244,6 +244,12 @@ class _Rolling:
                 return None
         if isinstance(first, int):
             return self.number({i: value for i, value in present.items() if isinstance(value, int)})
+        if _families(values) != values:
+            places = {i: value[1] for i, value in present.items() if isinstance(value, tuple)}
+            family = self.expression(_families(values))
+            alike = len({*places.values()}) == 1
+            place = ast.Constant(next(iter(places.values()))) if alike else self.number(places)
+            return None if family is None else ast.Subscript(family, place, ast.Load())
         if any(isinstance(value, tuple) for value in present.values()):
             return self.shifted_element(present)
         names = {i: str(value) for i, value in present.items()}
@@ -252,18 +258,18 @@ class _Rolling:
             return self.listed(names)
         if own.place is None:
             return ast.Name(own.name, ast.Load())
-        places = own.places()
-        i, name = next((i, name) for i, name in names.items() if name in places)
-        return _element(own.name, self.shifted(places[name] - i - self.numbers[0]))
+        own_places = own.places()
+        i, name = next((i, name) for i, name in names.items() if name in own_places)
+        return _element(own.name, self.shifted(own_places[name] - i - self.numbers[0]))
 
     def shifted_element(self, values: Mapping[int, Any]) -> ast.expr:
         """An element of what an earlier loop has made."""
         element = self.roller.element
         places = {i: value if isinstance(value, tuple) else element.get(value) for i, value in values.items()}
-        families = {place[0] for place in places.values() if place}
-        if None in places.values() or len(families) != 1:
+        families = [place[0] for place in places.values() if place]
+        if None in places.values() or len({*families}) != 1:
             raise _Unlike
-        return _element(*families, self.number({i: place[1] for i, place in places.items() if place}))
+        return _element(families[0], self.number({i: place[1] for i, place in places.items() if place}))
 
     def number(self, values: dict[int, int]) -> ast.expr:
         """Numbers that grow evenly, as an expression of the step."""
@@ -290,11 +296,12 @@ class _Rolling:
         lists = {listed[name][0] if name in listed else "" for name in names.values()}
         if "" in lists or len(lists) > 1:
             stem = identifier(self.stem([*names.values()]))
-            lists = {self.roller.names.new(stem if stem.endswith("s") else f"{stem}s")}
+            whole = self.roller.names.new(stem if stem.endswith("s") else f"{stem}s")
             values = ast.List([ast.Name(name, ast.Load()) for name in names.values()], ast.Load())
-            self.lists.append(Statement(_assigned(*lists, values), part=self.template[0].part))
-            listed.update({name: (*lists, i) for i, name in enumerate(names.values())})
-        return _element(*lists, self.number({i: listed[name][1] for i, name in names.items()}))
+            self.lists.append(Statement(_assigned(whole, values), part=self.template[0].part))
+            listed.update({name: (whole, i) for i, name in enumerate(names.values())})
+        whole = listed[next(iter(names.values()))][0]
+        return _element(whole, self.number({i: listed[name][1] for i, name in names.items()}))
 
     def stem(self, names: Sequence[str]) -> str:
         """What parameters of several modules have in common: ``weight`` of ``net.0.weight`` and ``net.1.weight``."""
@@ -304,21 +311,21 @@ class _Rolling:
             if len({*parts}) > 1:
                 break
             common.insert(0, parts[0])
-        return "_".join(common) or re.sub(r"\d+$", "", os.path.commonprefix(names)).rstrip("_") or names[0]
+        return "_".join(common) or re.sub(r"_?\d+$", "", names[0]) or names[0]
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def body(
-        self, slots: Sequence[Sequence[_Form | None]], trees: Sequence[Sequence[ast.expr | None]],
+        self, slots: Sequence[Sequence[Form | None]], trees: Sequence[Sequence[ast.expr | None]],
         kinds: Sequence[str], ahead: bool,
     ) -> list[Statement]:  # fmt: skip
         """The statements of any step."""
         body = [statement.copied() for statement in self.template]
         copies = [statement for one in body for statement in one.inner()]
         for copied, forms, expressions, kind in zip(copies, slots, trees, kinds, strict=True):
-            form = _Form(copied, self.roller)
+            form = Form(copied, self.index.variables, self.roller.families)
             by_leaf = {id(leaf): tree for leaf, tree in zip(form.leaves, expressions, strict=True) if tree is not None}
-            exchanged = _Exchanged(by_leaf)
+            exchanged = Exchanged(by_leaf)
             if form.term is not None:
                 form.term.change(exchanged.visit)
                 copied.tree = form.term.written(kind)
@@ -334,7 +341,7 @@ class _Rolling:
             guarded += [Block(f"if {condition}", statements)] if condition else statements
         return guarded
 
-    def condition(self, forms: Sequence[_Form | None]) -> str:
+    def condition(self, forms: Sequence[Form | None]) -> str:
         """In which steps a statement is computed; nothing if in all."""
         low = f"{self.numbers[0]} < " if forms[0] is None else ""
         high = f" < {self.numbers[-1]}" if forms[-1] is None else ""
@@ -386,79 +393,12 @@ class _Rolling:
         self.index.add(self.begun)
 
 
-class _Form:
-    """A statement with its leaves: variables and whole numbers, which may differ from step to step.
-
-    :ivar shape: what has to be the same in each.
-    """
-
-    def __init__(self, statement: Statement, roller: Roller) -> None:
-        self.statement = statement
-        self.term: Term | None = term_of(statement)
-        trees = [statement.tree] if self.term is None else [self.term.target, self.term.value]
-        self.leaves: list[ast.expr] = []
-        self.values: list[Any] = []
-        self.targets: list[bool] = []
-        own = statement.writes()
-        shape: list[Any] = [self.term is not None, statement.part]
-        for tree in trees:
-            reader = _Leaves(tree, roller)
-            shape.append(reader.text(tree))
-            self.leaves += reader.leaves
-            self.values += reader.values
-        for leaf in self.leaves:
-            self.targets.append(isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store) and leaf.id in own)
-        self.shape = tuple(shape)
-
-    @property
-    def target(self) -> str:
-        """The variable that a term is added to."""
-        assert self.term is not None
-        return next(iter(self.statement.writes()))
-
-
-class _Leaves:
-    """Writes code with a mark in the place of each leaf."""
-
-    def __init__(self, tree: ast.AST, roller: Roller) -> None:
-        self.variables, self.families = roller.index.variables, roller.families
-        self.outside = {id(node) for node in bound_outside(tree)}
-        self.leaves: list[Any] = []
-        self.values: list[str | int | Place] = []
-
-    def text(self, node: Any) -> str:
-        """The code of a node."""
-        value: Any = None
-        match node:
-            case ast.Subscript(ast.Name(name), ast.Constant(int(number))) if name in self.families:
-                value = (name, number)
-            case ast.Name(name) if id(node) in self.outside and name in self.variables:
-                value = name
-            case ast.Constant(int(number)) if number.__class__ is int:
-                value = number
-        if value is not None:
-            self.leaves.append(node)
-            self.values.append(value)
-            return "0" if isinstance(value, int) else "_"
-        if isinstance(node, ast.AST):
-            return f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
-        return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
-
-
-class _Exchanged(ast.NodeTransformer):
-    """Leaves exchanged for expressions."""
-
-    def __init__(self, trees: Mapping[int, ast.expr]) -> None:
-        self.trees = trees
-
-    def visit(self, node: ast.AST) -> Any:
-        """The expression of a leaf, or the node with its inner ones visited."""
-        tree = self.trees.get(id(node))
-        if tree is None:
-            return self.generic_visit(node)
-        if isinstance(tree, (ast.Name, ast.Subscript)) and isinstance(node, ast.Name):
-            tree.ctx = node.ctx
-        return tree
+def _families(values: Values) -> Values:
+    """What elements of several are called together; other values as they are."""
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, tuple) for value in present) and len({value[0] for value in present}) > 1:  # type: ignore[index]
+        return tuple(value[0] if isinstance(value, tuple) else value for value in values)
+    return values
 
 
 def _element(name: str, place: ast.expr, ctx: ast.expr_context | None = None) -> ast.expr:

@@ -1,4 +1,4 @@
-"""Modules as functions: one for the forward pass, and one for the backward pass, which gets what it needs from the first.
+"""Modules as functions: one for the forward pass, and one for the backward pass, which gets what it needs from that.
 
 Calls of modules that do the same with other variables share their functions. A module of few lines stays as it is, and
 so does one that would need a great many arguments.
@@ -85,7 +85,11 @@ class Modules:
                 call = _Call(block, self.index)
                 groups.setdefault((call.label, call.shape), []).append(call)
         for calls in groups.values():
-            if len(calls[0].forward) >= LEAST and len(calls[0].inputs) <= MOST and max(len(c.outputs) for c in calls) <= 4:
+            if (
+                len(calls[0].forward) >= LEAST
+                and len(calls[0].inputs) <= MOST
+                and max(len(c.outputs) for c in calls) <= 4
+            ):
                 self.share(calls)
 
     def share(self, calls: list[_Call]) -> None:
@@ -242,7 +246,9 @@ def _shape(statements: Iterable[Statement], order: Sequence[str]) -> tuple[Any, 
         shape.append(copied.skeleton())
         for inner in copied.inner():
             term = term_of(inner)
-            shape.append(ast.unparse(inner.tree) if term is None else (ast.unparse(term.target), ast.unparse(term.value)))
+            shape.append(
+                ast.unparse(inner.tree) if term is None else (ast.unparse(term.target), ast.unparse(term.value))
+            )
     return tuple(shape)
 
 

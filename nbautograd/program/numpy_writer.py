@@ -103,11 +103,13 @@ class NumpyWriter(Variables):
     def key(self, call: Call, slot: int | None) -> Any:
         """What operations have in common that are to be written in the same way."""
         arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
+        arrays += self.cotangent(call).values() if slot is not None else ()
         return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
 
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
         """The first way to write an expression that comes to what is expected, bit for bit."""
         reasons: list[Exception] = []
+        ordered: ast.expr | None = None
         key = self.key(call, slot)
         for style in self.choices.ways(key, STYLES):
             before = self.bundle.snapshot()
@@ -120,9 +122,12 @@ class NumpyWriter(Variables):
                 if _all_same(value, expected):
                     self.choices.right(key, style)
                     return tree
+                ordered = ordered or _ordered(tree, value, expected)
                 reasons.append(ArithmeticError("it comes to other numbers"))
             self.choices.failed(key, style)
             self.bundle.restore(before)
+        if ordered is not None:
+            return ordered
         last = reasons[-1]
         what = f"{last} cannot be taken over" if isinstance(last, NotBundled) else f"{type(last).__name__}: {last}"
         raise refuse(call.node, what)
@@ -203,12 +208,12 @@ class NumpyWriter(Variables):
 
     def backward_of(self, call: Call, ready: set[Call]) -> None:
         """The lines of one node: a term per input."""
-        op, node = call.op, call.node
+        op = call.op
         expected = self.expected(call)
         if op.lists:
             self.backward_of_list(call, expected, ready)
             return
-        for slot, name in enumerate(type(node).inputs):
+        for slot, name in enumerate(call.inputs):
             target = call.targets[slot] if slot < len(call.targets) else None
             if target is None or expected[slot] is None:
                 continue
@@ -218,7 +223,7 @@ class NumpyWriter(Variables):
 
     def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
         """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
-        (name,) = type(call.node).inputs if len(type(call.node).inputs) == 1 else ("",)
+        (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
             raise refuse(call.node, "it takes a list of tensors and others besides")
         wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
@@ -254,11 +259,11 @@ class NumpyWriter(Variables):
     def by_formulas(self, call: Call) -> list[Any]:
         """The gradients by the formulas of the declaration, over the values of the program."""
         if call.op.lists:
-            tree = self.term(call, type(call.node).inputs[0], None, PLAIN)
+            tree = self.term(call, call.inputs[0], None, PLAIN)
             return list(self.computed(tree))
         return [
             None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
-            for slot, name in enumerate(type(call.node).inputs)
+            for slot, name in enumerate(call.inputs)
         ]
 
     def cotangent(self, call: Call) -> dict[int, Any]:
@@ -399,6 +404,16 @@ def _all_same(value: Any, expected: Any) -> bool:
     if expected is None:
         return True
     return same(value, expected)
+
+
+def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
+    """The expression with its elements in the order in memory that is expected, if that is all that differs."""
+    if not isinstance(value, np.ndarray) or not isinstance(expected, np.ndarray):
+        return None
+    if value.dtype != expected.dtype or value.strides == expected.strides or not same_elements(value, expected):
+        return None
+    function = "np.asfortranarray" if expected.flags.f_contiguous else "np.ascontiguousarray"
+    return ast.Call(parsed(function), [tree], []) if expected.flags.forc and expected.ndim > 1 else None
 
 
 def _lies_alike(a: Any, b: Any) -> bool:

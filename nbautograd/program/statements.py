@@ -68,6 +68,10 @@ class Statement:
         """The loops that it consists of."""
         return ()
 
+    def gather(self, families: set[str]) -> None:
+        """Write ``[h[0], h[1], h[2]]`` as ``[h[i] for i in range(3)]``."""
+        self.tree = _Gathered(families).visit(self.tree)
+
     def copied(self) -> Statement:
         """A copy, which changes on its own."""
         return copy.deepcopy(self, {id(node): node for node in self.nodes})
@@ -99,6 +103,10 @@ class Block(Statement):
     def replace(self, trees: Mapping[str, ast.expr]) -> None:  # noqa: D102 - as above
         for statement in self.body:
             statement.replace(trees)
+
+    def gather(self, families: set[str]) -> None:  # noqa: D102 - as above
+        for statement in self.body:
+            statement.gather(families)
 
     def reads(self) -> dict[str, None]:
         """What it looks up that it does not assign before."""
@@ -190,6 +198,22 @@ class _Replaced(ast.NodeTransformer):
         return tree
 
 
+class _Gathered(ast.NodeTransformer):
+    """Lists of elements that follow each other, as comprehensions."""
+
+    def __init__(self, families: set[str]) -> None:
+        self.families = families
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        match node.elts:
+            case [ast.Subscript(ast.Name(family), ast.Constant(int(first))), _, _, *_] if family in self.families:
+                parts = range(first, first + len(node.elts))
+                if [ast.unparse(part) for part in node.elts] == [f"{family}[{i}]" for i in parts]:
+                    numbers = f"{first}, {parts.stop}" if first else f"{parts.stop}"
+                    return ast.parse(f"[{family}[i] for i in range({numbers})]", mode="eval").body
+        return node
+
+
 def wrapped(text: str, comment: str = "") -> list[str]:
     """A long line of names as several, broken inside of brackets."""
     if len(text) <= WIDTH:
@@ -200,6 +224,7 @@ def wrapped(text: str, comment: str = "") -> list[str]:
         targets = f"({targets})"
     if call.startswith("return "):
         call = f"return ({call.removeprefix('return ')})"
+    call = call.replace(" - ", "\0-\0")
     whole = f"{targets}\0=\0{call}" if equals else call  # no line ends before or behind the sign
     broken = textwrap.wrap(
         whole, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",

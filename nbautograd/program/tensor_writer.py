@@ -137,7 +137,7 @@ class TensorWriter:
         op = call.op
         if not op.lists:
             try:
-                return self.checked(call, self.formula(call, type(call.node).inputs[slot], value), [value])
+                return self.checked(call, self.formula(call, call.inputs[slot], value), [value])
             except (_Unknown, ProgramError, TypeError, AttributeError):
                 pass
         tree = self.checked(call, self.derivative(call, slot, value), [value])
@@ -183,12 +183,12 @@ class TensorWriter:
         x, v = self.base.variable[target], self.variable
         op = call.op
         if op.lists:
-            (name,) = type(call.node).inputs[:1]
+            (name,) = call.inputs[:1]
             operand = operands[name]
             assert isinstance(operand.tree, ast.List)
             operand.tree.elts[slot] = ast.Name(v, ast.Load())
         else:
-            operands[type(call.node).inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
+            operands[call.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
         tree = _Words(operands, op.body.__module__).call(op, _own_call(op))
         body = Folded().visit(Substituted(operands, READABLE).visit(tree))
         gs = [self.base.gradient.get(output) or "None" for output in call.outputs.values()]

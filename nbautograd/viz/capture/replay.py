@@ -9,15 +9,18 @@ values it comes to what was recorded.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.introspect import attribute, declared, node_name
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Replay", "replay_of"]
 
@@ -136,7 +139,8 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         calls = [_call(live[key], key, whole) for key in whole.order]
-        new = next(iter(tensors.values())).new_tensor
+        one = next(iter(tensors.values()))  # PyTorch's graphs are computed anew with our operations
+        new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
     except Exception:  # a graph of which something is not known
@@ -144,15 +148,17 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
 
 
 def _call(node: Any, key: str, model: GraphModel) -> _Call:
-    function = type(node).operation()
+    function = declared(node, node_name(node)).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
+    trace = trace_of(node)
     computed: dict[Parameter, Place] = {}
     arrays: dict[Parameter, Any] = {}
     wanted = inspect.signature(function).parameters.values()
     options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace leaves None out
-    for operand in node.trace.operands:
-        maker, index = node.next_functions[operand.slot] if operand.slot is not None else (None, 0)
+    for operand in trace.operands:
+        edges, slot = node.next_functions, operand.slot
+        maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)
         if maker is not None:
             computed[operand.parameter] = model.handles.of(maker) or "", index
         elif operand.shape is not None:
@@ -161,7 +167,7 @@ def _call(node: Any, key: str, model: GraphModel) -> _Call:
             options[operand.name] = operand.value
     for name, _ in (*computed, *arrays):
         options.pop(name, None)
-    value = node.trace.value
+    value = trace.value
     return _Call(key, function, computed, arrays, options, None if value is None else np.array(value))
 
 

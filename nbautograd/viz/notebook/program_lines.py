@@ -22,14 +22,20 @@ MOST = 20_000
 """Operations of a graph of which a program is written."""
 FLAT = 32
 """Operations of a graph whose program is one straight line, unless something else is asked for."""
-PLAYED = 60
-"""The same of a player, which shows it below."""
+PLAYED = 120
+"""The same of a player, which shows it below: one straight line, so that each of its steps is a line."""
 PLAYED_ELEMENTS = 20_000
 """And the elements of a leaf: a pass is computed once more for it."""
 
 
 def program_of(
-    tensor: Any, gradient: Any, namespace: Mapping[str, Any], library: str, *, helpers: bool = True, flat: bool | None = None
+    tensor: Any,
+    gradient: Any,
+    namespace: Mapping[str, Any],
+    library: str,
+    *,
+    helpers: bool = True,
+    flat: bool | None = None,
 ) -> Program:
     """The program of a tensor's graph, with the names of the notebook.
 
