@@ -69,7 +69,7 @@ def used() -> dict[str, list[str]]:
     for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-        names = {name for name in CALL.findall(code)} | {".".join(pair) for pair in NN.findall(code)}
+        names = set(CALL.findall(code)) | {".".join(pair) for pair in NN.findall(code)}
         names |= {f"Tensor.{name}" for name in OF_TENSOR.findall(code) if name in methods}
         for name in sorted(names):
             pages[f"nbautograd.{name}"].append(path.stem)
