@@ -301,20 +301,20 @@ class Prepared(ast.NodeTransformer):
     def __init__(self, saved: set[str], is_complex: bool) -> None:
         self.saved, self.is_complex = saved, is_complex
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.saved:
             return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102 - ast's name
         what = ast.unparse(node)
         if what in self.saved:
             return ast.Name(slot(what), ast.Load())
         self.generic_visit(node)
         return node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "conj" and not self.is_complex:
             return node.args[0]
