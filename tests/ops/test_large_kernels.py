@@ -113,6 +113,15 @@ def test_convolutions_of_short_and_long_rows() -> None:
     agree(lambda T, x, w: T.nn.functional.conv3d(x, w, padding=1), normal(2, 3, 4, 5, 6), normal(2, 3, 2, 2, 2, seed=2))
 
 
+def test_a_filter_for_each_channel() -> None:
+    for stride, padding, dilation in itertools.product((1, 2), (0, 1), (1, 2)):
+        agree(
+            lambda T, x, w, b, o=(stride, padding, dilation): T.nn.functional.conv2d(x, w, b, *o, groups=5),
+            *(normal(3, 5, 7, 8), normal(5, 1, 3, 2, seed=2), normal(5, seed=3)),
+        )
+    agree(lambda T, x, w: T.nn.functional.conv1d(x, w, groups=5), normal(300, 5, 40), normal(5, 1, 3, seed=2))
+
+
 def test_repeated_pixels() -> None:
     for options in ({"scale_factor": 2}, {"scale_factor": 3}, {"size": (7, 9)}, {"size": (2, 3)}, {"size": (8, 5)}):
         agree(lambda T, x, o=options: T.nn.functional.interpolate(x, **o), normal(2, 3, 4, 5))
