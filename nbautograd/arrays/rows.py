@@ -31,7 +31,7 @@ __all__ = [
 
 MIN_SIZE = 1 << 14
 """Minimum number of elements for tiles."""
-TILE_SIZE = 1 << 15
+TILE_SIZE = 1 << 14
 """About how many elements of each array are computed at a time."""
 TILES_PER_TASK = 8
 """Tiles that a thread takes at a time."""
