@@ -224,6 +224,7 @@ def main() -> None:
 
 def record(folder: Path, name: str, report: str, figures: dict[str, Any], count: int) -> None:
     """Write the report, its figures, and a row per workload of the history."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(report)
     (folder / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
     date = str(datetime.date.today())
