@@ -166,8 +166,10 @@ _METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
 _OPAQUE = (
     "argwhere",
     "bucketize",
+    "cov",
     "istft",
     "nanquantile",
+    "nn.functional.binary_cross_entropy",
     "nn.functional.gaussian_nll_loss",
     "nn.functional.max_unpool1d",
     "nn.functional.max_unpool2d",
@@ -176,6 +178,7 @@ _OPAQUE = (
     "nn.functional.one_hot",
     "nonzero",
     "quantile",
+    "repeat_interleave",
     "searchsorted",
     "stft",
 )
