@@ -55,10 +55,6 @@ _CONVERSIONS = {
     "tolist": "Python list",
     "numpy": "NumPy array",
 }
-_LENGTH = (
-    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be tensor.shape[0]. "
-    "Passing a tensor of different shape might lead to errors or silently give incorrect results."
-)
 
 
 def _conversion(what: str) -> Any:
@@ -66,9 +62,8 @@ def _conversion(what: str) -> Any:
         recorder = current.get()
         if recorder is not None and not recorder.pauses and recorder.varies(args[0]):
             message = (
-                f"Converting a tensor to a {what} might cause the trace to be incorrect. We can't record the data flow "
-                "of Python values, so this value will be treated as a constant in the future. This means that the "
-                "trace might not generalize to other inputs!"
+                f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the "
+                "value is not recorded, so the trace does for every input what it does for this one."
             )
             warnings.warn(message, TracerWarning, stacklevel=3)
             with recorder.paused():
@@ -79,9 +74,8 @@ def _conversion(what: str) -> Any:
 
 
 _REGISTERED = (
-    "torch.tensor results are registered as constants in the trace. You can safely ignore this warning if you use this "
-    "function to create tensors out of constant variables that would be the same every time you call this function. In "
-    "any other case, this might cause the trace to be incorrect."
+    "torch.tensor results are registered as constants in the trace: this one is made of another tensor's values, and "
+    "stays what it is now. clone() or an operation would be recorded."
 )
 
 

@@ -91,8 +91,8 @@ def _check_result(result: Any, strict: bool) -> None:
     """
     if result is None:
         raise RuntimeError(
-            "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a "
-            "no-op."
+            "The traced function didn't return any values! A trace keeps what its results are computed from, so "
+            "nothing would be left of it."
         )
     _check_part(result, strict)
 
@@ -103,10 +103,9 @@ def _check_part(result: Any, strict: bool) -> None:
     kind = "list" if isinstance(result, list) else "dict" if isinstance(result, dict) else ""
     if kind and strict:
         message = (
-            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect, this is only "
-            "valid if the container structure does not change based on the module's inputs. Consider using a constant "
-            "container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If "
-            "you absolutely need this and know the side effects, pass strict=False to trace() to allow this behavior."
+            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect: its "
+            f"{'keys' if kind == 'dict' else 'length'} are those of the example inputs. Return a "
+            f"{'NamedTuple' if kind == 'dict' else 'tuple'}, or pass strict=False where all inputs give the same."
         )
         if kind == "dict":
             raise RuntimeError(message)
