@@ -230,7 +230,7 @@ def _first_of(windows: Any, best: Any, winner: Any) -> None:
     places = np.zeros_like(winner, dtype=np.int8 if len(windows) < 128 else np.int32)
     for number in range(len(windows) - 1):
         passed |= windows[number] == best
-        places += ~passed
+        places = places + ~passed
     winner[...] = places
 
 
