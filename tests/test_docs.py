@@ -168,7 +168,7 @@ html_theme, html_theme_options, html_static_path, html_css_files = "basic", {{}}
 @pytest.mark.sweep
 def test_without_pytorch_its_notebook_is_shown_as_it_was_stored(tmp_path: Path) -> None:
     needs.package("myst_nb")
-    pages = {"course/13_pytorch_models": "PyTorch was not installed", "course/zh/13_pytorch_models": "没有安装 PyTorch"}
+    pages = {"course/14_pytorch_models": "PyTorch was not installed", "course/zh/14_pytorch_models": "没有安装 PyTorch"}
     (tmp_path / "conf.py").write_text(TWO_PAGES.format(docs=str(DOCS)), encoding="utf-8")
     (tmp_path / "index.md").write_text("# Two pages\n\n```{toctree}\n" + "\n".join(pages) + "\n```\n", encoding="utf-8")
     done = subprocess.run(

@@ -105,7 +105,7 @@ def test_a_last_digit_says_the_same(html: str) -> None:
 
 
 def test_the_two_that_other_processors_draw_differently() -> None:
-    """Notebook 01's mean of standardised data, on a narrower card, and notebook 07's curve, a tenth of a pixel off."""
+    """Notebook 01's mean of standardised data, on a narrower card, and notebook 08's curve, a tenth of a pixel off."""
     html = dict(STORED)["notebooks/01_tensors:check-4"]
     (svg,) = svgs(html)
     mean = re.search(r"mean (\S+)", svg)
@@ -117,7 +117,7 @@ def test_the_two_that_other_processors_draw_differently() -> None:
     assert compare(html, redrawn(html, lambda _: other.replace("3.387e-07", "3.387e-03"))) != []
     assert compare(html, redrawn(html, lambda _: other.replace("max 2.81", "max 2.91"))) != []
 
-    html = dict(STORED)["notebooks/07_functions:fit"]
+    html = dict(STORED)["notebooks/08_functions:fit"]
     curve = re.search(r"L335\.5 (\d+\.\d)", svgs(html)[0])
     assert curve is not None
     assert compare(html, redrawn(html, lambda svg: svg.replace(curve[0], f"L335.5 {float(curve[1]) - 0.1:.1f}"))) == []
