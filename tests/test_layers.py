@@ -42,6 +42,7 @@ LAYERS = [
             "_import_hook",
             "_atomic_file",
             "_namespaces",
+            "docstrings",
         )
     },
     {"nbautograd.protocol"},

@@ -35,7 +35,7 @@ from nbautograd.fusion.kernel import ElementwiseKernel
 from nbautograd.fusion.lazy_gradient import compute, materialize
 from nbautograd.fusion.tiling import reusable
 
-__all__ = ["make_node"]
+__all__ = ["Prepared", "array_vocabulary", "make_node"]
 
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:
@@ -60,7 +60,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
         "operation": staticmethod(lambda: op.function),
-        "formula_value": staticmethod(lambda part, names: evaluated(part, _array_vocabulary(op), names)),
+        "formula_value": staticmethod(lambda part, names: evaluated(part, array_vocabulary(op), names)),
         "formula_slots": {what: slot(what) for what in saved},
         "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
         "takes_lazy_gradient": variant == TILED,
@@ -178,8 +178,9 @@ class VjpWriter:
     def compute(self) -> list[str]:
         """A line per formula, after those that it takes."""
         op, variant = self.op, self.variant
-        prepare = _Prepared(set(self.saved), variant == "complex")
+        prepare = Prepared(set(self.saved), variant == "complex")
         trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
+        shared = self.share(trees)
         before: list[str] = []
         if self.recorded and op.recorded and variant in ("real", TILED):
             texts = [f"{op.recorded}(g, result)"]
@@ -191,7 +192,7 @@ class VjpWriter:
             texts, before = self.small([inlined(tree, self.scope) for tree in trees])
         else:
             texts = [ast.unparse(tree) for tree in trees]
-        lines = before
+        lines = [*shared, *before]
         for name, text in zip(self.inputs, texts, strict=True):
             guard = ""
             if len(self.inputs) > 1 and not op.lists:
@@ -199,6 +200,17 @@ class VjpWriter:
                 guard = f"None if {edge} is None or needed is not None and {edge} not in needed else "
             lines.append(f"{self.grads[name]} = {guard}{text}")
         return lines
+
+    def share(self, trees: list[ast.expr]) -> list[str]:
+        """The line that computes all gradients where each formula is one item of the same call, and is made that."""
+        calls = {ast.unparse(tree.value) for tree in trees if isinstance(tree, ast.Subscript)}
+        whole = len(trees) > 1 and len(calls) == 1 and all(isinstance(tree, ast.Subscript) for tree in trees)
+        if not whole or not all(isinstance(tree.value, ast.Call) for tree in trees if isinstance(tree, ast.Subscript)):
+            return []
+        for tree in trees:
+            if isinstance(tree, ast.Subscript):
+                tree.value = ast.Name("gradients")
+        return [f"gradients = {calls.pop()}"]
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
@@ -285,7 +297,7 @@ class VjpWriter:
         return f"return {', '.join([*self.grads.values(), 'None'][:2])}"
 
 
-class _Prepared(ast.NodeTransformer):
+class Prepared(ast.NodeTransformer):
     """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` where nothing is complex."""
 
     def __init__(self, saved: set[str], is_complex: bool) -> None:
@@ -348,7 +360,7 @@ def _branches(tree: ast.expr) -> list[ast.expr]:
 
 
 @functools.cache
-def _array_vocabulary(op: OpSchema) -> dict[str, Any]:
+def array_vocabulary(op: OpSchema) -> dict[str, Any]:
     """What names mean in a formula over arrays, for whoever evaluates parts of it."""
     return _vocabulary(op, recorded=False)
 

@@ -31,7 +31,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nbautograd import protocol
+from nbautograd import docstrings, protocol
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node
@@ -272,6 +272,9 @@ def op(
         if node and formulas and (namesake or node not in protocol.declared):
             protocol.declared[node] = functools.partial(declaration.node, "real")
         function = declaration.function = _stub(declaration)
+        docstrings.describe_operation(
+            function, body, pointwise, declaration.accepts, declaration.floating, declaration.has_out
+        )
         if method:
             setattr(Tensor, public, function)
         if pointwise if inplace_method is None else inplace_method:
@@ -318,6 +321,7 @@ def with_numpy_names(function: F) -> F:
 
 def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -> Callable[..., Any]:
     """A composite that takes ``out=``, NumPy's names and further ones, where it does not do so itself."""
+    docstrings.describe(function, further=("out",) if out else ())
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     takes_dtype = "dtype" in names

@@ -102,6 +102,7 @@ TENSOR_FORMS: dict[str, str] = {
     "power_norm": "torch.linalg.vector_norm(input, p, dim, keepdim)",
     "constant_pad": "torch.nn.functional.pad(input, pads, value=value)",
     "_prelu": "torch.where(input > 0, input, input * weight)",
+    "as_strided_in": "torch.as_strided(input, size, stride, storage_offset)",
     "elu": "torch.nn.functional.elu(input, alpha)",
     "softplus": "torch.nn.functional.softplus(input, beta, threshold)",
     "silu": "torch.nn.functional.silu(input)",
