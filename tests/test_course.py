@@ -29,7 +29,6 @@ SKIPS = {"nbval-skip", "nbval-ignore-output"}
 DRAWS = re.compile(r"^%(graph|backward|grads|zero_grads)\b", re.M)
 
 
-
 def _refresh() -> Any:
     """The script beside the notebooks, as a module."""
     spec = importlib.util.spec_from_file_location("refresh", FOLDER / "refresh.py")

@@ -10,6 +10,7 @@
     viz.grads()             # the gradients of all leaves here, as a table
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
+    viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
     viz.settings.language = "中文"
 
 Graphs of PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
@@ -22,6 +23,7 @@ from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
 from nbautograd.viz.notebook.monitor import Monitor, monitor
 from nbautograd.viz.notebook.tables import grads, zero_grads
+from nbautograd.viz.notebook.tangent import Tangent, tangent
 from nbautograd.viz.settings import settings
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Monitor",
     "Picture",
     "Recording",
+    "Tangent",
     "animate",
     "autograd",
     "code",
@@ -38,5 +41,6 @@ __all__ = [
     "monitor",
     "record",
     "settings",
+    "tangent",
     "zero_grads",
 ]
