@@ -52,10 +52,18 @@ def carry(source: Path, target: Path) -> None:
     nbformat.write(notebook, target)
 
 
+def is_only_a_widget(output: nbformat.NotebookNode) -> bool:
+    """Whether an output shows nothing without its kernel: controls, such as sliders, have no picture."""
+    data = output.get("data", {})
+    return WIDGET in data and "text/html" not in data
+
+
 def clean(notebook: nbformat.NotebookNode) -> None:
     """Leave out what differs from run to run, or is nothing without its kernel."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if not is_only_a_widget(output)]
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET, None)
             output.get("metadata", {}).pop(WIDGET, None)

@@ -266,6 +266,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card_empty": ("no elements", "没有元素"),
     "card_of": ("tensor {name}", "张量 {name}"),
     # the monitor
+    "tangent": ("{name} = {x}, height {y}, slope {slope}", "{name} = {x}，高度 {y}，斜率 {slope}"),
+    "tangent_steps": (
+        "{n} steps: {name} from {first} to {x}, height {y}, slope {slope}",
+        "{n} 步：{name} 从 {first} 到 {x}，高度 {y}，斜率 {slope}",
+    ),
+    "tangent_row": ("height {y}, slope {slope}", "高度 {y}，斜率 {slope}"),
     "monitor": ("training: step {n}, loss {loss}", "训练：第 {n} 步，损失 {loss}"),
     "monitor_empty": ("training: no step yet", "训练：尚无数据"),
     "monitor_live": ("training monitor (live while the kernel runs)", "训练监视（内核运行时实时更新）"),
