@@ -42,6 +42,16 @@ def test_the_line_touches_the_curve_where_the_gradient_is_right(at: float) -> No
     assert abs(off[middle]) < 0.2 and abs(off[middle + 3] - off[middle - 3]) < 1
 
 
+@pytest.mark.parametrize(("at", "slope"), [(1.0, 5.0), (2.9, -40.0), (0.5, 1e6)])
+def test_a_line_that_leaves_the_picture_keeps_its_slope(at: float, slope: float) -> None:
+    """It is cut where it leaves, at both ends, and still goes through its point."""
+    picture = viz.tangent(lambda w: (2 + w) * (w + 1), (at, slope), low=-4, high=3)
+    (x, y) = map(float, re.findall(r'r="5.5" cx="([\d.]+)" cy="([\d.]+)"', picture.svg)[0])
+    (x0, y0), (x1, y1) = ends(paths(picture)[1])
+    assert abs((x - x0) * (y1 - y0) - (y - y0) * (x1 - x0)) < 0.2 * math.hypot(x1 - x0, y1 - y0)
+    assert all(0 <= place <= 640 for place in (x0, x1)) and all(0 <= place <= 260 for place in (y0, y1))
+
+
 def test_a_gradient_of_two_passes_is_no_tangent() -> None:
     w = torch.tensor([1.0], requires_grad=True)
     for _ in range(2):

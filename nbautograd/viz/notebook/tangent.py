@@ -83,7 +83,13 @@ class Tangent:
         body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
 
         def line(x: float, slope: float, y: float) -> str:
-            return f"M{at(self.low, y + slope * (self.low - x))}L{at(self.high, y + slope * (self.high - x))}"
+            """As much of the tangent as is in sight, so that a steep one keeps its slope."""
+            ends = []
+            for end in (self.low, self.high):
+                rise = slope * (end - x)
+                seen = min(max(y + rise, least - margin), most + margin) - y
+                ends.append(at(end if seen == rise else x + seen / slope, y + seen))
+            return f"M{ends[0]}L{ends[1]}"
 
         frames = [(at(x, y), line(x, slope, y)) for x, slope, y in self._way if math.isfinite(y + slope)]
         walked = [at(x, y) for (x, _), y in zip(self.points, self._heights, strict=True) if math.isfinite(y)]
