@@ -2,8 +2,8 @@
 
     python benchmarks/traced.py [--rounds N] [--only b,c,…] [--record FOLDER]
 
-Each library takes its turn in each round, as in ``compare.py``, with one thread. The column ``torch.compile`` needs a C++
-compiler. ``--record`` writes ``traced.md`` and ``traced.json``.
+Each library takes its turn in each round, as in ``compare.py``, with one thread. The column ``torch.compile`` needs a
+C++ compiler. ``--record`` writes ``traced.md`` and ``traced.json``.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ copyright = "the authors of nbautograd"
 release = nbautograd.__version__
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml", "course", "api", "generated"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml", "course", "api", "generated", "links"]
 exclude_patterns = ["extensions"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]

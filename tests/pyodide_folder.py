@@ -25,7 +25,10 @@ import pytest
 from nbautograd.cli import lite, wheels
 from tests import needs
 
-__all__ = ["folder", "make"]
+__all__ = ["NOT_STARTED_WITH", "folder", "make"]
+
+NOT_STARTED_WITH = "packaging"
+"""A package that kernels do not load by themselves."""
 
 
 def folder() -> Path:
@@ -58,6 +61,7 @@ def make(target: Path) -> None:
     place = target / "pyodide-lock.json"
     lock = json.loads(place.read_text("utf-8"))
     pure = [each for each in started_with(lock["packages"]) if each["file_name"].endswith("none-any.whl")]
+    pure.append(lock["packages"][NOT_STARTED_WITH])
     wanted = [f"{each['name']}=={each['version']}" for each in pure]
     options = ["--quiet", "--no-deps", "--only-binary=:all:", f"--python-version={lock['info']['python']}"]
     subprocess.run([sys.executable, "-m", "pip", "download", *options, "--dest", str(target), *wanted], check=True)

@@ -21,6 +21,8 @@ from typing import Any
 
 import pytest
 
+import nbautograd as nb
+from nbautograd import viz
 from nbautograd.cli import lab, lite, main, wheels
 from tests import needs, pyodide_folder
 from tests.jupyterlab import READY, browse
@@ -291,12 +293,44 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
-WIDGET = """
-import anywidget, graphviz
-class Greeting(anywidget.AnyWidget):
-    _esm = "export default { render({ model, el }) { el.textContent = 'a widget, ' + model.get('_view_name'); } }"
-Greeting()
+LATE = """
+import importlib.util, sys
+from importlib.metadata import files
+from pyodide.ffi import can_run_sync
+(path,) = [f.locate() for f in files("nbautograd") if f.name == "late_packages.py"]
+spec = importlib.util.spec_from_file_location("late_packages", path)
+late_packages = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(late_packages)
+print("{0}" in sys.modules or importlib.util.find_spec("{0}") is not None)
+print(can_run_sync())
+print(late_packages.late("{0}.version").__name__ == "{0}.version")
 """
+"""How SciPy is loaded when it is asked for, with a package that is here; without importing this one, as above."""
+
+PLAYER = """
+import anywidget, graphviz, json, traitlets
+state = json.loads(STATE)
+body = {name: traitlets.Any().tag(sync=True) for name in [*state, "own_id"] if not name.startswith("_")}
+body |= {"_esm": state.pop("_esm"), "_css": state.pop("_css")}
+Player = type("Player", (anywidget.AnyWidget,), body)
+player = Player(**state)
+player.own_id = player.model_id
+player
+"""
+"""A player of this package from its state, as a kernel without NumPy cannot import the package itself."""
+
+
+def player_state() -> str:
+    """What a player tells the browser, as JSON."""
+    anywidget = needs.package("anywidget")
+    w = nb.tensor([1.0], requires_grad=True)
+    y = (w + 2) * (w + 1)
+    widget = viz.animate(y, namespace={"w": w, "y": y}).widget
+    state = widget.get_state()
+    own = {*type(widget).class_traits(sync=True)} - {*anywidget.AnyWidget.class_traits()}
+    return json.dumps({name: state[name] for name in sorted(own - {"own_id"} | {"_esm", "_css"})})
+
+
 RUN_CELL = """(source) => {
     const { commands, shell } = window.jupyterapp, { content } = shell.currentWidget;
     content.activeCellIndex = 2;
@@ -335,12 +369,22 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
         else:
             assert said == "" and page.evaluate(RUN, "print(torch.ones(2).sum())") == "tensor(2.)\n"
         page.screenshot(path=SHOTS / f"lite-{app}.png")
+        late = LATE.format(pyodide_folder.NOT_STARTED_WITH)
+        assert page.evaluate(RUN, late) == "False\nTrue\nTrue\n"  # not loaded, Python can wait, loaded
         page.evaluate(RUN_CELL, "import nbautograd as torch\n%load_ext nbautograd")
         page.wait_for_timeout(1000)
         page.screenshot(path=SHOTS / f"lite-{app}-ran.png")
-        page.evaluate(RUN_CELL, WIDGET)
-        page.get_by_text("a widget, AnyView").first.wait_for()
-        page.screenshot(path=SHOTS / f"lite-{app}-widget.png")
+        assert page.evaluate(RUN, f"STATE = {player_state()!r}") == ""
+        page.evaluate(RUN_CELL, PLAYER)
+        player = page.locator(".jp-Notebook .nb-player").first
+        player.locator("svg").first.wait_for()
+        before = player.inner_text()
+        player.click()
+        page.keyboard.press("End")
+        page.wait_for_timeout(1500)
+        assert player.inner_text() != before and "grad" in player.inner_text()
+        assert page.evaluate(RUN, "print(player.index > 0)") == "True\n"  # the browser has told the kernel
+        page.screenshot(path=SHOTS / f"lite-{app}-player.png")
         if app == "lab":
             assert page.get_by_text(",tensor(").count() == 0  # lines of stored outputs
             page.get_by_text("02_graph.ipynb").first.wait_for()

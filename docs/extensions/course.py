@@ -83,6 +83,8 @@ def copy(app: Sphinx) -> None:
     for name, source in sources.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target / name)
+    index = target / "README.md"
+    index.write_text(index.read_text(encoding="utf-8").replace("](../docs/", "](../"), encoding="utf-8")
     for name in stored():
         below_the_title(Path(app.srcdir) / name, "stored", f":::{{note}}\n{STORED[language(name)]}\n:::")
     if app.config.course_lite:

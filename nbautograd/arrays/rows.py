@@ -19,6 +19,7 @@ from nbautograd.arrays.thread_pool import parallel_for
 
 __all__ = [
     "are_rows",
+    "channel_norm",
     "channel_norm_back",
     "channel_sums",
     "log_softmax_back",
@@ -219,3 +220,38 @@ def channel_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> Any:
 
     _for_tiles(evaluate, n, source.size // max(n, 1))
     return result
+
+
+def channel_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+    """Channels, which are dimension 1, with mean 0 and variance 1, scaled and shifted by weight and bias of shape (c,).
+
+    Then the means, the reciprocal deviations and the variances, all of shape (c, 1).
+    """
+    n, c = a.shape[:2]
+    count = a.size // c
+    result = caching_allocator.empty(a.shape, a.dtype)
+    source, target = a.reshape(n, c, -1), result.reshape(n, c, -1)
+    sums = np.empty((n, c), a.dtype)
+
+    def add_up(tile: slice) -> None:
+        sums[tile] = pairwise_sum(source[tile], (2,))
+
+    def centre(tile: slice) -> None:
+        out = target[tile]
+        np.subtract(source[tile], mean, out)
+        np.vecdot(out, out, sums[tile])
+
+    def scale(tile: slice) -> None:
+        out = target[tile]
+        np.multiply(out, factor, out)
+        if bias is not None:
+            np.add(out, bias.reshape(c, 1), out)
+
+    _for_tiles(add_up, n, source.size // n)
+    mean = pairwise_sum(sums, (0,))[:, None] / count
+    _for_tiles(centre, n, source.size // n)
+    variance = pairwise_sum(sums, (0,))[:, None] / count
+    rstd = 1 / np.sqrt(variance + eps)
+    factor = rstd if weight is None else rstd * weight.reshape(c, 1)
+    _for_tiles(scale, n, source.size // n)
+    return result, mean, rstd, variance

@@ -25,7 +25,7 @@ from nbautograd.compiler.elementwise import (
 from nbautograd.compiler.forward import TEMPORARY_VIEW, TILED
 from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd.compiler.registry import OPS
-from nbautograd.compiler.rewrite import inlined
+from nbautograd.compiler.rewrite import in_full, inlined
 from nbautograd.compiler.schema import POINTWISE, VIEW, OpSchema, slot
 from nbautograd.compiler.source import compiled, evaluated
 from nbautograd.core import dispatch_mode
@@ -57,7 +57,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "__doc__": op.body.__doc__,
         "arity": len(op.formulas),
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
-        "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
+        "formulas": {name: in_full(op.formulas[name]) for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
         "operation": staticmethod(lambda: op.function),
         "formula_value": staticmethod(lambda part, names: evaluated(part, array_vocabulary(op), names)),
@@ -182,9 +182,7 @@ class VjpWriter:
         trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
         shared = self.share(trees)
         before: list[str] = []
-        if self.recorded and op.recorded and variant in ("real", TILED):
-            texts = [f"{op.recorded}(g, result)"]
-        elif self.recorded:
+        if self.recorded:
             texts = [ast.unparse(_TemporaryViews(self.scope).visit(tree)) for tree in trees]
         elif variant == TILED:
             texts, before = self.tiled([inlined(tree, self.scope) for tree in trees])
@@ -303,20 +301,20 @@ class Prepared(ast.NodeTransformer):
     def __init__(self, saved: set[str], is_complex: bool) -> None:
         self.saved, self.is_complex = saved, is_complex
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.saved:
             return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102 - ast's name
         what = ast.unparse(node)
         if what in self.saved:
             return ast.Name(slot(what), ast.Load())
         self.generic_visit(node)
         return node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "conj" and not self.is_complex:
             return node.args[0]

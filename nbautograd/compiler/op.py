@@ -215,7 +215,6 @@ def op(
     into: str | None = None,
     name: str | None = None,
     half: str = UPCAST,
-    recorded: str | None = None,
     former: str = "",
     **formulas: str,
 ) -> Callable[[F], F]:
@@ -242,8 +241,6 @@ def op(
     :param name: the public name where it differs from the body's.
     :param half: what happens to float16 and bfloat16: ``WIDENED`` computes in float32 and rounds; ``KEPT`` is for
         operations that only move or cast values; ``REFUSED`` raises.
-    :param recorded: the operation of ``(g, result)`` that does what the formula of the only input says, for real
-        numbers: a recorded pass then takes one step instead of several.
     :param former: the factors that may stand between the tensors, as in PyTorch's early days.
     :param formulas: for each differentiable input, its gradient.
     """
@@ -260,7 +257,6 @@ def op(
         "into": into,
         "name": name,
         "half": half,
-        "recorded": recorded,
         "former": former,
     }
 

@@ -164,19 +164,6 @@ def write(
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
-    def folded(lines: list[Line], results: list[tuple[str, str]], scope: Mapping[str, Any]) -> Folded | None:
-        if tree is None:
-            return None
-        wanted = {name: value.wanted for value, name in writer.variable.items()}
-        expressions = [expression for _, expression in results]
-        program = fold(lines, tree, [call.node for call in graph.calls], expressions, writer.names, wanted)
-        with backend.quiet(), no_grad():
-            gradients = program.computed({**scope, "data": writer.stored})
-        expected = [writer.values[writer.results[leaf]] for leaf in leaves]
-        if library == "torch":
-            return program if all(map(is_near, gradients, expected)) else None
-        return program if all(map(same, gradients, expected)) else None
-
     if library == "torch":
         tensors = TensorWriter(writer)
         tensors.write()
@@ -189,7 +176,7 @@ def write(
             results=results,
             library=library,
             needs="PyTorch, or nbautograd in its place",
-            folded=folded(tensors.lines, results, tensors.values),
+            folded=_folded(writer, tensors.lines, results, tree, tensors.values, is_near),
         )
     functions = writer.bundle.source()
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
@@ -204,7 +191,7 @@ def write(
         stored=writer.stored,
         results=results,
         needs=needs,
-        folded=folded(writer.lines, results, writer.expressions.scope),
+        folded=_folded(writer, writer.lines, results, tree, writer.expressions.scope, same),
     )
 
 
@@ -228,6 +215,26 @@ def _written(
     writer.bundle.named_only = not helpers
     writer.write()
     return writer
+
+
+def _folded(
+    writer: NumpyWriter,
+    lines: list[Line],
+    results: list[tuple[str, str]],
+    tree: Segment | None,
+    scope: Mapping[str, Any],
+    alike: Callable[[Any, Any], bool],
+) -> Folded | None:
+    """The folded program; None if none is wanted, or it does not come to the gradients of the flat one."""
+    if tree is None:
+        return None
+    wanted = {name: value.wanted for value, name in writer.variable.items()}
+    order = [call.node for call in writer.graph.calls]
+    program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
+    with backend.quiet(), no_grad():
+        gradients = program.computed({**scope, "data": writer.stored})
+    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
+    return program if all(map(alike, gradients, expected)) else None
 
 
 def _scope_of(node: Any) -> tuple[tuple[str, int], ...]:

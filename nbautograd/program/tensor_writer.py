@@ -138,7 +138,7 @@ class TensorWriter:
         if not op.lists:
             try:
                 return self.checked(call, self.formula(call, call.inputs[slot], value), [value])
-            except (_Unknown, ProgramError, TypeError, AttributeError):
+            except (_Unknown, ProgramError, TypeError, AttributeError, RuntimeError, ValueError, IndexError):
                 pass
         tree = self.checked(call, self.derivative(call, slot, value), [value])
         self.uses_vjp = True

@@ -44,9 +44,8 @@ class Backward:
         for number, value in enumerate(self.outputs):
             self.send(value, f"g{number}")
         for step in reversed(self.graph.steps):
-            if step in self.forward.plans and not getattr(step, "relays", False):
-                self.write_step(step)
-            elif isinstance(step, (Copied, Rehistoried)):
+            passes = isinstance(step, (Copied, Rehistoried))
+            if passes or step in self.forward.plans and not getattr(step, "relays", False):
                 self.write_step(step)
 
     def emit(self, line: str) -> None:
@@ -92,14 +91,16 @@ class Backward:
             self.write_node(step, plan, arrived)
 
     def write_called(self, plan: Plan, arrived: list[str | None]) -> None:
+        """The gradients of a function that is called over tensors."""
         values = plan.names["values"]
         parts = f"parts_{plan.node}"
         self.emit(f"{parts} = gradients_of({plan.node}, [{', '.join(str(g) for g in arrived)}])")
         for index, value in enumerate(values):
             if self.forward.flow(value):
-                self.send_if(value, f"{parts}[{index}]")
+                self.send_value(value, f"{parts}[{index}]")
 
     def write_node(self, step: Step, plan: Plan, arrived: list[str | None]) -> None:
+        """The gradients by a node as eager makes it."""
         edges = step.edges()
         is_many = isinstance(step, OpStep) and step.op.many
         g = str(arrived[0])
@@ -111,15 +112,11 @@ class Backward:
         is_list = isinstance(step, OpStep) and step.op.many_edges
         for index, edge in enumerate(edges):
             if edge is not None and self.forward.flow(edge):
-                self.send_if(edge, f"{second}[{index}]" if is_list else (first, second)[index])
+                self.send_value(edge, f"{second}[{index}]" if is_list else (first, second)[index])
 
-    def send_if(self, target: Value, text: str) -> None:
-        """Send what may be None, or lazy: eager's node computes it."""
-        part = f"materialize({text})"
-        if self.gradient.get(target) is None:
-            self.send(target, part)
-        else:
-            self.send(target, part)
+    def send_value(self, target: Value, text: str) -> None:
+        """Send what may be lazy, as eager's nodes compute it."""
+        self.send(target, f"materialize({text})")
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 
@@ -168,7 +165,7 @@ class Backward:
 
     def saved(self, step: OpStep, plan: Plan, what: str) -> str:
         """Something that a formula names: metadata are constants, strides are those of the call."""
-        name, _, attribute = what.partition(".")
+        attribute = what.partition(".")[2]
         text = self.forward.saved(step, plan, what)
         if attribute in ("shape", "dtype", "ndim"):
             return self.space.literal(self.space.evaluated(text))

@@ -17,7 +17,7 @@ from nbautograd.compiler.forward import TILED, ForwardWriter
 from nbautograd.compiler.promotion import HalfPrecision, promote
 from nbautograd.compiler.rewrite import Substitute
 from nbautograd.compiler.runtime import FORWARD
-from nbautograd.compiler.schema import NATIVE, POINTWISE, VIEW, OpSchema
+from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, OpSchema
 from nbautograd.compiler.source import expression_of
 from nbautograd.core.tensor import wrap
 from nbautograd.core.views import AsStridedBackward0, CopySlices, _layout
@@ -122,6 +122,7 @@ class Forward:
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def write_step(self, step: Step, number: int) -> None:
+        """The lines of a step."""
         flows = bool(step.results) and step.recorded and any(self.edges(step))
         if isinstance(step, OpStep):
             try:
@@ -155,6 +156,7 @@ class Forward:
             self.emit(f"check({function}, {arguments}, {said}, [{names}])")
 
     def write_special(self, step: Step, number: int, flows: bool) -> None:
+        """The lines of a step that is no call."""
         name = self.names[step.results[0]]
         if isinstance(step, Detached):
             self.emit(f"{name} = {self.names[step.source]}")
@@ -208,6 +210,10 @@ class Forward:
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def write_op(self, step: OpStep, number: int, flows: bool) -> None:
+        """The lines of an operation over arrays.
+
+        :raises _Unusual: it has to be called over tensors.
+        """
         op = step.op
         operands = self.operands(step)
         if op.kind == POINTWISE:
@@ -224,19 +230,18 @@ class Forward:
         else:
             name = self.specializer.assign(name, self.specializer.written(expression))
             self.names[step.results[0]] = name
-        if op.kind != POINTWISE and (op.keys or any(value.dtype.kind in "iub" for value in step.reads())):
-            for value in step.results if op.kind != VIEW else ():
-                if not value.shape or op.name in SHAPED:
-                    continue
+        depends = op.keys or any(value.dtype.kind in "iub" for value in step.reads())
+        for value in step.results if depends and op.kind == PLAIN and op.name not in SHAPED else ():
+            if value.shape:
                 self.emit(f"check_shape({self.names[value]}, {value.shape!r}, {op.name!r})")
         if not flows:
             return
         result = self.space.values[name]
         if op.kind != POINTWISE and result.dtype.kind == "c" and any("conj" in text for text in op.formulas.values()):
             variant = "complex"
-        if op.kind == POINTWISE and variant == "real":
-            if is_tiled or result.__class__ is np.ndarray and result.size >= MIN_TILED_SIZE:
-                variant = TILED
+        is_large = is_tiled or result.__class__ is np.ndarray and result.size >= MIN_TILED_SIZE
+        if op.kind == POINTWISE and variant == "real" and is_large:
+            variant = TILED
         plan = self.plans[step] = Plan(NODE if op.lists or op.many or variant != "real" or op.keys else INLINE)
         plan.variant, plan.meta, plan.names, plan.options = variant, meta, names, options
         if plan.mode == NODE:
@@ -332,8 +337,8 @@ class Forward:
             return None
         if any(a.dtype.kind != "f" or a.dtype.itemsize < 4 for a in arrays):
             return None
-        writer = ForwardWriter(op, traced=False)
-        tree = expression_of(op.body)
+        writer, tree = ForwardWriter(op, traced=False), expression_of(op.body)
+        assert tree is not None
         text, guard = writer.tiled_expression(
             Substitute({n: ast.Name(a) for n, a in writer.arrays.items()}).visit(tree)
         )

@@ -48,6 +48,7 @@ class Signature:
         return leaves
 
     def refuse_kind(self, leaves: list[Any]) -> None:
+        """Make sure that all are tensors."""
         for name, leaf in zip(self.names, leaves, strict=False):
             if not isinstance(leaf, Tensor):
                 raise RuntimeError(

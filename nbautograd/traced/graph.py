@@ -42,7 +42,7 @@ class Value:
     def __init__(self, kind: str, array: Any, step: Step | None = None, position: int = 0) -> None:
         self.kind, self.step, self.position = kind, step, position
         self.shape, self.dtype = tuple(array.shape), array.dtype
-        self.array = array if kind == CONSTANT else None
+        self.array: Any = array if kind == CONSTANT else None
         self.name = ""
 
     def __repr__(self) -> str:
@@ -102,16 +102,16 @@ class OpStep(Step):
         return [value for argument in self.arguments.values() for value in values_in(argument)]
 
     def edges(self) -> list[Value | None]:  # noqa: D102
-        found: list[Value | None] = []
+        edges: list[Value | None] = []
         for name in self.op.tensors:
             if name not in self.op.formulas:
                 continue
             argument = self.arguments.get(name)
             if name in self.op.lists:
-                found += [part if isinstance(part, Value) else None for part in argument]
+                edges += [part if isinstance(part, Value) else None for part in argument or ()]
             else:
-                found.append(argument if isinstance(argument, Value) else None)
-        return found
+                edges.append(argument if isinstance(argument, Value) else None)
+        return edges
 
 
 class Opaque(Step):

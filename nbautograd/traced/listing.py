@@ -6,7 +6,6 @@ from typing import Any
 
 from nbautograd.arrays import dtypes
 from nbautograd.traced.graph import (
-    CONSTANT,
     Array,
     Check,
     Copied,
@@ -30,20 +29,24 @@ def listing(graph: Graph, names: list[str], values: bool = False) -> str:
     :param values: show constants by their values.
     """
     called = _called(graph, names)
-    kind = lambda v: f"{dtypes.scalar_type(v.dtype)}({', '.join(map(str, v.shape))})"  # noqa: E731
-    inputs = ", ".join(f"%{called[v]} : {kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
+    inputs = ", ".join(f"%{called[v]} : {_kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
     lines = [f"graph({inputs}):"]
     for value in graph.constants():
         is_shown = value.name != "empty" and (values or value.array.size < 9)
         shown = str(value.array.tolist()) if is_shown else "..."
-        lines.append(f"  %{called[value]} : {kind(value)} = prim::Constant[value={shown}]()")
+        lines.append(f"  %{called[value]} : {_kind(value)} = prim::Constant[value={shown}]()")
     for step in graph.steps:
-        results = ", ".join(f"%{called[v]} : {kind(v)}" for v in step.results)
+        results = ", ".join(f"%{called[v]} : {_kind(v)}" for v in step.results)
         lines.append(f"  {results}{' = ' if results else ''}{_text(step, called, '%', 'aten::')}")
     for begin, end in graph.effects:
         lines.append(f"  aten::copy_(%{called[begin]}, %{called[end]})")
     outputs = ", ".join(f"%{called[o.value]}{'' if not o.steps else '[view]'}" for o in graph.outputs)
     return "\n".join([*lines, f"  return ({outputs})", ""])
+
+
+def _kind(value: Value) -> str:
+    """Dtype and shape."""
+    return f"{dtypes.scalar_type(value.dtype)}({', '.join(map(str, value.shape))})"
 
 
 def code(graph: Graph, name: str, names: list[str], is_module: bool) -> str:
@@ -74,11 +77,10 @@ def _called(graph: Graph, names: list[str]) -> dict[Value, str]:
     }
     for _, value in graph.captured:
         called[value] = value.name.replace(".", "_") or f"captured_{value.position}"
-    number = 0
-    for value in [*graph.constants(), *(v for step in graph.steps for v in step.results)]:
-        prefix = "c" if value.kind == CONSTANT else "_"
-        called[value] = f"{prefix}{number}"
-        number += 1
+    for number, value in enumerate(v for step in graph.steps for v in step.results):
+        called[value] = f"_{number}"
+    for number, value in enumerate(graph.constants()):
+        called[value] = f"c{number}"
     return called
 
 

@@ -1,7 +1,7 @@
 """The last pass over compiled lines: what nothing needs is left out, and memory is used again.
 
-A step writes its result into an operand that nothing needs any more, if that has the same shape, dtype and strides. What
-shares memory with what is known from the arrays of the call that compiles.
+A step writes its result into an operand that nothing needs any more, if that has the same shape, dtype and strides.
+What shares memory with what is known from the arrays of the call that compiles.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from nbautograd.arrays.version_counter import changed_since
 from nbautograd.autograd import engine
 from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.node import FREED, MULTIPLE, Node, OutputEdge
+from nbautograd.core.node import FREED, MULTIPLE, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import UnrecordedView
 from nbautograd.fusion.lazy_gradient import materialize
 from nbautograd.ops.indexing.indexing import view_alias
 from nbautograd.traced.replay import replay

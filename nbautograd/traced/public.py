@@ -32,9 +32,9 @@ def trace(
 
     What depends on values is frozen: the way that ``if`` went, the number of turns of a loop, the result of ``item()``
     (a ``TracerWarning`` says so). Shapes and dtypes are those of the examples. Tensors from before that the function
-    uses, such as the parameters of a module, are read anew in each call. Operations are the ones that eager runs, so the
-    results are the same bit for bit, as are the gradients; a call is one node of the tape. Derivatives of higher order
-    are computed by calling the recorded operations one by one.
+    uses, such as the parameters of a module, are read anew in each call. Operations are the ones that eager runs, so
+    the results are the same bit for bit, as are the gradients; a call is one node of the tape. Derivatives of higher
+    order are computed by calling the recorded operations one by one.
 
     :param func: a function, or a module, whose ``forward`` is traced.
     :param example_inputs: a tensor or a tuple of tensors, which may nest.
@@ -67,7 +67,7 @@ def trace(
     if isinstance(func, (ScriptFunction, TracedModule)):
         return func
     examples = example_inputs if example_kwarg_inputs is None else example_kwarg_inputs
-    options = {
+    options: dict[str, Any] = {
         "check_trace": check_trace,
         "check_tolerance": check_tolerance,
         "strict": strict,

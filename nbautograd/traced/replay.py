@@ -34,7 +34,7 @@ from nbautograd.traced.graph import (
 __all__ = ["Changed", "blank", "call_again", "replay"]
 
 
-class Changed(TracingError):
+class Changed(TracingError):  # noqa: N818 - a way out
     """What a look at values said while tracing does not hold for these."""
 
 

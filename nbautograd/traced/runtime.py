@@ -44,6 +44,8 @@ class _Call:
     """A call of a function over tensors: its arguments as leaves, and its results."""
 
     __slots__ = ("leaves", "outputs")
+    leaves: list[Tensor]
+    outputs: list[Tensor]
 
 
 def _call(function: Any, arguments: Any, keywords: Any, arrays: list[Any], wanted: list[bool], shapes: Any) -> Any:
@@ -84,7 +86,7 @@ def gradients_of(call: _Call, gradients: list[Any]) -> list[Any]:
     keys = [(leaf, 0) for leaf in call.leaves if leaf._fn is LEAF]
     if not roots or not keys:
         return [None] * len(call.leaves)
-    by_leaf = engine.capture(roots, True, False, keys)  # type: ignore[arg-type]
+    by_leaf = engine.capture(roots, True, False, keys)
     return [by_leaf.get((leaf, 0)) for leaf in call.leaves]
 
 

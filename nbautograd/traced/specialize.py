@@ -63,9 +63,9 @@ class Specializer:
     def assign(self, name: str, text: str) -> str:
         """The line that gives an expression a name; the name of the variable that has it, which may be another."""
         tree = _parsed(text)
-        if isinstance(tree, ast.Name) and isinstance(self.space.values.get(tree.id), np.ndarray):
-            if tree.id not in self.space.globals:
-                return tree.id
+        held = self.space.values.get(tree.id) if isinstance(tree, ast.Name) else None
+        if isinstance(tree, ast.Name) and isinstance(held, np.ndarray) and tree.id not in self.space.globals:
+            return tree.id
         if isinstance(tree, ast.Attribute) and tree.attr == "T":
             inner = self.simple(tree.value)
             if isinstance(inner, ast.Name):
@@ -190,6 +190,7 @@ class Specializer:
         return (value,)
 
     def is_array(self, name: str) -> bool:
+        """Whether a name is that of an array, or of a NumPy scalar."""
         values = self.space.values
         return isinstance(values.get(name, self.space.globals.get(name)), (np.ndarray, np.generic))
 

@@ -150,10 +150,21 @@ _METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
 
 
 _OPAQUE = (
-    "nn.functional.one_hot nonzero argwhere quantile nanquantile searchsorted bucketize stft istft "
-    "nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d nn.functional.gaussian_nll_loss "
-    "nn.functional.multilabel_margin_loss"
-).split()
+    "argwhere",
+    "bucketize",
+    "istft",
+    "nanquantile",
+    "nn.functional.gaussian_nll_loss",
+    "nn.functional.max_unpool1d",
+    "nn.functional.max_unpool2d",
+    "nn.functional.max_unpool3d",
+    "nn.functional.multilabel_margin_loss",
+    "nn.functional.one_hot",
+    "nonzero",
+    "quantile",
+    "searchsorted",
+    "stft",
+)
 """Functions that compute with arrays or look at values: they are called in each call."""
 
 
@@ -165,8 +176,8 @@ def _opaque(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _interceptions() -> list[tuple[Any, Any]]:
-    found = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
-    found += [
+    pairs = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
+    pairs += [
         (Tensor.register_hook, _refused("it registers hooks on tensors")),
         (Tensor.retain_grad, _refused("it calls retain_grad()")),
         (vars(Function)["apply"].__func__, _apply),
@@ -178,8 +189,8 @@ def _interceptions() -> list[tuple[Any, Any]]:
         function: Any = sys.modules[__name__.partition(".")[0]]
         for name in path.split("."):
             function = getattr(function, name)
-        found.append((function, _opaque))
-    return found
+        pairs.append((function, _opaque))
+    return pairs
 
 
 _lock = threading.RLock()
@@ -213,7 +224,7 @@ def _recording(recorder: Recorder) -> Iterator[None]:
                 dispatch_mode.pop(recorder)
                 inplace.followers.remove(recorder)
             batched.tracer = former_tracer
-            core_tensor.on_wrap(None if former_tell is id else former_tell)
+            core_tensor.on_wrap(None if former_tell is id else former_tell)  # type: ignore[arg-type]
             for function in reversed(done):
                 release(function)
             current.reset(token)
@@ -310,7 +321,7 @@ def _check_part(result: Any, strict: bool) -> None:
         _check_part(part, strict)
 
 
-def _arguments(name: str, example: Any) -> tuple[Any, ...]:
+def _arguments(name: str, example: Any) -> Any:
     """The example inputs as a tuple.
 
     :raises RuntimeError: one of them is no tensor.

@@ -10,6 +10,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.errors import DtypeError, ProgramError
+from tests import needs
 from tests.ops.cases import CASES, Case
 from tests.program.runs import NoGraph, backward, run, same_bits, written
 
@@ -55,6 +56,37 @@ def wrong_case(case: Case, counts: dict[str, int]) -> str:
         if (grad is None) != (array is None) or grad is not None and not same_bits(array, grad.numpy()):
             return f"{case}: x{i}"
     return ""
+
+
+@pytest.mark.parametrize("chunk", range(3))
+def test_programs_in_tensors(chunk: int) -> None:
+    needs.package("torch")
+    counts = {"right": 0, "refused": 0}
+    wrong = [str(case) for case in CASES[chunk::30] if not is_right_in_pytorch(case, counts)]
+    assert wrong == []
+    assert counts["right"] > 2 * counts["refused"]
+
+
+def is_right_in_pytorch(case: Case, counts: dict[str, int]) -> bool:
+    """Whether a case's program of tensors gives its gradients in PyTorch, or there is none."""
+    leaves = leaves_of(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            program, y = written(lambda *x: case.call(nb, *x), leaves, "torch")
+        except (DtypeError, NoGraph):
+            return True
+        except ProgramError as error:
+            counts["refused"] += 1
+            return "PyTorch has no function" in str(error) or "in tensors" in str(error)
+        found = run(program)
+        backward(y)
+    counts["right"] += 1
+    return all(
+        leaf.grad is None
+        or np.allclose(found[f"x{i}"].numpy(force=True), leaf.grad.numpy(), rtol=1e-3, atol=1e-5, equal_nan=True)
+        for i, leaf in enumerate(leaves)
+    )
 
 
 @pytest.mark.parametrize("name", ["mul", "F.linear", "F.softmax", "cat", "max", "var dim", "index mixed"])

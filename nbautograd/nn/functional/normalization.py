@@ -15,7 +15,7 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops._internal import pairwise_mean, pairwise_sum, sum_to, zeros_of
+from nbautograd.ops._internal import pairwise_mean, pairwise_sum, reduced_shape, sum_to, zeros_of
 from nbautograd.ops.elementwise.exp_log import rsqrt
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import mean_over
@@ -47,6 +47,9 @@ def _norm(
         sample, per_channel = _sample(rows, own)
         scale, shift = (None if w is None else w.reshape(per_channel) for w in (weight, bias))
         return row_kernels.norm(input, rows, sample, scale, shift, eps)
+    if _is_of_channels(rows, axes, input, weight, bias):
+        result, *statistics = row_kernels.channel_norm(input, weight, bias, eps)
+        return (result, *(s.reshape(reduced_shape(rows, axes)) for s in statistics))
     x = input.reshape(rows)
     mean = pairwise_mean(x, axes, True)
     result = x - mean

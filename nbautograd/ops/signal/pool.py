@@ -12,7 +12,7 @@ from nbautograd.arrays import backend
 from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops._internal import pairwise_sum
+from nbautograd.ops._internal import pairwise_mean, pairwise_sum
 from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
 
 Ints = tuple[int, ...]
@@ -117,6 +117,9 @@ def _cell_table(dim: int, n: int, m: int) -> Table:
 
 def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     """Adaptive average pooling over the last dimensions."""
+    if set(out) == {1} and input.size:  # means of whole images
+        lead = input.shape[: input.ndim - len(out)]
+        return pairwise_mean(input.reshape((*lead, -1)), (len(lead),)).reshape((*lead, *out))
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]

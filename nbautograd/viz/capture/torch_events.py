@@ -171,7 +171,7 @@ def _share(one: Any, other: Any) -> bool:
 def _differ(one: Any, other: Any) -> bool:
     """Whether two gradients are not the same numbers, but for the order in which terms were added."""
     if one.shape != other.shape or (one.data_ptr() == other.data_ptr() and one.data_ptr()):
-        return one.shape != other.shape
+        return bool(one.shape != other.shape)
     try:
         return not bool((one - other).abs().max() <= 1e-4 * other.abs().max())
     except Exception:
@@ -204,7 +204,7 @@ def _mode_class(torch: Any) -> type:
             torch.autograd.grad: _of_grad,
         }
 
-        class Listening(base):  # type: ignore[misc]
+        class Listening(base):  # type: ignore[misc, valid-type]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 about = started.get(func)
                 if about is None or not protocol.observers.get():

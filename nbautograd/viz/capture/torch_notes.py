@@ -54,7 +54,7 @@ class NotedCall:
     __slots__ = ("arguments", "outputs", "parameters", "place", "result", "scope")
 
     def __init__(
-        self, parameters: Parameters, arguments: list[tuple[Any, ...]], place: tuple[Any, ...], scope: Any
+        self, parameters: Parameters | None, arguments: list[tuple[Any, ...]], place: tuple[Any, ...], scope: Any
     ) -> None:
         self.parameters, self.arguments, self.place, self.scope = parameters, arguments, place, scope
         self.outputs: list[weakref.ref[Any]] = []

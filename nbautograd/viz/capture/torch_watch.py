@@ -356,7 +356,7 @@ def _mode_class(torch: Any) -> type:
     base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
     if base not in _modes:
 
-        class Watching(base):  # type: ignore[misc]
+        class Watching(base):  # type: ignore[misc, valid-type]
             supports_higher_order_operators = True
 
             def __init__(self, watch: TorchWatch) -> None:
@@ -382,8 +382,9 @@ def _taken_off(mode: Any) -> None:
     """Leave a mode; those that the block has entered above it and not left are put back."""
     above: list[Any] = []
     stack = sys.modules["torch.utils._python_dispatch"]
+    current: Any = stack._get_current_dispatch_mode
     try:
-        while (top := stack._get_current_dispatch_mode()) is not None and top is not mode:
+        while (top := current()) is not None and top is not mode:
             above.append(stack._pop_mode())
         if top is mode:
             mode.__exit__(None, None, None)

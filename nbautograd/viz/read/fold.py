@@ -31,6 +31,8 @@ __all__ = ["BUDGET", "Segment", "allowed", "choose", "collapse", "nearest", "pla
 
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
+LAYERS = 24
+"""Layers and operations between them that are all drawn; of more, the steps of a loop are folded, too."""
 _DIGITS = re.compile("[0-9]+")
 _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 
@@ -50,7 +52,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     kept = _Kept(everything, opened)
     if fold is not False:
         _close_layers(tree, kept)
-    if not fold and tree.size() <= budget:
+    if not fold and tree.size() <= (budget if fold is False else min(budget, LAYERS)):
         return tree
     for segment in everything:
         if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
