@@ -274,7 +274,7 @@ class _Builder:
         )
 
     def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
-        """What cut a constant off from the graph, and the same as a note; empty where nothing did, or it is not known."""
+        """What cut a constant off from the graph, and the same as a note; empty where nothing is known."""
         trace = attribute(user, "trace")
         cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
         if cut is None:
