@@ -110,6 +110,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "shares its memory with {name}, from which it was detached: no gradient goes back to {name}",
         "与 {name} 共享内存，但已从中 detach：梯度不会传回 {name}",
     ),
+    "cut_off": (
+        "cut off by {call}, {place}: no gradient goes back to {name} this way",
+        "在{place}被 {call} 切断：梯度不会从这里传回 {name}",
+    ),
+    "memory_of": ("memory of {name}", "{name} 的内存"),
+    "cut_by": ("cut by {call}", "被 {call} 切断"),
     "was_zeroed": ("{name}.grad was set to zero after pass {n}", "第 {n} 次之后 {name}.grad 被清零"),
     "was_none": ("{name}.grad was set to None after pass {n}", "第 {n} 次之后 {name}.grad 被设为 None"),
     "was_changed": ("{name}.grad was changed after pass {n}", "第 {n} 次之后 {name}.grad 被修改"),
