@@ -13,6 +13,9 @@
     viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
     viz.settings.language = "中文"
 
+    with viz.watch():       # PyTorch's operations, too; a notebook's cells are watched anyway
+        loss = model(x).sum()
+
 Graphs of PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
 """
 
@@ -24,6 +27,7 @@ from nbautograd.viz.notebook.display import autograd
 from nbautograd.viz.notebook.monitor import Monitor, monitor
 from nbautograd.viz.notebook.tables import grads, zero_grads
 from nbautograd.viz.notebook.tangent import Tangent, tangent
+from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 __all__ = [
@@ -42,5 +46,6 @@ __all__ = [
     "record",
     "settings",
     "tangent",
+    "watch",
     "zero_grads",
 ]

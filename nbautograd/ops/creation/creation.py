@@ -19,6 +19,7 @@ from nbautograd.core.inplace import resize_into
 from nbautograd.core.overrides import offer, overloaded, subclasses
 from nbautograd.core.sparse import SparseTensor, wrapped
 from nbautograd.core.tensor import Tensor, array_of, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.creation.from_data import Device, check_options, finish, number_in, tensor
 from nbautograd.ops.queries import Number
@@ -82,7 +83,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return make
+    return described(make)
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
@@ -148,6 +149,7 @@ empty = _filled(
 )
 
 
+@described
 def full(
     size: Any,
     fill_value: Number,
@@ -218,7 +220,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return make
+    return described(make)
 
 
 zeros_like = _like(
@@ -277,6 +279,7 @@ for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full,
     _new(_name, _make)
 
 
+@described
 def empty_strided(
     size: Any,
     stride: Any,
@@ -303,6 +306,7 @@ def empty_strided(
     return finish(stride_tools.empty(backend.module(as_device(device)).empty(()), shape, strides, kind), requires_grad)
 
 
+@described
 def empty_permuted(
     size: Any,
     physical_layout: Any,
@@ -352,6 +356,7 @@ _new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strid
 Tensor.new_empty_strided = _new_empty_strided
 
 
+@described
 def scalar_tensor(
     s: Number,
     *,
@@ -383,6 +388,7 @@ def scalar_tensor(
     )
 
 
+@described
 def eye(
     n: int,
     m: int | None = None,

@@ -283,7 +283,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     leaf  type      grad before  added  now  passes  norm
     w     f32 (1,)  None         5.     5.   –       5
     """
-    from nbautograd.viz.notebook.api import callers_names
+    from nbautograd.viz.notebook.callers import callers_names
 
     return table_of(leaves_of(tensors, namespace if namespace is not None else callers_names()))
 
@@ -295,7 +295,7 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.
     :raises TypeError: something given is no tensor.
     """
-    from nbautograd.viz.notebook.api import callers_names
+    from nbautograd.viz.notebook.callers import callers_names
 
     return zero(leaves_of(tensors, namespace if namespace is not None else callers_names()), set_to_none)
 

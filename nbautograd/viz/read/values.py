@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
+from nbautograd.viz.read.notes import Digest
 
 __all__ = ["dtype_text", "host", "inline", "is_finite", "is_near", "nbytes", "shape", "shape_text", "text"]
 
@@ -100,6 +101,16 @@ def nbytes(value: Any) -> int:
         return 0
 
 
+def nbytes_of(shape: tuple[int, ...], dtype: str) -> int:
+    """The bytes of a tensor of a shape and dtype.
+
+    >>> nbytes_of((2, 3), "float32"), nbytes_of((), "bfloat16"), nbytes_of((4,), "bool")
+    (24, 2, 4)
+    """
+    bits = "".join(c for c in dtype if c.isdigit())
+    return math.prod(shape) * (int(bits) // 8 if bits else 1)
+
+
 def stored(value: Any) -> Any:
     """The stored values of a sparse tensor or array, of nbautograd or PyTorch; None for everything else."""
     if hasattr(value, "nnz"):
@@ -178,6 +189,8 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
 
 
 def _summary(value: Any, brief: bool = False) -> str:
+    if isinstance(value, Digest):
+        return _of_digest(value)
     values = stored(value)
     if values is not None:
         about = say("stored", count=len(values), size=_size(value))
@@ -203,8 +216,15 @@ def _summary(value: Any, brief: bool = False) -> str:
     return say("norm", norm=norm) if brief else say("mean_norm", mean=mean, norm=norm)
 
 
+def _of_digest(digest: Digest) -> str:
+    mean, norm = digest.mean_and_norm()
+    if math.isfinite(mean) and math.isfinite(norm):
+        return say("mean_norm", mean=_brief(mean), norm=_brief(norm))
+    return say("not_finite")
+
+
 def _brief(number: Any) -> str:
-    number = number.item()
+    number = getattr(number, "item", lambda: number)()
     if isinstance(number, complex):
         return f"{number:.2g}"
     if number == int(number) and abs(number) < 1e6:
