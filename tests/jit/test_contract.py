@@ -94,21 +94,15 @@ def f(x: Any, y: Any) -> Any:
 def test_errors_name_the_argument() -> None:
     traced = JIT.trace(f, (torch.ones(2), torch.ones(2)))
     one, two = torch.ones(2), torch.ones(3)
-    with pytest.raises(
-        RuntimeError, match=r"traced for a tensor of shape \[2\] .* as argument 'y', and was given one of"
-    ):
+    with pytest.raises(RuntimeError, match=r"traced for a tensor of shape \[2\] .* as argument 'y', and was given one of"):
         traced(one, two)
     with pytest.raises(RuntimeError, match="dtype torch.float64"):
         traced(one.double(), one)
-    with pytest.raises(
-        RuntimeError, match=r"f\(\) is missing value for argument 'y'. Declaration: f\(Tensor x, Tensor y\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"f\(\) is missing value for argument 'y'. Declaration: f\(Tensor x, Tensor y\)"):
         traced(one)
     with pytest.raises(RuntimeError, match=r"f\(\) expected at most 2 argument\(s\) but received 3"):
         traced(one, one, one)
-    with pytest.raises(
-        RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found type 'int'"
-    ):
+    with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found type 'int'"):
         traced(one, 3)
     with pytest.raises(RuntimeError, match="Unknown keyword argument 'z'"):
         traced(one, z=one)
@@ -175,11 +169,8 @@ def test_is_tracing() -> None:
 
 def test_the_code_is_shown() -> None:
     traced = JIT.trace(f, (torch.ones(2, requires_grad=True), torch.ones(2)))
-    assert (
-        traced.code
-        == "def f(x: Tensor, y: Tensor) -> Tensor:\n  _0 = torch.mul(x, y)\n  _1 = torch.sum_all(_0)\n  return _1\n".replace(
-            "x: Tensor, y", "x: Tensor,\n    y"
-        )
+    assert traced.code == "def f(x: Tensor, y: Tensor) -> Tensor:\n  _0 = torch.mul(x, y)\n  _1 = torch.sum_all(_0)\n  return _1\n".replace(
+        "x: Tensor, y", "x: Tensor,\n    y"
     )
     assert "%_0 : Float(2) = aten::mul(%x, %y)" in traced.graph
     assert "v0 = x0 * x1" in traced.forward_code
