@@ -21,6 +21,7 @@ from nbautograd import _refused
 from nbautograd._lazy import AbsentMethod
 from nbautograd.batching.mode import RANDOM, how
 from nbautograd.compiler.op import OPS, CompiledOp
+from nbautograd.compiler.rewrite import in_full
 from nbautograd.core.batched import sample_by_sample
 from nbautograd.viz.read.formulas import latex, marks
 
@@ -184,7 +185,7 @@ def derivative(declared: CompiledOp | None) -> str:
     if declared is None or not declared.formulas:
         return ""
     parts = []
-    for name, formula in declared.formulas.items():
+    for name, formula in zip(declared.formulas, map(in_full, declared.formulas.values()), strict=True):
         words = in_words(formula)
         plain = formula if words else ast.unparse(Plain().visit(ast.parse(formula.strip(), mode="eval")))
         if words:

@@ -179,3 +179,91 @@ def test_losses_tell_the_shape_of_each_reduction() -> None:
     for loss in losses:
         doc = inspect.getdoc(loss)
         assert '``"none"``' in doc and ("scalar" in doc), loss
+
+
+class Early(nb.nn.Module):
+    """Assigns before its base is made."""
+
+    def __init__(self) -> None:
+        self.b = nb.nn.Buffer(nb.ones(1))
+
+
+WRONG: dict[str, Any] = {
+    "RNNCell": lambda nn: nn.RNNCell(3, 4)(nb.ones(2, 5)),
+    "LSTMCell": lambda nn: nn.LSTMCell(3, 4)(nb.ones(2, 5)),
+    "GRUCell": lambda nn: nn.GRUCell(3, 4)(nb.ones(2, 5)),
+    "Transformer": lambda nn: nn.Transformer(7, 2),
+    "TransformerEncoderLayer": lambda nn: nn.TransformerEncoderLayer(8, 2, activation="nope"),
+    "ModuleList": lambda nn: nn.ModuleList([1]),
+    "ModuleDict": lambda nn: nn.ModuleDict({"a": 1}),
+    "Sequential": lambda nn: nn.Sequential(1),
+    "ParameterDict": lambda nn: nn.ParameterDict(3),
+    "ParameterList": lambda nn: nn.ParameterList(3),
+    "Buffer": lambda nn: Early(),
+    "Module": lambda nn: nn.Module()(1),
+    "UninitializedParameter": lambda nn: nn.UninitializedParameter() + 1,
+    "Conv2d": lambda nn: nn.Conv2d(3, 4, 1, groups=2),
+    "BatchNorm2d": lambda nn: nn.BatchNorm2d(3)(nb.ones(2, 3)),
+    "Dropout": lambda nn: nn.Dropout(2.0),
+    "CrossEntropyLoss": lambda nn: nn.CrossEntropyLoss()(nb.ones(2, 3), nb.tensor([0, 7])),
+    "L1Loss": lambda nn: nn.L1Loss(reduction="most")(nb.ones(2), nb.ones(2)),
+    "MaxPool2d": lambda nn: nn.MaxPool2d(9)(nb.ones(1, 1, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_layers_raise_what_their_docstrings_say(name: str) -> None:
+    said = re.findall(r"^:raises (\w+):", inspect.getdoc(getattr(nb.nn, name)) or "", re.MULTILINE)
+    with pytest.raises(Exception) as raised:
+        WRONG[name](nb.nn)
+    assert {kind.__name__ for kind in type(raised.value).__mro__} & set(said)
+
+
+# -- formulas ---------------------------------------------------------------------------------------------------------
+
+X, Y = nb.tensor([0.3, 2.5, -0.7]).double(), nb.tensor([0.8, 0.25, 0.5]).double()
+P = nb.sigmoid(X)
+BY_FORMULA: dict[str, tuple[Any, Any]] = {
+    "BCELoss": ((P, Y), -(Y * P.log() + (1 - Y) * (1 - P).log())),
+    "BCEWithLogitsLoss": ((X, Y), -(Y * P.log() + (1 - Y) * (1 - P).log())),
+    "GaussianNLLLoss": ((X, Y, Y + 1), ((Y + 1).log() + (X - Y) ** 2 / (Y + 1)) / 2),
+    "HuberLoss": ((X, Y), nb.where((X - Y).abs() < 1, (X - Y) ** 2 / 2, (X - Y).abs() - 0.5)),
+    "SmoothL1Loss": ((X, Y), nb.where((X - Y).abs() < 1, (X - Y) ** 2 / 2, (X - Y).abs() - 0.5)),
+    "PoissonNLLLoss": ((X, Y), X.exp() - Y * X),
+    "L1Loss": ((X, Y), (X - Y).abs()),
+    "MSELoss": ((X, Y), (X - Y) ** 2),
+    "KLDivLoss": ((X, Y), Y * (Y.log() - X)),
+    "SoftMarginLoss": ((X, Y), (1 + (-Y * X).exp()).log()),
+    "CrossEntropyLoss": ((X, nb.tensor(1)), -(X.exp()[1] / X.exp().sum()).log()),
+    "NLLLoss": ((X, nb.tensor(1)), -X[1]),
+    "MultiMarginLoss": ((X, nb.tensor(1)), ((1 - X[1] + X[[0, 2]]).clamp(min=0)).sum() / 3),
+    "MultiLabelMarginLoss": (
+        (X, nb.tensor([0, 2, -1])),
+        sum((1 - (X[y] - X[1])).clamp(min=0) for y in (0, 2)) / 3,
+    ),
+    "MultiLabelSoftMarginLoss": ((X, Y), -(Y * P.log() + (1 - Y) * nb.sigmoid(-X).log()).sum() / 3),
+    "CosineEmbeddingLoss": (
+        (X, Y, nb.tensor(1)),
+        1 - (X @ Y) / (X @ X).sqrt() / (Y @ Y).sqrt(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_FORMULA)
+def test_a_loss_is_what_its_formula_says(name: str) -> None:
+    operands, expected = BY_FORMULA[name]
+    nb.testing.assert_close(getattr(nb.nn, name)(reduction="none")(*operands), expected)
+
+
+def test_a_norm_is_what_its_formula_says() -> None:
+    x = nb.arange(24.0).reshape(2, 4, 3).sin()
+    cases: dict[str, Any] = {
+        "BatchNorm1d": (nb.nn.BatchNorm1d(4), (0, 2)),
+        "InstanceNorm1d": (nb.nn.InstanceNorm1d(4), (2,)),
+        "LayerNorm": (nb.nn.LayerNorm(3), (2,)),
+    }
+    for layer, dims in cases.values():
+        mean, variance = x.mean(dims, keepdim=True), x.var(dims, correction=0, keepdim=True)
+        nb.testing.assert_close(layer(x), (x - mean) / (variance + layer.eps).sqrt(), check_stride=False)
+    rms = nb.nn.RMSNorm(3)
+    nb.testing.assert_close(rms(x), x / ((x * x).mean(-1, keepdim=True) + nb.finfo(x.dtype).eps).sqrt())

@@ -22,7 +22,7 @@ PACKAGES = {
     "cuda": "CUDA",
     "random": "The state of random numbers",
     "serialization": "Saving and loading",
-    "func": "Functions of functions",
+    "func": "Function transforms",
     "viz": "Pictures",
     "protocol": "What an observer sees",
 }

@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 from nbautograd._refused import refuse, why
 from nbautograd.compat.futures import Future
 from nbautograd.nn.modules.module import Module
+from nbautograd.traced.interceptions import TracerWarning, is_tracing
 from nbautograd.traced.public import trace, trace_module
 from nbautograd.traced.script import ScriptFunction
-from nbautograd.traced.trace import TracerWarning, TracingCheckError, is_tracing
+from nbautograd.traced.trace import TracingCheckError
 
 __all__ = [
     "Attribute",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from nbautograd.docstrings.tables import Tables
+from nbautograd.docstrings.tables import Tables, alike
 
 __all__ = ["TABLES"]
 
+TRANSFORMS = """
+    AbsTransform AffineTransform CatTransform CorrCholeskyTransform CumulativeDistributionTransform ExpTransform
+    IndependentTransform LowerCholeskyTransform PositiveDefiniteTransform PowerTransform ReshapeTransform
+    SigmoidTransform SoftmaxTransform SoftplusTransform StackTransform StickBreakingTransform TanhTransform"""
 TABLES = Tables(
     shared={
         "base_transform": "the transform of single elements.",
@@ -18,5 +22,8 @@ TABLES = Tables(
         "reinterpreted_batch_ndims": "how many of the last dimensions count as one event.",
         "validate_args": "whether arguments are checked; None for the default of all distributions.",
     },
-    raises={"": {"ValueError": "a parameter, or a value that is asked about, lies outside of its constraint."}},
+    raises={
+        **alike(TRANSFORMS, {"ValueError": "``cache_size`` is neither 0 nor 1."}),
+        "": {"ValueError": "a parameter, or a value that is asked about, lies outside of its constraint."},
+    },
 )

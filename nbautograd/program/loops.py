@@ -122,6 +122,8 @@ class _Rolling:
         self.own: dict[str, _Own] = {}
         """By the name of any step's."""
         self.lists: list[Statement] = []
+        self.listed_names = dict(roller.listed)
+        """Which variables are listed, also by lists that this loop would need."""
         self.begun: list[Statement] = []
         """What the backward pass begins with."""
         depth = max((_depth(statement) for statement in self.template), default=0)
@@ -292,7 +294,7 @@ class _Rolling:
 
     def listed(self, names: dict[int, str]) -> ast.expr:
         """Variables from before the loop, one for each step, as elements of a list."""
-        listed = self.roller.listed
+        listed = self.listed_names
         lists = {listed[name][0] if name in listed else "" for name in names.values()}
         if "" in lists or len(lists) > 1:
             stem = identifier(self.stem([*names.values()]))
@@ -375,6 +377,7 @@ class _Rolling:
         part = self.template[0].part
         begun = [Statement(_assigned(name, ast.Constant(None)), part=part) for name in sums]
         self.index.add(begun)
+        self.roller.listed = self.listed_names
         self.roller.empty += [*self.begun, *begun]
         self.index.drop(_all(self.steps))
         self.roller.forget(_all(self.steps))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from nbautograd.compiler.backward import Prepared, array_vocabulary
-from nbautograd.compiler.elementwise import CONSTANTS, constants_as_arrays, operators_as_ufuncs
+from nbautograd.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
 from nbautograd.compiler.promotion import unbroadcast
 from nbautograd.compiler.rewrite import Substitute, inlined
 from nbautograd.compiler.schema import POINTWISE
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
-from nbautograd.traced.forward_code import CALLED, INLINE, Forward, Plan
+from nbautograd.traced.forward_code import CALLED, INLINE, Forward, Plan, number_as
 from nbautograd.traced.graph import Copied, Graph, OpStep, Rehistoried, Step, Value
 from nbautograd.traced.specialize import Specializer
 
@@ -156,7 +156,7 @@ class Backward:
         variables = {"g": g, "result": forward.names[step.results[0]]}
         for name, value in numbers.items():
             kind = step.results[0].dtype
-            variables[name] = self.space.literal(CONSTANTS[repr(value)][kind]) if shape else repr(value)
+            variables[name] = self.space.literal(number_as(value, kind) if shape else value)
         for what in needs:
             local = what if what.isidentifier() else "s_" + what.replace(".", "_").replace("[", "").replace("]", "")
             variables[local] = self.saved(step, plan, what)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.elementwise import CONSTANTS, constants_as_arrays
+from nbautograd.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
 from nbautograd.compiler.forward import TILED, ForwardWriter
 from nbautograd.compiler.promotion import HalfPrecision, promote
 from nbautograd.compiler.rewrite import Substitute
@@ -41,7 +42,7 @@ from nbautograd.traced.graph import (
 from nbautograd.traced.namespace import Namespace
 from nbautograd.traced.specialize import Specializer
 
-__all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan"]
+__all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan", "number_as"]
 
 INLINE, NODE, CALLED = "inline", "node", "called"
 """How a step's gradients are computed: by its formulas, by a node as eager makes it, by calling over tensors."""
@@ -325,9 +326,9 @@ class Forward:
             tree = constants_as_arrays(tree, arrays, numbers)
             if arrays and len({space.evaluated(names[n]).dtype for n in op.tensors if n not in op.masks}) == 1:
                 kind = space.evaluated(names[next(iter(arrays))]).dtype
-                variables |= {name: space.literal(CONSTANTS[repr(value)][kind]) for name, value in numbers.items()}
+                variables |= {name: space.literal(number_as(value, kind)) for name, value in numbers.items()}
             else:
-                variables |= {name: repr(value) for name, value in numbers.items()}
+                variables |= {name: space.literal(value) for name, value in numbers.items()}
         return ast.unparse(space.resolved(tree, scope, variables)), False
 
     def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:
@@ -381,6 +382,11 @@ class Forward:
         else:
             base = plan.names[name] if name in plan.names else _missing(step.op, name)
         return f"{base}.{attribute}" if attribute else base
+
+
+def number_as(value: float, dtype: Any) -> Any:
+    """A number as a 0-d array of a dtype."""
+    return CONSTANTS[repr(value)][dtype] if math.isfinite(value) else Constants(value)[dtype]
 
 
 class _Unusual(Exception):  # noqa: N818 - a way out

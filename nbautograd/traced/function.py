@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -146,6 +147,13 @@ class TracedGraph:
                 known.link(self.slow, self.changed, _busy)
                 self.compilations[key] = known
             return known
+
+    def copied(self, memo: dict[int, Any]) -> TracedGraph:
+        """The same graph with copies of the tensors from before, as ``copy.deepcopy`` makes them."""
+        graph = copy.copy(self.graph)
+        graph.captured = [(copy.deepcopy(tensor, memo), value) for tensor, value in self.graph.captured]
+        function = copy.deepcopy(self.function, memo)
+        return TracedGraph(self.name, graph, function, self.signature, self.result)
 
     def changed(self, tensors: Any) -> Any:
         """The result by the function itself: a look at values says something else, or autocast chooses dtypes."""

@@ -225,15 +225,14 @@ class Recorder:
         base = entry if t._view is None else self.entries[id(t._view.base)]
         if value.dtype != entry.value.dtype or not _is_fresh(value):
             (value,) = self.step(Copied(value, entry.value.dtype), t._a)
-        if not is_grad_enabled() and self.has_history(base.value):
-            if base is not entry:
-                self.refuse("a view of a tensor that may require grad is written to under no_grad()")
-            (value,) = self.step(Rehistoried(value, base.value), t._a)
+        before = base.value
         if base is entry:
-            entry.value = value
+            base.value = value
         else:
             steps = t._view.steps()
-            (base.value,) = self.step(Written(base.value, value, steps, is_grad_enabled()), base.tensor._a)
+            (base.value,) = self.step(Written(before, value, steps, is_grad_enabled()), base.tensor._a)
+        if not is_grad_enabled() and self.has_history(before):
+            (base.value,) = self.step(Rehistoried(base.value, before), base.tensor._a)
         base.version += 1
         base.array = base.tensor._a
         entry.array = t._a
@@ -314,6 +313,9 @@ class Recorder:
             result = function(*args, **kwargs)
         leaves, spec = tree_flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if not tensors and not kwargs:  # it says something about values
+            self.graph.steps.append(Check(function, arguments, result))
+            return result
         if len(tensors) != len(leaves) or any(id(t) in self.entries for t in tensors):
             self.refuse(f"{function.__name__}() reads the values of its arguments")
         step = Opaque(function, arguments, keywords, is_grad_enabled())
@@ -370,7 +372,7 @@ class Recorder:
         self.born[id(tensor)] = (tensor, "" if whole else f"{module.removeprefix(PACKAGE + '.')}.{name}()")
 
 
-_WRAPPING = (__name__, "nbautograd.traced.trace")
+_WRAPPING = (__name__, "nbautograd.traced.interceptions")
 
 
 def _is_fresh(value: Value) -> bool:

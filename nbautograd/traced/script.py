@@ -28,6 +28,11 @@ class _Callable:
         traced = self._traced
         return traced.entry(args if self._flat else traced.signature.flat(args))
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{self.name} is traced: what was compiled cannot be pickled. Save the state_dict(), and trace again"
+        )
+
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments by position.
 
@@ -99,6 +104,9 @@ class ScriptFunction(_Callable):
         self.__name__, self.__doc__ = graph.name, function.__doc__
         self.__wrapped__ = function
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptFunction:
+        return self  # as functions are
+
     @property
     def qualified_name(self) -> str:
         """The function's name as PyTorch has it."""
@@ -110,6 +118,10 @@ class ScriptMethod(_Callable):
     """A traced method of a module."""
 
     _is_method = True
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptMethod:
+        memo[id(self)] = method = ScriptMethod(self._traced.copied(memo), self._parameters)
+        return method
 
 
 class _Part(Module):

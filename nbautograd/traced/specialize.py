@@ -133,7 +133,7 @@ class Specializer:
         self.depth += 1
         try:
             return self.inlined(function, copy.deepcopy(tree))
-        except (_Stop, KeyError, OSError, TypeError):
+        except Exception:  # anything that is not foreseen: the function is called as it is
             del self.lines[before:]
             self.views.clear()
             return tree
@@ -181,7 +181,7 @@ class Specializer:
             return None
         try:
             value = self.value(tree)
-        except SyntaxError:  # slices, outside of an index
+        except Exception:  # slices outside of an index; what a test before it would have kept from being asked
             return None
         if inspect.isgenerator(value):
             return None

@@ -1,232 +1,31 @@
-"""``torch.jit.trace``: records a function on examples, and checks the recording."""
+"""Records a function on examples, and checks the recording."""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import inspect
-import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nbautograd.autograd import engine
-from nbautograd.autograd.function import Function
-from nbautograd.compiler.interception import intercept, release
-from nbautograd.core import batched, dispatch_mode, inplace, tensor as core_tensor
+from nbautograd.core import batched, dispatch_mode
 from nbautograd.core.pytree import tree_flatten, tree_map
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.tensor_conversions import TensorConversions
 from nbautograd.errors import TracingError, kind_of
 from nbautograd.rng import generator
 from nbautograd.traced.function import Signature, TracedGraph
 from nbautograd.traced.graph import Graph, Output
+from nbautograd.traced.interceptions import TracerWarning, recording
 from nbautograd.traced.listing import listing
 from nbautograd.traced.recorder import Recorder, current
 
-__all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "record", "traced_graph"]
-
-
-class TracerWarning(Warning):
-    """What a function does may differ for other arguments, which a trace cannot show."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """Nothing: no such warning is of the library itself."""
+__all__ = ["TracingCheckError", "record", "traced_graph"]
 
 
 class TracingCheckError(Exception):
     """Two traces of a function differ."""
-
-
-def is_tracing() -> bool:
-    """Whether a function is being traced.
-
-    >>> import nbautograd as torch
-    >>> torch.jit.is_tracing()
-    False
-    """
-    return current.get() is not None
-
-
-# -- what is intercepted while a function is traced ------------------------------------------------------------------
-
-_CONVERSIONS = {
-    "__bool__": "Python boolean",
-    "__float__": "Python float",
-    "__int__": "Python integer",
-    "__index__": "Python index",
-    "__complex__": "Python number",
-    "item": "Python number",
-    "tolist": "Python list",
-    "numpy": "NumPy array",
-}
-_LENGTH = (
-    "Using len to get tensor shape might cause the trace to be incorrect: it is a number, which stays what it is now. "
-    "A call with another shape is refused."
-)
-
-
-def _conversion(what: str) -> Any:
-    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is not None and not recorder.pauses and recorder.varies(args[0]):
-            message = (
-                f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the value "
-                "is not recorded, so the trace does for every input what it does for this one."
-            )
-            warnings.warn(message, TracerWarning, stacklevel=3)
-            with recorder.paused():
-                return plain(*args, **kwargs)
-        return plain(*args, **kwargs)
-
-    return handler
-
-
-def _refused(why: str) -> Any:
-    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is not None and not recorder.pauses:
-            recorder.refuse(why)
-        return plain(*args, **kwargs)
-
-    return handler
-
-
-def _apply(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """``Function.apply``: a function of the user's, with a backward of its own."""
-    recorder = current.get()
-    if recorder is None or recorder.pauses:
-        return plain(*args, **kwargs)
-    return recorder.call(args[0].apply, args[1:], kwargs)
-
-
-def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """``autograd.grad`` inside of a traced function: its operations are recorded as those of any other."""
-    recorder = current.get()
-    if recorder is None or recorder.pauses:
-        return plain(*args, **kwargs)
-    roots, retain_graph, create_graph, keys = args
-    gradients = plain(roots, retain_graph, True, keys)
-    return gradients if create_graph else {key: g.detach() for key, g in gradients.items()}
-
-
-class _Hooks:
-    """What library functions ask while some function is traced; in other threads nothing is."""
-
-    @staticmethod
-    def random(how: str, public: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is None or recorder.pauses:
-            return function(*args, **kwargs)
-        return recorder.draw(how, function, args, kwargs)
-
-    @staticmethod
-    def opaque(public: Any, function: Any, args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is None or recorder.pauses:
-            return function(*args, **kwargs)
-        return recorder.call(function, args, kwargs)
-
-    @staticmethod
-    def check(function: Any, args: Any) -> Any:
-        recorder = current.get()
-        if recorder is None or recorder.pauses:
-            return function(*args)
-        return recorder.say(function, args)
-
-    @staticmethod
-    def looks(t: Any) -> None:
-        recorder = current.get()
-        if recorder is not None and not recorder.pauses and recorder.varies(t):
-            recorder.look(sys._getframe(2).f_code.co_name)
-
-
-_METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
-
-
-_OPAQUE = (
-    "argwhere",
-    "bucketize",
-    "istft",
-    "nanquantile",
-    "nn.functional.gaussian_nll_loss",
-    "nn.functional.max_unpool1d",
-    "nn.functional.max_unpool2d",
-    "nn.functional.max_unpool3d",
-    "nn.functional.multilabel_margin_loss",
-    "nn.functional.one_hot",
-    "nonzero",
-    "quantile",
-    "searchsorted",
-    "stft",
-)
-"""Functions that compute with arrays or look at values: they are called in each call."""
-
-
-def _opaque(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    recorder = current.get()
-    if recorder is None or recorder.pauses:
-        return plain(*args, **kwargs)
-    return recorder.call(plain, args, kwargs)
-
-
-def _interceptions() -> list[tuple[Any, Any]]:
-    pairs = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
-    pairs += [
-        (Tensor.register_hook, _refused("it registers hooks on tensors")),
-        (Tensor.retain_grad, _refused("it calls retain_grad()")),
-        (vars(Function)["apply"].__func__, _apply),
-        (engine.capture, _capture),
-        (engine.execute, _refused(
-            "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
-    ]  # fmt: skip
-    for path in _OPAQUE:
-        function: Any = sys.modules[__name__.partition(".")[0]]
-        for name in path.split("."):
-            function = getattr(function, name)
-        pairs.append((function, _opaque))
-    return pairs
-
-
-_lock = threading.RLock()
-
-
-@contextlib.contextmanager
-def _recording(recorder: Recorder) -> Iterator[None]:
-    """Record what runs in the ``with`` block, in this context."""
-    with _lock:  # one function at a time: what is intercepted is the process's
-        intercepted = _interceptions()
-        former_tell, former_tracer = core_tensor._tell, batched.tracer
-        token = current.set(recorder)
-        done = []
-        try:
-            for function, handler in intercepted:
-                intercept(function, handler)
-                done.append(function)
-
-            def tell(t: Tensor) -> None:
-                if current.get() is recorder and not recorder.pauses:
-                    recorder.created(t)
-                former_tell(t)
-
-            core_tensor.on_wrap(tell)
-            batched.tracer = _Hooks
-            inplace.followers.append(recorder)
-            dispatch_mode.push(recorder, around=True)
-            yield
-        finally:
-            with contextlib.suppress(ValueError):
-                dispatch_mode.pop(recorder)
-                inplace.followers.remove(recorder)
-            batched.tracer = former_tracer
-            core_tensor.on_wrap(None if former_tell is id else former_tell)  # type: ignore[arg-type]
-            for function in reversed(done):
-                release(function)
-            current.reset(token)
 
 
 # -- recording -------------------------------------------------------------------------------------------------------
@@ -245,7 +44,7 @@ def record(
         )
     tensors, _ = tree_flatten(arguments)
     recorder = Recorder(tensors, name)
-    with _recording(recorder):
+    with recording(recorder):
         result = function(*arguments)
         _check_result(result, strict)
         graph = recorder.graph
@@ -292,8 +91,8 @@ def _check_result(result: Any, strict: bool) -> None:
     """
     if result is None:
         raise RuntimeError(
-            "The traced function didn't return any values! A trace keeps what its results are computed from, so nothing "
-            "would be left of it."
+            "The traced function didn't return any values! A trace keeps what its results are computed from, so "
+            "nothing would be left of it."
         )
     _check_part(result, strict)
 

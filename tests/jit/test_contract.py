@@ -15,6 +15,11 @@ from tests.jit.comparing import silently
 JIT = torch.jit
 
 
+def torch_of(x: Any) -> Any:
+    """The library that a tensor is of."""
+    return torch if isinstance(x, torch.Tensor) else needs.package("torch")
+
+
 def branching(x: Any) -> Any:
     if x.sum() > 0:
         return x * 2
@@ -27,6 +32,7 @@ CASES: dict[str, Any] = {
     "an item": (lambda x: x * x.sum().item(), lambda t: t.ones(2), {}),
     "an index": (lambda x: x[int(x[0])], lambda t: t.ones(2), {}),
     "a NumPy array": (lambda x: x * x.numpy().sum(), lambda t: t.ones(2), {}),
+    "a tensor of a tensor": (lambda x: x * torch_of(x).tensor(x[0]), lambda t: t.ones(2), {}),
     "a list": (lambda x: [x, x * 2], lambda t: t.ones(2), {}),
     "a dict": (lambda x: {"a": x * 2}, lambda t: t.ones(2), {}),
     "a dict that is allowed": (lambda x: {"a": x * 2}, lambda t: t.ones(2), {"strict": False}),

@@ -78,6 +78,14 @@ class Squared(torch.autograd.Function):
         return 3 * g * ctx.saved_tensors[0]
 
 
+def view_under_no_grad(x: Any, y: Any) -> Any:
+    a = x * y
+    with torch.no_grad():
+        a[0] = 1.5
+        a[:, 1:].mul_(0.5)
+    return a * 2
+
+
 BINARY: dict[str, Callable[..., Any]] = {
     "in place": in_place,
     "views written": views_written,
@@ -85,6 +93,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "base written": base_written,
     "argument written": argument_written,
     "no_grad": under_no_grad,
+    "view under no_grad": view_under_no_grad,
     "gradient inside": gradient_inside,
     "custom function": lambda x, y: Squared.apply(x) * y,
     "matmul": lambda x, y: (x @ y.t()).softmax(1).logsumexp(0),
@@ -186,6 +195,20 @@ def test_writes_into_arguments_are_made() -> None:
     version = total._version
     assert traced(torch.ones(4)).tolist() == [4.0] * 4
     assert (total.tolist(), total._version) == ([2.0] * 4, version + 1)
+
+
+def test_buffers_may_be_written_to_in_part() -> None:
+    buffer = torch.zeros(3)
+
+    def function(x: Any) -> Any:
+        with torch.no_grad():
+            buffer[0] += x.detach().sum()
+        return x * buffer
+
+    traced = silently(function, torch.ones(3, requires_grad=True))
+    x = torch.full((3,), 2.0, requires_grad=True)
+    traced(x).sum().backward()
+    assert (buffer.tolist(), x.grad.tolist()) == ([9.0, 0.0, 0.0], [9.0, 0.0, 0.0])
 
 
 def test_results_that_are_views_and_arguments() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,22 @@ def test_what_a_traced_module_has() -> None:
         traced.linear(torch.ones(1, 144))
     traced.load_state_dict({key: torch.zeros_like(value) for key, value in net.state_dict().items()})
     assert not net.linear.weight.any()
+
+
+def test_a_copy_has_parameters_of_its_own() -> None:
+    traced = silently(nn.Linear(2, 2), torch.ones(1, 2))
+    other = copy.deepcopy(traced)
+    same(other(torch.ones(1, 2)), traced(torch.ones(1, 2)))
+    with torch.no_grad():
+        other.weight.zero_()
+        other.bias.fill_(3.0)
+    assert other(torch.ones(1, 2)).tolist() == [[3.0, 3.0]]
+    assert traced(torch.ones(1, 2)).tolist() != [[3.0, 3.0]]
+    other(torch.ones(1, 2)).sum().backward()
+    assert other.weight.grad is not None
+    assert traced.weight.grad is None
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(traced)
 
 
 def test_modes_are_frozen() -> None:

@@ -51,8 +51,34 @@ def test_what_cannot_be_written_is_played_without() -> None:
     assert "program" not in viz.animate(y).data()
 
 
+def played_loop() -> Any:
+    w = nb.tensor([0.5, 0.2], requires_grad=True)
+    h = nb.ones(2)
+    with traced():
+        for _ in range(20):
+            h = (h * w).tanh()
+        y = h.sum()
+    return viz.animate(y, namespace={"w": w, "h": h, "y": y})
+
+
 class TestInTheBrowser:
     pytestmark = browser
+
+    def test_the_running_line_of_a_long_program_is_in_sight(self, open_page: Any) -> None:
+        page = open_page(played_loop())
+        page.locator(".nb-program > summary").click()
+        for text in ("h15 = ", "g_t3 = ", "w_grad = "):
+            line = page.locator(".nb-program-line", has_text=text).first
+            line.click()
+            page.locator(".nb-program-lines").evaluate("lines => { lines.scrollTop = 0; }")
+            page.keyboard.press("ArrowLeft")
+            page.keyboard.press("ArrowRight")
+            expect(line).to_have_class("nb-program-line nb-runs")
+            above, below = page.locator(".nb-program-lines").evaluate(
+                "lines => { const own = lines.getBoundingClientRect(), its = lines.querySelector('.nb-runs')"
+                ".getBoundingClientRect(); return [its.top - own.top, own.bottom - its.bottom]; }"
+            )
+            assert above >= 0 and below >= 0
 
     def test_the_running_line_is_marked_and_a_click_goes_there(self, open_page: Any) -> None:
         page = open_page(played())

@@ -168,7 +168,7 @@ class LPPool3d(Layer, function=F.lp_pool3d, show=LP):
 
 
 class AdaptiveAvgPool1d(Layer, function=F.adaptive_avg_pool1d, show=SIZE):
-    """The means of as many windows as the output is to have elements: input of shape (n, c, l) or (c, l).
+    """Average pooling to a result of a given size: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
     >>> torch.nn.AdaptiveAvgPool1d(1)(torch.arange(4.).expand(1, 1, 4)).flatten()
@@ -179,7 +179,7 @@ class AdaptiveAvgPool1d(Layer, function=F.adaptive_avg_pool1d, show=SIZE):
 
 
 class AdaptiveAvgPool2d(Layer, function=F.adaptive_avg_pool2d, show=SIZE):
-    """The means of as many windows as the output is to have elements: input of shape (n, c, h, w) or (c, h, w).
+    """Average pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()
@@ -190,7 +190,7 @@ class AdaptiveAvgPool2d(Layer, function=F.adaptive_avg_pool2d, show=SIZE):
 
 
 class AdaptiveAvgPool3d(Layer, function=F.adaptive_avg_pool3d, show=SIZE):
-    """The means of as many windows as the output is to have: input of shape (n, c, d, h, w) or (c, d, h, w).
+    """Average pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()
@@ -201,7 +201,7 @@ class AdaptiveAvgPool3d(Layer, function=F.adaptive_avg_pool3d, show=SIZE):
 
 
 class AdaptiveMaxPool1d(Layer, function=F.adaptive_max_pool1d, show=SIZE):
-    """The largest of as many windows as the output is to have elements: input of shape (n, c, l) or (c, l).
+    """Max pooling to a result of a given size: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
     >>> torch.nn.AdaptiveMaxPool1d(1)(torch.arange(4.).expand(1, 1, 4)).flatten()
@@ -213,7 +213,7 @@ class AdaptiveMaxPool1d(Layer, function=F.adaptive_max_pool1d, show=SIZE):
 
 
 class AdaptiveMaxPool2d(Layer, function=F.adaptive_max_pool2d, show=SIZE):
-    """The largest of as many windows as the output is to have elements: input of shape (n, c, h, w) or (c, h, w).
+    """Max pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()
@@ -225,7 +225,7 @@ class AdaptiveMaxPool2d(Layer, function=F.adaptive_max_pool2d, show=SIZE):
 
 
 class AdaptiveMaxPool3d(Layer, function=F.adaptive_max_pool3d, show=SIZE):
-    """The largest of as many windows as the output is to have: input of shape (n, c, d, h, w) or (c, d, h, w).
+    """Max pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()

@@ -12,7 +12,7 @@ from nbautograd.arrays import backend
 from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops._internal import pairwise_mean, pairwise_sum
+from nbautograd.ops._internal import highest, pairwise_mean, pairwise_sum
 from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
 
 Ints = tuple[int, ...]
@@ -175,7 +175,7 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     for start in range(0, count, max(at_once, 1)):
         part = slice(start, start + at_once)
         windows = _candidates(_surrounded(images[part], steps), steps)
-        np.maximum.reduce(windows, 0, None, best[part])
+        best[part] = highest(windows, 0)
         _first_of(windows, best[part], winner[part])
     at = 0
     for d, (length, m, k, s, p, spread) in enumerate(steps):
@@ -218,12 +218,13 @@ def _first_of(windows: Any, best: Any, winner: Any) -> None:
 
     The place of the first is the number of those before it, which are not it.
     """
-    if best.dtype.kind == "f" and bool((best != best).any()):
+    if best.__class__ is not np.ndarray or best.dtype.kind == "f" and bool((best != best).any()):
+        largest = windows[0].copy()
         winner[...] = 0
         for number in range(1, len(windows)):
-            better = windows[number] != windows[number]
-            better |= windows[number] > np.take_along_axis(windows, as_int64(winner)[None], 0)[0]
-            winner[better] = number
+            better = _better(windows[number], largest)
+            np.copyto(largest, windows[number], where=better)
+            np.copyto(winner, np.int32(number), where=better)
         return
     passed: Any = np.zeros_like(winner, dtype=np.bool_)
     places = np.zeros_like(winner, dtype=np.int8 if len(windows) < 128 else np.int32)

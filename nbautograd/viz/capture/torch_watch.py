@@ -311,11 +311,11 @@ class TorchWatch:
         ]  # fmt: skip
         if not tensors:
             return
+        assert noted.parameters is not None
         self._conclude(noted, tensors)
         self.waiting.setdefault(sequence, []).append(noted)
-        if noted.parameters.name.endswith("_"):  # what is written to may have been copied in between, with a node
+        if noted.parameters.writes:  # what is written to may have been copied in between, with a node
             self.waiting.setdefault(sequence - 1, []).append(noted)
-        assert noted.parameters is not None
         self._helped = noted.parameters.name in HELPERS
         if len(self.waiting) > 4 * self.budget:
             self.waiting.pop(next(iter(self.waiting)))
@@ -384,9 +384,9 @@ def _taken_off(mode: Any) -> None:
     stack = sys.modules["torch.utils._python_dispatch"]
     current: Any = stack._get_current_dispatch_mode
     try:
-        while (top := current()) is not None and top is not mode:
+        while current() not in (None, mode):
             above.append(stack._pop_mode())
-        if top is mode:
+        if current() is mode:
             mode.__exit__(None, None, None)
     finally:
         for one in reversed(above):

@@ -52,7 +52,8 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     kept = _Kept(everything, opened)
     if fold is not False:
         _close_layers(tree, kept)
-    if not fold and tree.size() <= (budget if fold is False else min(budget, LAYERS)):
+    layered = fold is None and any(segment.closed for segment in everything)
+    if not fold and tree.size() <= (min(budget, LAYERS) if layered else budget):
         return tree
     for segment in everything:
         if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:

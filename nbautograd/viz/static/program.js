@@ -47,7 +47,7 @@ class ProgramLines {
       } else row.element.removeAttribute("aria-current");
     }
     if (lit && this.element.open) {
-      const place = lit.parentNode, top = lit.offsetTop - place.offsetTop;
+      const place = lit.parentNode, top = lit.offsetTop;
       if (top < place.scrollTop || top > place.scrollTop + place.clientHeight - 40) place.scrollTop = top - 40;
     }
   }
