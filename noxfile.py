@@ -4,8 +4,8 @@ nox -l          # the sessions
 nox -s quick    # while you work
 nox -s full     # before you hand in
 
-Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf,lite]'``), so that nothing
-is installed twice. What follows ``--`` is handed on: ``nox -s quick -- -k logsumexp``.
+Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf,lite]'``), so that
+nothing is installed twice. What follows ``--`` is handed on: ``nox -s quick -- -k logsumexp``.
 """
 
 from __future__ import annotations

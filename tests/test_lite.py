@@ -82,6 +82,13 @@ def test_what_is_editable_is_refused(tmp_path: Path) -> None:
         wheels.repack(installed(tmp_path / "site", **{"_example.pth": "/elsewhere"}), tmp_path)
 
 
+def test_notebooks_and_stubs_of_an_installed_package_stay_out(tmp_path: Path) -> None:
+    for name in ("__init__.py", "linalg.pyi", "course/gallery.ipynb", "course/zh/01_tensors.ipynb", "viz/player.js"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [path.name for path in wheels._own_files(tmp_path)] == ["__init__.py", "player.js"]
+
+
 def test_the_closure_follows_requirements_but_not_those_that_are_there() -> None:
     pytest.importorskip("packaging")
     names = {wheels.normalized(each.metadata["Name"]) for each in wheels.closure(lite.PREINSTALLED, lite.NOT_PACKED)}

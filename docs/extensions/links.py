@@ -43,15 +43,22 @@ def candidates(text: str, by_table: bool) -> list[str]:
     return []
 
 
+def is_name(literal: nodes.literal) -> bool:
+    """Whether inline code is in a list of names, or in the first column of a table, not in a sentence."""
+    node: Any = literal
+    while node is not None and not isinstance(node, nodes.entry):
+        node = node.parent
+    return node is None or node.parent.index(node) == 0
+
+
 def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put links around inline code that names an entry."""
     entries = app.env.get_domain("py").objects  # type: ignore[attr-defined]
     for literal in list(doctree.findall(nodes.literal)):
         if isinstance(literal.parent, nodes.reference) or page.startswith("api/"):
             continue
-        entry = next(
-            (entries[name] for name in candidates(literal.astext(), page in BY_TABLE) if name in entries), None
-        )
+        names = candidates(literal.astext(), page in BY_TABLE and is_name(literal))
+        entry = next((entries[name] for name in names if name in entries), None)
         if entry is not None:
             target = app.builder.get_relative_uri(page, entry.docname)
             around = nodes.reference("", "", internal=True, refuri=f"{target}#{entry.node_id}", classes=["api"])

@@ -198,7 +198,7 @@ def channel_sums(g: Any, a: Any, mean: Any) -> tuple[Any, Any]:
         np.vecdot(part, np.subtract(source[tile], means), sums[1, tile])
 
     _for_tiles(evaluate, n, source.size // max(n, 1))
-    return tuple(pairwise_sum(s, (0,))[:, None] for s in sums)  # type: ignore[return-value]
+    return tuple(pairwise_sum(s, (0,))[:, None] for s in sums)
 
 
 def channel_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> Any:

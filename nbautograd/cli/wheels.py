@@ -20,8 +20,8 @@ __all__ = ["closure", "normalized", "repack", "repack_own"]
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
 """What requirements may depend on, in a browser."""
 COMPILED = (".so", ".pyd", ".dylib")
-LEFT_OUT = ("course/*", "*.pyi")
-"""Of this package: the notebooks, which lie beside it, and what only type checkers read."""
+NOTEBOOKS, STUB = "course", ".pyi"
+"""Of this package these are left out: the site has the notebooks beside it, and only type checkers read stubs."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -92,7 +92,8 @@ def repack_own(folder: Path) -> Path:
 def _own_files(package: Path) -> Iterator[Path]:
     for path in sorted(package.rglob("*")):
         relative = path.relative_to(package)
-        if path.is_file() and "__pycache__" not in relative.parts and not any(map(relative.match, LEFT_OUT)):
+        left_out = "__pycache__" in relative.parts or relative.parts[0] == NOTEBOOKS or path.suffix == STUB
+        if path.is_file() and not left_out:
             yield path
 
 

@@ -82,10 +82,10 @@ def _merged(
             own_lines[name] = text
     lines = []
     for name in names:
-        text = own_lines.pop(name, None)
-        if text is not None:
-            if text not in own_lines.values():  # the last of several that share a line
-                lines.append(f"{line}param {text}")
+        said = own_lines.pop(name, None)
+        if said is not None:
+            if said not in own_lines.values():  # the last of several that share a line
+                lines.append(f"{line}param {said}")
         elif word := own.get(name) or shared.get(name):
             lines.append(f"{line}param {name}: {word}")
     lines += [f"{line}param {text}" for text in dict.fromkeys(own_lines.values())]

@@ -82,9 +82,9 @@ def parameters(cls: type) -> list[str]:
         return names
     if "__new__" in cls.__dict__:  # as of parameters, which are tensors
         return list(inspect.signature(cls.__dict__["__new__"]).parameters)[1:]
-    if cls.__init__ is object.__init__:
-        return list(inspect.signature(cls).parameters) if cls.__new__ is not object.__new__ else []
     constructors = [base.__dict__["__init__"] for base in cls.__mro__[:-1] if "__init__" in base.__dict__]
+    if not constructors:
+        return []
     options = [list(inspect.signature(constructor).parameters.values())[1:] for constructor in constructors]
     named = (each for each in options if not each or any(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in each))
     return [each.name for each in next(named, options[0])]

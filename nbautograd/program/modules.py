@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nbautograd.program.lines import BACKWARD
@@ -103,8 +103,7 @@ class Modules:
         kept = [local[first.order[i]] for i in needed]
         returned = [local[first.order[i]] for i in outputs] + ([_tuple(kept)] if kept else [])
         body = _renamed(first.forward, local)
-        for i, statement in enumerate(body):
-            statement.nodes = tuple(node for call in calls for node in call.forward[i].nodes)
+        _of_all(body, [call.forward for call in calls])
         parameters = [local[name] for name in first.inputs]
         about = f"{first.label}{f', called {len(calls)} times' if len(calls) > 1 else ''}."
         self.functions.append(Function(stem, parameters, body, ", ".join(returned) or "None", about))
@@ -140,8 +139,7 @@ class Modules:
         })  # fmt: skip
         unpacked = [local[one.order[i]] for i in needed]
         body = _renamed(one.backward, local)
-        for i, statement in enumerate(body):
-            statement.nodes = tuple(node for call in reversed(calls) for node in call.backward[i].nodes)
+        _of_all(body, [call.backward for call in reversed(calls)])
         used = {name for statement in body for name in statement.reads()}
         if used & {*unpacked}:
             targets = ast.parse(f"{_tuple([n if n in used else '_' for n in unpacked])} = {saved}").body[0]
@@ -257,6 +255,16 @@ def _renamed(statements: Iterable[Statement], names: Mapping[str, str]) -> list[
     for copied in copies:
         copied.replace({name: ast.Name(other, ast.Load()) for name, other in names.items()})
     return copies
+
+
+def _of_all(body: Iterable[Statement], calls: Sequence[Iterable[Statement]]) -> None:
+    """Let the statements of a function be of the operations of all its calls."""
+    for statement, *others in zip(_inner(body), *map(_inner, calls), strict=True):
+        statement.nodes = tuple(node for other in others for node in other.nodes)
+
+
+def _inner(statements: Iterable[Statement]) -> Iterator[Statement]:
+    return (inner for statement in statements for inner in statement.inner())
 
 
 def _tuple(names: Sequence[str], bare: bool = False) -> str:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.amp import state as autocast
 from nbautograd.arrays import dtypes
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
@@ -95,6 +96,8 @@ class TracedGraph:
         """The result for these tensors, whatever kind of call it is."""
         if _busy:
             self.signature.check(tensors)
+            if autocast.snapshot().devices:
+                return self.changed(tensors)
             return tree_unflatten(call_again(self.graph, list(tensors)), self.result)
         both, arrays = self.arrays(tensors)
         wanted = tuple([t._fn is not None and a.dtype.kind in "fcV" for t, a in zip(both, arrays, strict=True)])
@@ -145,7 +148,7 @@ class TracedGraph:
             return known
 
     def changed(self, tensors: Any) -> Any:
-        """The result by the function itself: a look at values says something else than while tracing."""
+        """The result by the function itself: a look at values says something else, or autocast chooses dtypes."""
         return self.function(*tree_unflatten(tensors, self.signature.spec))
 
 
@@ -154,8 +157,9 @@ _busy: list[bool] = []
 
 
 def _watch() -> None:
-    _busy[:] = [True] * dispatch_mode.is_on_anywhere()
+    _busy[:] = [True] * (dispatch_mode.is_on_anywhere() or autocast.is_on_anywhere())
 
 
 dispatch_mode.on_switch(_watch)
+autocast.listeners.append(_watch)
 _watch()

@@ -102,7 +102,8 @@ class ScriptFunction(_Callable):
     @property
     def qualified_name(self) -> str:
         """The function's name as PyTorch has it."""
-        return f"__torch__.{self.name}"
+        module = getattr(self.__wrapped__, "__module__", None) or "__main__"
+        return f"__torch__.{self.name}" if module == "__main__" else f"__torch__.{module}.{self.name}"
 
 
 class ScriptMethod(_Callable):

@@ -65,8 +65,8 @@ _CONVERSIONS = {
     "numpy": "NumPy array",
 }
 _LENGTH = (
-    "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage would be tensor.shape[0]. "
-    "Passing a tensor of different shape might lead to errors or silently give incorrect results."
+    "Using len to get tensor shape might cause the trace to be incorrect: it is a number, which stays what it is now. "
+    "A call with another shape is refused."
 )
 
 
@@ -75,9 +75,8 @@ def _conversion(what: str) -> Any:
         recorder = current.get()
         if recorder is not None and not recorder.pauses and recorder.varies(args[0]):
             message = (
-                f"Converting a tensor to a {what} might cause the trace to be incorrect. We can't record the data flow "
-                "of Python values, so this value will be treated as a constant in the future. This means that the "
-                "trace might not generalize to other inputs!"
+                f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the value "
+                "is not recorded, so the trace does for every input what it does for this one."
             )
             warnings.warn(message, TracerWarning, stacklevel=3)
             with recorder.paused():
@@ -293,8 +292,8 @@ def _check_result(result: Any, strict: bool) -> None:
     """
     if result is None:
         raise RuntimeError(
-            "The traced function didn't return any values! Side-effects are not captured in traces, so it would be a "
-            "no-op."
+            "The traced function didn't return any values! A trace keeps what its results are computed from, so nothing "
+            "would be left of it."
         )
     _check_part(result, strict)
 
@@ -305,10 +304,9 @@ def _check_part(result: Any, strict: bool) -> None:
     kind = "list" if isinstance(result, list) else "dict" if isinstance(result, dict) else ""
     if kind and strict:
         message = (
-            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect, this is only "
-            "valid if the container structure does not change based on the module's inputs. Consider using a constant "
-            "container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). If "
-            "you absolutely need this and know the side effects, pass strict=False to trace() to allow this behavior."
+            f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect: its "
+            f"{'keys' if kind == 'dict' else 'length'} are those of the example inputs. Return a "
+            f"{'NamedTuple' if kind == 'dict' else 'tuple'}, or pass strict=False where all inputs give the same."
         )
         if kind == "dict":
             raise RuntimeError(message)

@@ -74,9 +74,9 @@ def test_a_function_that_does_something_else_each_time() -> None:
         calls.append(1)
         return x * len(calls)
 
-    with pytest.warns(JIT.TracerWarning, match="Output nr 1. of the traced function does not match"):
-        with pytest.raises(JIT.TracingCheckError, match="Graphs differed across invocations"):
-            JIT.trace(counting, torch.ones(2))
+    differ = pytest.raises(JIT.TracingCheckError, match="Graphs differed across invocations")
+    with pytest.warns(JIT.TracerWarning, match="Output nr 1. of the traced function does not match"), differ:
+        JIT.trace(counting, torch.ones(2))
     assert JIT.trace(counting, torch.ones(2), check_trace=False)(torch.ones(2)).tolist() == [3.0, 3.0]
 
 
@@ -94,15 +94,15 @@ def f(x: Any, y: Any) -> Any:
 def test_errors_name_the_argument() -> None:
     traced = JIT.trace(f, (torch.ones(2), torch.ones(2)))
     one, two = torch.ones(2), torch.ones(3)
-    with pytest.raises(RuntimeError, match=r"traced for a tensor of shape \[2\] .* as argument 'y', and was given one of"):
+    with pytest.raises(RuntimeError, match=r"traced for a tensor of shape \[2\] .* as argument 'y', and was given"):
         traced(one, two)
-    with pytest.raises(RuntimeError, match="dtype torch.float64"):
+    with pytest.raises(RuntimeError, match=r"dtype torch\.float64"):
         traced(one.double(), one)
-    with pytest.raises(RuntimeError, match=r"f\(\) is missing value for argument 'y'. Declaration: f\(Tensor x, Tensor y\)"):
+    with pytest.raises(RuntimeError, match=r"f\(\) is missing value for argument 'y'. Declaration: f\(Tensor x,"):
         traced(one)
     with pytest.raises(RuntimeError, match=r"f\(\) expected at most 2 argument\(s\) but received 3"):
         traced(one, one, one)
-    with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument 'y' but instead found type 'int'"):
+    with pytest.raises(RuntimeError, match="type 'Tensor' for argument 'y' but instead found type 'int'"):
         traced(one, 3)
     with pytest.raises(RuntimeError, match="Unknown keyword argument 'z'"):
         traced(one, z=one)
@@ -169,13 +169,12 @@ def test_is_tracing() -> None:
 
 def test_the_code_is_shown() -> None:
     traced = JIT.trace(f, (torch.ones(2, requires_grad=True), torch.ones(2)))
-    assert traced.code == "def f(x: Tensor, y: Tensor) -> Tensor:\n  _0 = torch.mul(x, y)\n  _1 = torch.sum_all(_0)\n  return _1\n".replace(
-        "x: Tensor, y", "x: Tensor,\n    y"
-    )
+    lines = ["def f(x: Tensor,", "    y: Tensor) -> Tensor:", "  _0 = torch.mul(x, y)", "  _1 = torch.sum_all(_0)"]
+    assert traced.code == "\n".join([*lines, "  return _1", ""])
     assert "%_0 : Float(2) = aten::mul(%x, %y)" in traced.graph
     assert "v0 = x0 * x1" in traced.forward_code
     assert "d_x0 = np_multiply_(d_v0, x1)" in traced.backward_code
-    assert (traced.name, traced.qualified_name) == ("f", "__torch__.f")
+    assert (traced.name, traced.qualified_name) == ("f", f"__torch__.{__name__}.f")
     assert JIT.trace(traced, torch.ones(2)) is traced
 
 
@@ -188,3 +187,11 @@ def test_compile_changes_nothing() -> None:
 
     assert g(torch.ones(1)).item() == 2
     assert "changes nothing" in inspect.getdoc(torch.compile) or "nothing changes" in inspect.getdoc(torch.compile)
+
+
+def test_autocast_chooses_dtypes() -> None:
+    net = torch.nn.Linear(3, 2)
+    traced = silently(net, torch.ones(1, 3))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert traced(torch.ones(1, 3)).dtype is torch.bfloat16
+    assert traced(torch.ones(1, 3)).dtype is torch.float32

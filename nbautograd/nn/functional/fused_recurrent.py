@@ -74,8 +74,8 @@ def by_steps(
     """
     # Aliases: the gradient of an operand is what arrives from the steps, not from another operand that depends on it.
     operands = [None if t is None else view_alias(t) for t in (x, *state, w_hh, b_hh)]
-    steps, (*first, weight, bias) = list(operands[0].unbind(0)), operands[1:]  # type: ignore[union-attr]
-    outputs, last = run(steps, tuple(first), STEPS[mode][1](weight, bias, None), backwards)  # type: ignore[arg-type]
+    steps, (*first, weight, bias) = list(operands[0].unbind(0)), operands[1:]
+    outputs, last = run(steps, tuple(first), STEPS[mode][1](weight, bias, None), backwards)
     pairs = [(t, d) for t, d in zip((stack(outputs), *last[1:]), g, strict=True) if d is not None]
     wanted = [t for t in operands if t is not None and t.requires_grad]
     gradients = iter(

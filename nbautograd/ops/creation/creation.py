@@ -271,7 +271,15 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"``torch.{name}(...)`` with this tensor's dtype and device by default."
+    method.__doc__ = f"""``torch.{name}(...)`` with this tensor's dtype and device by default.
+
+    :param args: what ``torch.{name}`` takes; so ``options``.
+    :param dtype: another dtype.
+    :param device: another device.
+    :param options: further keywords of ``torch.{name}``.
+    :returns: a tensor of the shape that ``torch.{name}`` gives.
+    :raises TypeError: what ``torch.{name}`` does not take.
+    """
     setattr(Tensor, f"new_{name}", method)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.summation import pairwise_sum
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 
@@ -27,6 +28,8 @@ CACHED = 1 << 18
 """About how many numbers the columns of a part of a batch have."""
 SHIFTED = 1 << 17
 """About how many numbers the padded images of a part of a batch have."""
+DEPTHWISE = 1 << 16
+"""About how many numbers of a batch are multiplied at a time where each channel has a filter of its own."""
 SHORT_ROW = 24
 """Rows shorter than this are slow to copy, and a product per row is too small for BLAS."""
 MAX_SHIFTS = 25
@@ -203,10 +206,60 @@ def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: I
     return np.ascontiguousarray(result.transpose(1, 2, 0)).reshape(shape)
 
 
+def is_depthwise(x: Any, weight_shape: Any, kernel: Ints, groups: int) -> bool:
+    """Whether each channel has a filter of its own, which is computed as a sum and not as a product of matrices."""
+    one_each = groups > 1 and weight_shape[1] == 1 and weight_shape[0] == groups
+    return bool(one_each and x.__class__ is np.ndarray and math.prod(kernel) <= MAX_SHIFTS)
+
+
+def depthwise_windows(
+    x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Iterator[tuple[slice, list[Any]]]:
+    """For each part of the batch the elements of all windows at each place of the kernel, as views (n, c, *out)."""
+    for start in range(0, len(x), max(1, DEPTHWISE // max(math.prod(x.shape[1:]), 1))):
+        part = slice(start, start + max(1, DEPTHWISE // max(math.prod(x.shape[1:]), 1)))
+        frame, places = padded(x[part], padding), []
+        for place in itertools.product(*map(range, kernel)):
+            starts = map(operator.mul, place, dilation)
+            cut = (slice(i, i + s * (m - 1) + 1, s) for i, s, m in zip(starts, stride, out, strict=True))
+            places.append(frame[(slice(None), slice(None), *cut)])
+        yield part, places
+
+
+def depthwise(x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``convolved`` of channels that have a filter each."""
+    output = np.empty_like(x, shape=(*x.shape[:2], *out), order="C")
+    factors = weight.reshape((len(weight), -1)).T.reshape((-1, len(weight), *(1 for _ in out)))
+    for part, places in depthwise_windows(x, weight.shape[2:], out, stride, padding, dilation):
+        total = output[part]
+        np.multiply(places[0], factors[0], total)
+        term = np.empty_like(total)
+        for elements, factor in zip(places[1:], factors[1:], strict=True):
+            np.add(total, np.multiply(elements, factor, term), total)
+        if bias is not None:
+            total += along_channels(bias, len(out))
+    return output
+
+
+def depthwise_weight(x: Any, output: Any, shape: Any, stride: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``conv_weight`` of channels that have a filter each."""
+    kernel, out = tuple(shape[2:]), output.shape[2:]
+    result = np.zeros_like(x, shape=(math.prod(kernel), shape[0]), order="C")
+    for part, places in depthwise_windows(x, kernel, out, stride, padding, dilation):
+        g = output[part]
+        term = np.empty_like(g, order="C")
+        for number, elements in enumerate(places):
+            np.multiply(elements, g, term)
+            result[number] += pairwise_sum(term.reshape((*g.shape[:2], -1)), (2,)).sum(0)
+    return np.ascontiguousarray(result.T).reshape(shape)
+
+
 def convolved(
     x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
     """The convolution of (n, c, ...) with (o, c / groups, *kernel), and a bias if there is one."""
+    if is_depthwise(x, weight.shape, weight.shape[2:], groups):
+        return depthwise(x, weight, bias, out, stride, padding, dilation)
     if out[-1] < SHORT_ROW and by_shifts(x, weight, weight.shape[2:], stride, groups):
         return convolved_by_shifts(x, weight, bias, out, padding, dilation)
     (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
@@ -310,6 +363,8 @@ def conv_weight(
     """The gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
+    if is_depthwise(input, shape, kernel, groups):
+        return depthwise_weight(input, output, shape, stride, padding, dilation)
     if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, groups):
         return weight_by_shifts(input, output, shape, padding, dilation)
     result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")

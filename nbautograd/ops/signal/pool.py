@@ -225,7 +225,7 @@ def _first_of(windows: Any, best: Any, winner: Any) -> None:
             better |= windows[number] > np.take_along_axis(windows, as_int64(winner)[None], 0)[0]
             winner[better] = number
         return
-    passed = np.zeros_like(winner, dtype=np.bool_)
+    passed: Any = np.zeros_like(winner, dtype=np.bool_)
     places = np.zeros_like(winner, dtype=np.int8 if len(windows) < 128 else np.int32)
     for number in range(len(windows) - 1):
         passed |= windows[number] == best

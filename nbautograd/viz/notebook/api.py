@@ -48,6 +48,16 @@ def graph(
     :param opened: what stays open nevertheless: names of layers as the picture shows them, or ids of groups.
     :param resolve: tells the cell of a line of code; by default as the extension does.
     :param engine: ``own``, or ``dot`` for Graphviz's layout, where that is installed.
+    :param tensors: results, of nbautograd or of PyTorch.
+    :returns: the picture.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> viz.graph(w * 3, namespace={"w": w})
+    out → 1 leaf, 1 operation
+    out = w × …  MulBackward0  6.  f32 ()
+    └─ w  leaf  2.  f32 ()  .grad None
     """
     opened = _names(opened)
     settle(namespace)
@@ -86,6 +96,27 @@ def animate(
     ``direction``, ``fold`` and ``opened`` are as for :func:`graph`; here, nothing is folded unless the graph is large.
     With ``ask`` the player asks for each gradient before it shows it, helps after a wrong answer, and keeps a score.
     An error that ends the pass is raised as usual; its traceback says so, and ``error.animation`` is the picture.
+
+    :param tensor: a result, of nbautograd or of PyTorch.
+    :param gradient: what ``backward`` is given; needed for results of other shapes than ().
+    :param retain_graph: keep the graph for another pass.
+    :param create_graph: record the pass itself.
+    :param inputs: the only tensors whose gradients are accumulated.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :param resolve: tells the cell of a line of code; by default the notebook does.
+    :param direction: as for :func:`graph`.
+    :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
+    :param opened: as for :func:`graph`.
+    :param ask: ask for each gradient before it is shown.
+    :returns: the animation.
+    :raises RuntimeError: what ``backward`` raises.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> played = viz.animate(w * w, namespace={"w": w})
+    >>> w.grad
+    tensor(4.)
     """
     namespace, opened = namespace or callers_names(), _names(opened)
     settle(namespace)
@@ -156,6 +187,19 @@ def record(
     PyTorch's operations inside the block are watched (see :func:`watch`).
 
     :param progress: show a bar that counts passes, where tqdm is installed.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :param resolve: tells the cell of a line of code; by default the notebook does.
+    :param direction: as for :func:`graph`.
+    :returns: a context manager, whose target is the recording.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> with viz.record() as recording:
+    ...     (w * w).backward()
+    ...
+    >>> w.grad
+    tensor(4.)
     """
     with _bar() if progress else nullcontext(None) as count:
         names = namespace or callers_names()

@@ -210,6 +210,7 @@ def autograd(**new: Any) -> Autograd:
 
     :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, errors, widget,
         image, embed.
+    :returns: the recorded passes, as the target of the ``with`` block.
     :raises AttributeError: there is no such setting.
     :raises traitlets.TraitError: a value does not fit.
 

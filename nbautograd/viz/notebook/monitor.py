@@ -225,6 +225,7 @@ def monitor(
         gradient leapt up. By default only those of graphs of at most 60 operations, and only as many as take a tenth
         of the loop's time. While PyTorch's passes are recorded, its operations are watched, which takes time, too.
     :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: the monitor, which is called once a step.
     :raises TypeError: something given is no tensor, module or collection of tensors.
     :raises ValueError: ``every`` is less than 1.
 

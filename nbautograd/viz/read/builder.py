@@ -260,11 +260,9 @@ class _Builder:
         return key
 
     def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
-        """What a result tells besides its value; of one without a variable, whether it lives is chance."""
-        if tensor is not None and (self.names.own_name(node, index) or (node, index) in self.names.root_tensors):
-            return self.reader.about(tensor, node)
-        trace = trace_of(node) if index == 0 else None
-        return {} if trace is None else {"nbytes": values.nbytes_of(trace.shape, trace.dtype)}
+        """What a result tells besides its value; of one without a variable, whether it still lives is chance."""
+        named = self.names.own_name(node, index) or (node, index) in self.names.root_tensors
+        return self.reader.about(tensor, node) if tensor is not None and named else {}
 
     def constant(self, operand: Any, element: str) -> str:
         """The box of a constant argument, or its number; ``element``: what part of a variable it was, if any."""

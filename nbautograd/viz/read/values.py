@@ -101,16 +101,6 @@ def nbytes(value: Any) -> int:
         return 0
 
 
-def nbytes_of(shape: tuple[int, ...], dtype: str) -> int:
-    """The bytes of a tensor of a shape and dtype.
-
-    >>> nbytes_of((2, 3), "float32"), nbytes_of((), "bfloat16"), nbytes_of((4,), "bool")
-    (24, 2, 4)
-    """
-    bits = "".join(c for c in dtype if c.isdigit())
-    return math.prod(shape) * (int(bits) // 8 if bits else 1)
-
-
 def stored(value: Any) -> Any:
     """The stored values of a sparse tensor or array, of nbautograd or PyTorch; None for everything else."""
     if hasattr(value, "nnz"):
