@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="of the notebooks")
     said = "; ".join(f"{name} - {text}" for name, text in course.EDITIONS.items())
     class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
+
     site = commands.add_parser(
         "lite",
         help="build a site of the course whose Python runs in the browser",
