@@ -11,7 +11,7 @@ from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.api import callers_names
+from nbautograd.viz.notebook.callers import callers_names
 
 __all__ = ["Tangent", "tangent"]
 
