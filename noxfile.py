@@ -4,8 +4,8 @@ nox -l          # the sessions
 nox -s quick    # while you work
 nox -s full     # before you hand in
 
-Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf]'``), so that nothing
-is installed twice. What follows ``--`` is handed on: ``nox -s quick -- -k logsumexp``.
+Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf,lite]'``), so that
+nothing is installed twice. What follows ``--`` is handed on: ``nox -s quick -- -k logsumexp``.
 """
 
 from __future__ import annotations
@@ -89,6 +89,23 @@ def docs(session: nox.Session) -> None:
     python(session, "-m", "sphinx", "-W", "-q", "-j", "auto", "-d", "build/doctrees", "docs", SITE)
     if session.posargs != ["build"]:
         pytest(session, "tests/test_docs.py", "tests/test_reference.py")
+
+
+@nox.session
+def live(session: nox.Session) -> None:
+    """The site, with the course beside it as pages whose Python runs in the browser (what follows -- is for that)."""
+    shutil.rmtree(ROOT / SITE, ignore_errors=True)
+    arguments = ["-W", "-q", "-j", "auto", "-d", "build/live-doctrees", "-D", "course_lite=lite"]
+    python(session, "-m", "sphinx", *arguments, "docs", SITE)
+    python(session, "-m", "nbautograd", "lite", f"{SITE}/lite", *session.posargs)
+
+
+@nox.session
+def lite(session: nox.Session) -> None:
+    """The course in the browser: the site is built and opened, with a Pyodide that is fetched first."""
+    if not (ROOT / "build" / "pyodide").is_dir():
+        python(session, "-m", "tests.pyodide_folder", "build/pyodide")
+    pytest(session, "-n", "0", "tests/test_lite.py")
 
 
 @nox.session

@@ -156,7 +156,7 @@ def pictures() -> tuple[str, dict[str, Any]]:
 
 
 def heading(count: int) -> str:
-    """Date and versions, on one line."""
+    """Date, processor and versions, on one line."""
     versions = []
     for title, package in PACKAGES.items():
         try:
@@ -165,7 +165,15 @@ def heading(count: int) -> str:
             versions.append(f"without {title}")
     limit = "1 thread" if count == 1 else f"{count} threads"
     versions.insert(0, f"Python {platform.python_version()}")
-    return f"{datetime.date.today()}, {limit} on {os.cpu_count()} cores, {', '.join(versions)}"
+    return f"{datetime.date.today()}, {limit} on {os.cpu_count()} cores ({processor()}), {', '.join(versions)}"
+
+
+def processor() -> str:
+    """The processor's name, as the operating system tells it."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def main() -> None:
@@ -210,12 +218,12 @@ def main() -> None:
             figures |= found
     report = "\n\n".join(texts) + "\n"
     if options.record:
-        record(options.record, report, figures, options.threads)
+        name = NAMES.get(options.threads, f"{options.threads}_threads")
+        record(options.record, name, report, figures, options.threads)
 
 
-def record(folder: Path, report: str, figures: dict[str, Any], count: int) -> None:
+def record(folder: Path, name: str, report: str, figures: dict[str, Any], count: int) -> None:
     """Write the report, its figures, and a row per workload of the history."""
-    name = NAMES.get(count, f"{count}_threads")
     (folder / f"{name}.md").write_text(report)
     (folder / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
     date = str(datetime.date.today())

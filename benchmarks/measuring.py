@@ -92,15 +92,15 @@ def in_turn(programs: dict[str, Program], rounds: int, repeats: int) -> dict[str
     return times
 
 
-def ratios(times: dict[str, list[float]], goals: dict[str, float]) -> dict[str, Ratio]:
+def ratios(times: dict[str, list[float]], goals: dict[str, float], own: str = OURS) -> dict[str, Ratio]:
     """Ours over every other library, by its name."""
     closest = min(
         (name for name in PEERS if name in times), key=lambda name: statistics.median(times[name]), default=""
     )
     found = {}
     for name, theirs in times.items():
-        if name != OURS:
-            rounds = [ours / other for ours, other in zip(times[OURS], theirs, strict=True)]
+        if name != own:
+            rounds = [ours / other for ours, other in zip(times[own], theirs, strict=True)]
             low, middle, high = statistics.quantiles(rounds, n=4)
             goal = goals.get(name, goals.get(CLOSEST) if name == closest else None)
             found[name] = Ratio(low, middle, high, goal)

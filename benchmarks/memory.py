@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -18,16 +21,21 @@ def status(field: str) -> int:
 
 def peak(key: str, library: str) -> float:
     """In this process: MB that the workload needs at its peak over what was held when its data were ready."""
-    from workloads import arrays, every, perceptron
+    from workloads import arrays, every, networks, perceptron
 
-    # What the library loads, or compiles, when it is first used is no memory of the workload: a tiny one goes before.
+    # What the library loads, or compiles, when it is first used is no memory of the workload: a tiny one goes before,
+    # and before a model another one of the same.
     tiny = {
         "d": perceptron.step((4, 4, 4, 2), 2),
         "e": arrays.elementwise(100),
         "g": arrays.recurrent(2, 4),
     }
-    tiny[key][library]()()
-    program = next(w for w in every() if w.key == key).makers[library]()
+    makers = next(w for w in (*every(), *networks.WORKLOADS) if w.key == key).makers
+    tiny.get(key, makers)[library]()()
+    gc.collect()
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)  # what the first one needed goes back to the operating system
+    program = makers[library]()
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     before = status("VmRSS")
     for _ in range(RUNS):

@@ -21,7 +21,7 @@ copyright = "the authors of nbautograd"
 release = nbautograd.__version__
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml", "course", "api", "generated"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml", "course", "api", "generated", "links"]
 exclude_patterns = ["extensions"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
@@ -35,6 +35,8 @@ nb_execution_show_tb = True
 nb_merge_streams = True
 nb_code_prompt_show = "Answer · 参考答案"
 nb_code_prompt_hide = "Answer · 参考答案"
+
+course_lite = ""  # where the course runs in the browser, as `nox -s live` says it: pages of the course then link there
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -22,9 +22,11 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "errors.md"
 TABLE = HERE / "errors.toml"
-HEAD = """# Errors, their causes and their cures
+HEAD = """<!-- Written by docs/errors.py, which runs every example; do not edit. -->
 
-Written by `docs/errors.py`, which runs every example; do not edit. In the examples `torch` is nbautograd. Every
+# Errors, their causes and their cures
+
+In the examples `torch` is nbautograd, and every example has been run. Every
 exception can be caught by the type that PyTorch raises in its place: `ShapeError`, for one, is a `RuntimeError`.
 """
 

@@ -7,6 +7,7 @@ python docs/reference.py --check   # fail if it is out of date, or if something 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import inspect
 import sys
@@ -81,12 +82,17 @@ def page() -> str:
         rows += table(here) if detailed else [", ".join(f"`{name}`" for name in here)]
         rows += missing([below + name for name in names if name not in here])
         sections.append("\n".join(rows))
-    head = f"""# What there is of PyTorch
+    head = f"""<!-- Written by docs/reference.py from the registry of operations; do not edit. -->
 
-Written by `docs/reference.py` from the registry of operations; do not edit. Of the {total} public names of PyTorch 2.13
-listed here, {present} exist ({100 * present / total:.0f} %); {refusing} more are there only to refuse, in [modules for
-other machines](modules.md). Where one is missing, the reason is given. In derivatives $g$ is the gradient of the
-result.
+# What there is of PyTorch
+
+Of the {total} public names of PyTorch 2.13 listed here, {present} exist ({100 * present / total:.0f} %);
+{refusing} more are there only to refuse, in [modules for other machines](modules.md). Where one is missing, the reason
+is given.
+
+A name leads to its entry in [the API](api/index.md). The line below what a function computes has its derivative: the
+gradient of each operand, where $g$ is the gradient of the result. Where operands were broadcast, the gradient is then
+summed over the dimensions along which they were; where their dtypes differ, it is cast back.
 """
     return head + "\n".join([*sections, *batching()]) + "\n"
 
@@ -97,12 +103,14 @@ def batching() -> list[str]:
     shown = {name: declared for name, declared in OPS.items() if "Backward" not in name and name not in RANDOM}
     for name, declared in shown.items():
         word = how.get(name, how["pointwise"] if declared.kind == "pointwise" else "sample by sample")
-        by_word.setdefault(WORDS.get(word, word), []).append(name)
+        if known := public(name):
+            by_word.setdefault(WORDS.get(word, word), []).append(known)
     alone = by_word.pop("sample by sample")
-    looking = sorted({name.lstrip("_") for name in sample_by_sample})
+    looking = sorted({known for name in sample_by_sample if (known := public(name.lstrip("_")))})
+    total = len(alone) + sum(map(len, by_word.values()))
     rows = [
         "\n## Operations inside of vmap\n",
-        f"Of {len(shown)} operations declared, {len(shown) - len(alone)} compute all samples of a batch at once; other "
+        f"Of {total} operations, {total - len(alone)} compute all samples of a batch at once; other "
         "functions are made of these. What random functions draw, `randomness` says.\n",
         "| how | operations |",
         "| --- | --- |",
@@ -112,6 +120,15 @@ def batching() -> list[str]:
         f"So are functions that look at values: {', '.join(f'`{name}`' for name in looking)}.",
     ]
     return rows
+
+
+def public(name: str) -> str:
+    """The name under which an operation is called; nothing for those that only formulas and other functions name."""
+    package, _, rest = name.partition("_")
+    for path in (name, f"{package}.{rest}", f"nn.functional.{name}"):
+        if package and find(path) is not None:
+            return path
+    return ""
 
 
 WORDS = {
@@ -135,8 +152,8 @@ WORDS = {
 def table(names: list[str]) -> list[str]:
     """A row per function: what it computes, in which forms it comes, and its derivative."""
     return [
-        "| function | what it computes | forms | derivative |",
-        "| --- | --- | --- | --- |",
+        "| function | what it computes, and its derivative | forms |",
+        "| --- | --- | --- |",
         *(row(name) for name in names),
     ]
 
@@ -149,7 +166,8 @@ def row(name: str) -> str:
     forms = ["method"] * hasattr(nbautograd.Tensor, name) + ["in place"] * hasattr(nbautograd.Tensor, name + "_")
     if takes_out(function, declared):
         forms.append("`out=`")
-    return f"| `{name}` | {text} | {', '.join(forms)} | {derivative(declared)} |"
+    formulas = derivative(declared)
+    return f"| `{name}` | {text}{'<br>' * bool(formulas)}{formulas} | {', '.join(forms)} |"
 
 
 def takes_out(function: Any, declared: CompiledOp | None) -> bool:
@@ -167,11 +185,72 @@ def derivative(declared: CompiledOp | None) -> str:
         return ""
     parts = []
     for name, formula in declared.formulas.items():
-        if len(formula) > 90:
-            parts.append(f"`{name}`: `{formula}`".replace("|", r"\|"))
+        words = in_words(formula)
+        plain = formula if words else ast.unparse(Plain().visit(ast.parse(formula.strip(), mode="eval")))
+        if words:
+            parts.append(f"`{name}`: {words}")
+        elif len(plain) > 60:
+            parts.append(f"`{name}`: `{plain}`".replace("|", r"\|"))
         else:
-            parts.append(f"`{name}`: ${latex(marks(formula, G))}$".replace("|", r"\vert "))
+            parts.append(f"`{name}`: ${latex(marks(plain, G))}$".replace("|", r"\vert "))
     return "<br>".join(parts)
+
+
+SAME = {"along_threshold", "cast_back", "first_of", "flat", "once", "pad_like", "spread", "sum_to"}
+"""Helpers that only bring a gradient into the shape or dtype of its operand."""
+NAMES_OF = {"mm_like": "mm", "outer_product": "outer", "slice_": "slice", "added": "sum", "special_i1": "i1"}
+IN_WORDS = {
+    "sparse_gather_back": "$g$, added into zeros at `index`",
+    "gather_back": "$g$, added into zeros at `index`",
+    "index_select_back": "$g$, added into zeros at `index`",
+    "index_back": "$g$, added into zeros at the indices",
+    "masked_back": "$g$ in zeros, where `mask` is true",
+    "select_back": "$g$ as that slice of zeros",
+    "diagonal_back": "$g$ on the diagonal of zeros",
+    "restack": "the gradients of the parts, stacked",
+    "complex_of_pairs": "$g$ as complex numbers",
+    "not_implemented": "not implemented: a backward pass raises",
+    "half_plane": r"$g / \overline{\sqrt{input - 1} \sqrt{input + 1}}$",
+    "derivative_of_digamma": r"$g \cdot \psi'(input)$",
+    "ties": "$g$ where the extreme is, shared among equal ones",
+    "negated": "$g$, rolled back",
+    "cholesky_back": r"$\frac{1}{2} L^{-H} \, sym(tril(L^H g)) \, L^{-1}$ (Giles, 2008)",
+    "cholesky_inverse_back": "$-A^{-1} (g + g^H) A^{-1} L$",
+    "adjugate": r"$g \cdot adj(A)^H$, also of singular matrices",
+    "exponential_back": "the upper right block of exp([[Aᴴ, g], [0, Aᴴ]])",
+    "product_back": "by the reflections, from the first to the last",
+    "ormqr_back": "by the reflections, from the first to the last",
+}
+"""Formulas that name a helper which readers do not know, by that helper."""
+
+
+def in_words(formula: str) -> str:
+    """What a formula says that cannot be shown; nothing if it can."""
+    return next((words for helper, words in IN_WORDS.items() if f"{helper}(" in formula), "")
+
+
+class Plain(ast.NodeTransformer):
+    """A formula without the helpers that undo broadcasting and casts."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in SAME:
+            return node.args[0]
+        if name == "zeros_of":
+            return ast.Constant(0)
+        if name == "ratio":
+            return ast.BinOp(node.args[0], ast.Div(), node.args[1])
+        if name == "conjugate" and isinstance(node.func, ast.Attribute):
+            return ast.Call(ast.Name("conj"), [node.func.value], [])
+        if name in NAMES_OF:
+            node.func = ast.Name(NAMES_OF[name])
+            node.args = node.args[:2] if name == "mm_like" else node.args
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return node.orelse  # the other case is a shorter way to the same
 
 
 def missing(paths: list[str]) -> list[str]:

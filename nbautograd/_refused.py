@@ -29,7 +29,7 @@ REFUSED = {
     "distributed": _ONE_PROCESS,
     "export": _NO_COMPILER,
     "fx": "functions run as they are written, and no graph is made of their code; nbautograd.viz draws what ran",
-    "jit": _NO_COMPILER,
+    "jit": "functions run as they are written, unless torch.jit.trace records them",
     "monitor": "it reports to PyTorch's own services; time.perf_counter() and logging do for one process",
     "mps": "tensors are on the CPU or on CUDA devices",
     "mtia": "tensors are on the CPU or on CUDA devices",

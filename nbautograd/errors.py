@@ -24,6 +24,7 @@ __all__ = [
     "OutOfMemoryError",
     "ProgramError",
     "ShapeError",
+    "TracingError",
     "UnsupportedDtypeError",
 ]
 
@@ -151,6 +152,10 @@ class InplaceError(AutogradError):
 
 class ProgramError(AutogradError):
     """A recorded graph cannot be written as a program that would give its gradients."""
+
+
+class TracingError(AutogradError):
+    """What a function does cannot be recorded by ``torch.jit.trace``, or was recorded for other arguments."""
 
 
 class LinAlgError(NbautogradError, RuntimeError):

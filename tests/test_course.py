@@ -29,7 +29,6 @@ SKIPS = {"nbval-skip", "nbval-ignore-output"}
 DRAWS = re.compile(r"^%(graph|backward|grads|zero_grads)\b", re.M)
 
 
-
 def _refresh() -> Any:
     """The script beside the notebooks, as a module."""
     spec = importlib.util.spec_from_file_location("refresh", FOLDER / "refresh.py")
@@ -185,11 +184,24 @@ def test_the_tables_name_every_notebook_topic_and_question() -> None:
             title = source(read(folder + name)["cells"][0]).splitlines()[0].removeprefix("# ")
             number, _, words = title.partition(" · ")
             assert number == name[:2] and f"[{words}]({folder}{name})" in page
-    topics, questions = (part.split("|---|")[-1] for part in page.split("\n## ")[1:])
+    topics, _ = (part.split("|---|")[-1] for part in page.split("\n## ")[1:])
     rows = [row for row in topics.splitlines() if row.startswith("| ")]
     assert len(rows) > 40 and all(".ipynb" in row for row in rows)
-    rows = [row for row in questions.splitlines() if row.startswith("| ")]
-    assert [int(row.split("|")[1]) for row in rows] == list(range(1, 26)) and all(".ipynb" in row for row in rows)
+
+
+@pytest.mark.parametrize("page", ["faq.md", "zh/faq.md"])
+def test_each_question_has_an_answer_and_leads_into_the_course(page: str) -> None:
+    here = FOLDER.parent / "docs" / page
+    text = here.read_text(encoding="utf-8")
+    answers = re.split(r"^(?:### |\*\*)(\d+)\. ", text, flags=re.MULTILINE)[1:]
+    assert [int(number) for number in answers[::2]] == list(range(1, 26))
+    assert [answer[:40] for answer in answers[1::2] if len(answer) < 40] == []
+    site = re.findall(r"\]\(((?:\.\./)?course/[^)]+)\)", text)
+    assert len(site) > 25
+    for link in site:
+        file, _, anchor = link.removeprefix("../").partition("#")
+        target = FOLDER / file.removeprefix("course/")
+        assert target.exists() and (not anchor or anchor in anchors(target)), link
 
 
 # -- in JupyterLab -----------------------------------------------------------------------

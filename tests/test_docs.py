@@ -17,7 +17,9 @@ from tests.shots import SHOTS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")])
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("guides/*.md"), *DOCS.glob("zh/*.md")]
+)
 FOLLOWED = "docs/first_change.md"  # by tests/test_first_change.py
 WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8") and page != FOLLOWED]
 
@@ -153,6 +155,25 @@ def test_the_page_of_pictures_shows_and_describes_each() -> None:
     assert sorted(name for _, name in shown) == sorted(made) and len(made) == page.count("\n## ") == 12
     assert set(stored) == {f"{name}.webp" for name in made} and sum(stored.values()) < 1_500_000
     assert "\npicture\n" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_glossary_explains_each_word_once_in_both_languages() -> None:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^(\S.*) · (\S+)\n  (.+)\n\n  (.+)$", text, re.MULTILINE)
+    assert len(entries) >= 60
+    english, chinese = [entry[0] for entry in entries], [entry[1] for entry in entries]
+    assert len({*english}) == len(entries) == len({*chinese})
+    for word, translated, sentence, explained in entries:
+        assert re.search("[一-鿿]", translated) and re.search("[一-鿿]", explained), word
+        assert "](course/" in sentence and explained.endswith(("。", "）。")), word
+
+
+def test_pages_for_readers_do_not_speak_to_maintainers() -> None:
+    for page in PAGES:
+        text = re.sub(r"<!--.*?-->", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert "do not edit" not in text, page
+    reference = (DOCS / "reference.md").read_text(encoding="utf-8")
+    assert re.findall(r"\b(?:cast_back|pad_like|sum_to|zeros_of|spread|\w+_back|mm_like)\b", reference) == []
 
 
 TWO_PAGES = """

@@ -38,6 +38,23 @@ def makers(same: Callable[[Any], Program], **others: Maker) -> dict[str, Maker]:
     return found | {titles[name]: maker for name, maker in others.items()}
 
 
+def recorded(of: Callable[[Any, Callable[[Any, tuple[Any, ...]], Any]], Program]) -> dict[str, Maker]:
+    """The makers of what records or compiles a function: ours, traced, and PyTorch's, compiled.
+
+    :param of: makes the program, given the library and what turns a function and its examples into another function.
+    """
+
+    def traced() -> Program:
+        library = import_module("nbautograd")
+        return of(library, library.jit.trace)
+
+    def compiled() -> Program:
+        library = import_module("torch")
+        return of(library, lambda function, examples: library.compile(function))
+
+    return {"traced": traced, "torch.compile": compiled}
+
+
 def every() -> list[Workload]:
     """All workloads, in the table's order."""
     groups = [import_module(f"workloads.{name}") for name in ("small", "perceptron", "arrays")]

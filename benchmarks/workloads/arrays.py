@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads import Maker, Program, Workload, lazy, makers
+from workloads import Maker, Program, Workload, lazy, makers, recorded
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
@@ -198,6 +198,28 @@ def recurrent(steps: int, hidden: int, size: int = 16, features: int = 32) -> di
 
         return program
 
+    def traced(torch: Any, prepare: Any) -> Program:
+        parameters = [torch.tensor(array, requires_grad=True) for array in arrays]
+        inputs, first = list(torch.tensor(data)), torch.tensor(start)
+
+        def loss_of(w: Any, u: Any, b: Any) -> Any:
+            h = first
+            for x in inputs:
+                h = (x @ w + h @ u + b).tanh()
+            return h.sum()
+
+        function = prepare(loss_of, tuple(parameters))
+
+        def program() -> tuple[Any, ...]:
+            loss = function(*parameters)
+            loss.backward()
+            gradients = [parameter.grad for parameter in parameters]
+            for parameter in parameters:
+                parameter.grad = None
+            return loss, *gradients
+
+        return program
+
     def hips() -> Program:
         autograd, numpy = import_module("autograd"), import_module("autograd.numpy")
 
@@ -270,7 +292,7 @@ def recurrent(steps: int, hidden: int, size: int = 16, features: int = 32) -> di
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy) | recorded(traced)
 
 
 def convolution() -> dict[str, Maker]:

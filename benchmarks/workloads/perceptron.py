@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads import Maker, Program, Workload, lazy, makers
+from workloads import Maker, Program, Workload, lazy, makers, recorded
 
 Arrays = list[np.ndarray[Any, Any]]
 RATE = 0.01
@@ -54,6 +54,31 @@ def step(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
             loss = cross_entropy(linear(h, last, bias), target)
             loss.backward()
             gradient = last.grad
+            with torch.no_grad():
+                for parameter in parameters:
+                    parameter.sub_(parameter.grad, alpha=RATE)
+                    parameter.grad = None
+            return loss, gradient
+
+        return program
+
+    def traced(torch: Any, prepare: Any) -> Program:
+        linear, cross_entropy = torch.nn.functional.linear, torch.nn.functional.cross_entropy
+        parameters = [torch.tensor(array, requires_grad=True) for array in weights(sizes)]
+        x, target = torch.tensor(inputs), torch.tensor(classes)
+
+        def loss_of(x: Any, target: Any, *parameters: Any) -> Any:
+            *hidden, (last, bias) = pairs(parameters)
+            for w, b in hidden:
+                x = linear(x, w, b).relu()
+            return cross_entropy(linear(x, last, bias), target)
+
+        function = prepare(loss_of, (x, target, *parameters))
+
+        def program() -> tuple[Any, Any]:
+            loss = function(x, target, *parameters)
+            loss.backward()
+            gradient = parameters[-2].grad
             with torch.no_grad():
                 for parameter in parameters:
                     parameter.sub_(parameter.grad, alpha=RATE)
@@ -163,7 +188,7 @@ def step(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy) | recorded(traced)
 
 
 def forward(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
@@ -181,6 +206,25 @@ def forward(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
                 for w, b in hidden:
                     h = linear(h, w, b).relu()
                 return (linear(h, last, bias),)
+
+        return program
+
+    def traced(torch: Any, prepare: Any) -> Program:
+        linear = torch.nn.functional.linear
+        parameters = [torch.tensor(array, requires_grad=True) for array in weights(sizes)]
+        x = torch.tensor(inputs)
+
+        def scores(x: Any, *parameters: Any) -> Any:
+            *hidden, (last, bias) = pairs(parameters)
+            for w, b in hidden:
+                x = linear(x, w, b).relu()
+            return linear(x, last, bias)
+
+        function = prepare(scores, (x, *parameters))
+
+        def program() -> tuple[Any]:
+            with torch.no_grad():
+                return (function(x, *parameters),)
 
         return program
 
@@ -223,7 +267,7 @@ def forward(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
+    return makers(same, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy) | recorded(traced)
 
 
 def penalty(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
@@ -242,6 +286,31 @@ def penalty(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
                 h = linear(h, w, b).tanh()
             (slope,) = torch.autograd.grad(linear(h, last, bias).sum(), x, create_graph=True)
             value = (slope * slope).sum()
+            value.backward()
+            gradient = parameters[0].grad
+            for parameter in parameters:
+                parameter.grad = None
+            return value, gradient
+
+        return program
+
+    def traced(torch: Any, prepare: Any) -> Program:
+        linear = torch.nn.functional.linear
+        parameters = [torch.tensor(array, requires_grad=True) for array in weights(sizes)]
+
+        def value_of(x: Any, *parameters: Any) -> Any:
+            *hidden, (last, bias) = pairs(parameters)
+            h = x
+            for w, b in hidden:
+                h = linear(h, w, b).tanh()
+            (slope,) = torch.autograd.grad(linear(h, last, bias).sum(), x, create_graph=True)
+            return (slope * slope).sum()
+
+        function = prepare(value_of, (torch.tensor(inputs, requires_grad=True), *parameters))
+
+        def program() -> tuple[Any, Any]:
+            x = torch.tensor(inputs, requires_grad=True)
+            value = function(x, *parameters)
             value.backward()
             gradient = parameters[0].grad
             for parameter in parameters:
@@ -292,7 +361,7 @@ def penalty(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return lazy.replayed(function, tensors(inputs).realize())
 
-    return makers(same, hips=hips, tinygrad=tinygrad)
+    return makers(same, hips=hips, tinygrad=tinygrad) | recorded(traced)
 
 
 SMALL, LARGE = (64, 128, 128, 10), (784, 1024, 1024, 10)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads import Maker, Program, Workload, lazy, makers
+from workloads import Maker, Program, Workload, lazy, makers, recorded
 
 STEPS = 500  # each is two operations
 NESTED = 100  # steps that tinygrad may write as one expression in C: clang allows 256 brackets in brackets
@@ -86,6 +86,17 @@ def seed() -> dict[str, Maker]:
 
         return program
 
+    def traced(torch: Any, prepare: Any) -> Program:
+        function = prepare(lambda x: expression(x).mean(), (torch.ones(2, 2, requires_grad=True),))
+
+        def program() -> tuple[Any, Any]:
+            x = torch.ones(2, 2, requires_grad=True)
+            out = function(x)
+            out.backward()
+            return out, x.grad
+
+        return program
+
     def hips() -> Program:
         autograd, numpy = import_module("autograd"), import_module("autograd.numpy")
         return lambda: autograd.value_and_grad(lambda x: numpy.mean(expression(x)))(np.ones((2, 2), np.float32))
@@ -112,7 +123,7 @@ def seed() -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad) | recorded(traced)
 
 
 WORKLOADS = [

@@ -19,6 +19,7 @@ STORED = {
     "they stand still. Run the notebook to see them play.",
     "zh": "构建本页时没有安装 PyTorch。下面的图是笔记本中保存的静态图；运行该笔记本即可播放。",
 }
+RUN = {"en": "Run this page in your browser", "zh": "在浏览器中运行本页"}
 PROFILE = 'c.NBAutograd.embed = True\nc.HistoryManager.hist_file = ":memory:"\n'
 
 
@@ -44,12 +45,32 @@ def stored() -> list[str]:
     return sorted(f"course/{source.relative_to(NOTEBOOKS).as_posix()}" for source in asking)
 
 
-def note(page: Path, language: str) -> None:
-    """Say below a notebook's first cell why it was not run."""
+def below_the_title(page: Path, id: str, text: str) -> None:
+    """Put a cell of text below a notebook's first cell."""
     notebook = json.loads(page.read_text(encoding="utf-8"))
-    text = f":::{{note}}\n{STORED[language]}\n:::"
-    notebook["cells"].insert(1, {"cell_type": "markdown", "id": "stored", "metadata": {}, "source": text})
+    notebook["cells"].insert(1, {"cell_type": "markdown", "id": id, "metadata": {}, "source": text})
     page.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def language(name: str) -> str:
+    """Which language a page is in, by its path."""
+    return "zh" if "zh" in Path(name).parts else "en"
+
+
+def live(name: str, site: str) -> str:
+    """A page's link to where it runs: a site that ``nbautograd lite`` has made.
+
+    :param name: the page, relative to the course's folder.
+    :param site: that site's address, relative to the root of this one, or a whole address.
+
+    >>> print(live("zh/02_graph.ipynb", "lite").replace("<a", "\\n<a").replace("</a>", "</a>\\n"))
+    <p class="run-this-page">
+    <a href="../../lite/notebooks/index.html?path=zh/02_graph.ipynb">在浏览器中运行本页</a>
+    </p>
+    """
+    root = "" if "://" in site else "../" * len(Path("course", name).parent.parts)
+    address = f"{root}{site.rstrip('/')}/notebooks/index.html?path={name}"
+    return f'<p class="run-this-page"><a href="{address}">{RUN[language(name)]}</a></p>'
 
 
 def copy(app: Sphinx) -> None:
@@ -62,8 +83,14 @@ def copy(app: Sphinx) -> None:
     for name, source in sources.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target / name)
+    index = target / "README.md"
+    index.write_text(index.read_text(encoding="utf-8").replace("](../docs/", "](../"), encoding="utf-8")
     for name in stored():
-        note(Path(app.srcdir) / name, "zh" if "/zh/" in name else "en")
+        below_the_title(Path(app.srcdir) / name, "stored", f":::{{note}}\n{STORED[language(name)]}\n:::")
+    if app.config.course_lite:
+        for name in sources:
+            if name.suffix == ".ipynb":
+                below_the_title(target / name, "live", live(name.as_posix(), app.config.course_lite))
     for name, source in sources.items():
         shutil.copystat(source, target / name)  # its time, so that only what changed is run again
     profile = Path(app.doctreedir) / "ipython"
@@ -73,5 +100,6 @@ def copy(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("course_lite", "", "env", str)
     app.connect("builder-inited", copy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

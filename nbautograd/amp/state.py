@@ -69,6 +69,13 @@ OFF = State()
 _state: ContextVar[State] = ContextVar("autocast", default=OFF)
 _lock = threading.RLock()
 _contexts = 0
+listeners: list[Callable[[], None]] = []
+"""Called when autocast begins, or ends, seen over all contexts."""
+
+
+def is_on_anywhere() -> bool:
+    """Whether autocast is on in some context."""
+    return _contexts > 0
 
 
 def snapshot() -> State:
@@ -86,6 +93,8 @@ def restore(state: State) -> None:
         _state.set(state)
         if (_contexts > 0) != was_on:
             _switch(_contexts > 0)
+            for listener in listeners:
+                listener()
 
 
 @contextmanager

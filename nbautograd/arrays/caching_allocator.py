@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays.reference_count import HELD_ONCE, VIEWED_ONCE, getrefcount
+from nbautograd.arrays.reference_count import HELD_ONCE, NEVER, VIEWED_ONCE, getrefcount
 
 __all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 
@@ -30,7 +30,7 @@ class _Pool:
 
     def __init__(self) -> None:
         self.blocks: list[np.ndarray[Any, Any]] = []
-        self.limit = 256 << 20
+        self.limit = 0
 
 
 pool = _Pool()
@@ -90,8 +90,8 @@ def _make_room(limit: int) -> bool:
 
 
 def keep(limit: int) -> None:
-    """Limit the bytes of all blocks; unused blocks beyond the limit are freed."""
-    pool.limit = limit
+    """Limit the bytes of all blocks; unused blocks beyond the limit are freed. No block is kept without its count."""
+    pool.limit = 0 if HELD_ONCE == NEVER else limit
     _make_room(limit)
 
 
@@ -102,3 +102,6 @@ def is_whole(a: Any) -> bool:
         return True
     rooted = base.__class__ is np.ndarray and (base.base is None or isinstance(base.base, BlockHandle))
     return rooted and getrefcount(base) <= VIEWED_ONCE and bool(base.size == a.size and a.flags.c_contiguous)
+
+
+keep(256 << 20)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.late_packages import late
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
 __all__ = ["dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
@@ -64,8 +66,10 @@ class _Bfloat16(dtype):
         :raises ImportError: ``ml_dtypes`` is not installed.
         """
         try:
-            import ml_dtypes
+            ml_dtypes = late("ml_dtypes")
         except ImportError as error:
+            if sys.platform == "emscripten":
+                raise  # it says what to do in a browser
             raise ImportError(
                 "bfloat16 needs the package ml_dtypes, which is not here. Install it with: pip install ml_dtypes"
             ) from error
@@ -296,9 +300,7 @@ class finfo:  # noqa: N801 - PyTorch's name
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo for it")
         kind = kind.to_real()
         if kind is bfloat16:
-            import ml_dtypes
-
-            limits: Any = ml_dtypes.finfo(kind.numpy)  # type: ignore[no-untyped-call, unused-ignore]
+            limits: Any = late("ml_dtypes").finfo(kind.numpy)
         else:
             limits = np.finfo(kind.numpy)
         self.bits = 8 * kind.itemsize

@@ -18,13 +18,13 @@ are computed by their own library, as they come.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nbautograd.arrays.cpu_features import has_kernels
+from nbautograd.arrays.late_packages import late
 
 FUNCTIONS: dict[str, Precise] = {}
 """All of them by name, which is NumPy's: what generated code may call as ``precise.name``."""
@@ -38,6 +38,8 @@ _EXTENDED: dict[Any, np.dtype[Any]] = _WIDER | (
     {np.dtype(np.float64): np.dtype(np.longdouble)} if np.finfo(np.longdouble).nmant == 63 else {}
 )
 _NUMBERS = (np.generic, int, float, complex)
+MIN_BUFFERED_SIZE = 1 << 13
+"""Minimum number of elements that NumPy casts by pieces which fit into the cache, not all at once."""
 
 
 class Precise:
@@ -61,7 +63,11 @@ class Precise:
             a = operands[0]
             if a.__class__ is np.ndarray and (self.of_complex is None or a.dtype.kind != "c"):
                 to = self.wider.get(a.dtype)
-                return self.ufunc(a) if to is None else self.ufunc(a, dtype=to).astype(a.dtype)
+                if to is None:
+                    return self.ufunc(a)
+                if a.size < MIN_BUFFERED_SIZE:
+                    return self.ufunc(a, dtype=to).astype(a.dtype)
+                return self.ufunc(a, np.empty_like(a), dtype=to, casting="same_kind")
         if len(operands) > self.nin:
             *operands, out = operands  # type: ignore[assignment]
         wide: Any = None
@@ -98,7 +104,7 @@ def _absolute(z: Any) -> Any:
 
 def _log1p(z: Any) -> Any:
     """SciPy's, which adds up in twice the precision; NumPy's own has no right digit near 0."""
-    result = importlib.import_module("scipy.special").log1p(widened(z))
+    result = late("scipy.special").log1p(widened(z))
     return result.astype(z.dtype) if result.__class__ is np.ndarray else z.dtype.type(result)
 
 

@@ -305,17 +305,67 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result; to be overridden."""
+        """Compute the result; to be overridden.
+
+        :param args: ``ctx`` and the arguments; the arguments alone where there is a ``setup_context``.
+        :param kwargs: arguments by name.
+        :returns: a tensor of any shape, or a tuple of tensors and other values.
+        :raises NotImplementedError: it is not overridden.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Note on ``ctx`` what ``backward`` will need; overridden together with a ``forward`` without ``ctx``."""
+        """Note on ``ctx`` what ``backward`` will need; overridden together with a ``forward`` without ``ctx``.
+
+        :param ctx: the context.
+        :param inputs: the arguments of ``forward``.
+        :param output: what it returned.
+        :returns: None.
+        :raises NotImplementedError: it is called and not overridden.
+
+        >>> import nbautograd as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return x * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         ctx.save_for_backward(*inputs)
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * ctx.saved_tensors[0] * g
+        ...
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(4.)
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradients of the inputs; to be overridden."""
+        """Compute the gradients of the inputs; to be overridden.
+
+        :param ctx: the context.
+        :param grad_outputs: the gradient of each output, of its shape.
+        :returns: a gradient for each argument of ``forward``, of its shape; None for what has none.
+        :raises NotImplementedError: it is not overridden.
+
+        >>> import nbautograd as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * g
+        ...
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> Double.apply(x).backward()
+        >>> x.grad
+        tensor(2.)
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function "
             "to use it with backward mode AD."
@@ -325,7 +375,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Compute the tangents of the outputs from those of the inputs; to be overridden for forward mode."""
+        """Compute the tangents of the outputs from those of the inputs; to be overridden for forward mode.
+
+        :param ctx: the context.
+        :param grad_inputs: the tangent of each argument; None for what has none.
+        :returns: the tangent of each output, of its shape.
+        :raises NotImplementedError: it is not overridden.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -345,7 +401,26 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward`` on the arguments and record it as one node, if any tensor among them requires grad."""
+        """Run ``forward`` on the arguments and record it as one node, if any tensor among them requires grad.
+
+        :param args: what ``forward`` takes; tensors among them may require grad.
+        :param kwargs: the same by name, where ``forward`` takes them so.
+        :returns: what ``forward`` returns, of the same shapes.
+        :raises RuntimeError: ``forward`` returns something that cannot be recorded, such as a leaf it has written to.
+
+        >>> import nbautograd as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * g
+        ...
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> Double.apply(x)
+        tensor(4., grad_fn=<DoubleBackward>)
+        """
         plain_style = cls.setup_context is Function.setup_context
         node: Any = new(cls._node_class)
         if kwargs:

@@ -22,25 +22,123 @@ class FunctionCtx:
     saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Save inputs, outputs or intermediate tensors for ``backward``, which reads them from ``saved_tensors``."""
+        """Save inputs, outputs or intermediate tensors for ``backward``, which reads them from ``saved_tensors``.
+
+        :param tensors: tensors, or None.
+        :returns: None.
+        :raises TypeError: one is neither (when ``forward`` has returned).
+
+        >>> import nbautograd as torch
+        >>> class Cube(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x ** 3
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         x, = ctx.saved_tensors
+        ...         return 3 * x * x * g
+        ...
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> Cube.apply(x).backward()
+        >>> x.grad
+        tensor(12.)
+        """
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Save tensors for ``jvp``, which reads them from ``saved_tensors``."""
+        """Save tensors for ``jvp``, which reads them from ``saved_tensors``.
+
+        :param tensors: tensors, or None.
+        :returns: None.
+        :raises TypeError: one is neither (when ``forward`` has returned).
+
+        >>> import nbautograd as torch
+        >>> class Cube(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_forward(x)
+        ...         return x ** 3
+        ...     @staticmethod
+        ...     def jvp(ctx, t):
+        ...         return 3 * ctx.saved_tensors[0] ** 2 * t
+        ...
+        >>> torch.func.jvp(Cube.apply, (torch.tensor(2.0),), (torch.tensor(1.0),))
+        (tensor(8.), tensor(12.))
+        """
         self._to_save_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Declare the inputs that ``forward`` has written to in place; they must be returned, too."""
+        """Declare the inputs that ``forward`` has written to in place; they must be returned, too.
+
+        :param tensors: arguments of ``forward``.
+        :returns: None.
+        :raises RuntimeError: one is not returned (when ``forward`` has returned).
+
+        >>> import nbautograd as torch
+        >>> class DoubleIt(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.mul_(2)
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * g
+        ...
+        >>> x = torch.ones(2)
+        >>> _ = DoubleIt.apply(x)
+        >>> x
+        tensor([2., 2.])
+        """
         _all_tensors(tensors, "mark_dirty can only accept variables")
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Declare the outputs that are not differentiable; they will not require grad."""
+        """Declare the outputs that are not differentiable; they will not require grad.
+
+        :param tensors: outputs of ``forward``.
+        :returns: None.
+        :raises TypeError: one is no tensor.
+
+        >>> import nbautograd as torch
+        >>> class Sort(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         values, places = x.sort()
+        ...         ctx.mark_non_differentiable(places)
+        ...         return values, places
+        ...     @staticmethod
+        ...     def backward(ctx, g, _):
+        ...         return g
+        ...
+        >>> values, places = Sort.apply(torch.tensor([2.0, 1.0], requires_grad=True))
+        >>> values.requires_grad, places.requires_grad
+        (True, False)
+        """
         _all_tensors(tensors, "mark_non_differentiable only accepts variable arguments")
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (True, the default) or None for outputs that nothing used."""
+        """Whether ``backward`` gets zeros (True, the default) or None for outputs that nothing used.
+
+        :param value: zeros (True) or None (False).
+        :returns: None.
+
+        >>> import nbautograd as torch
+        >>> class Two(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.set_materialize_grads(False)
+        ...         return 2 * x, 3 * x
+        ...     @staticmethod
+        ...     def backward(ctx, g, h):
+        ...         return (2 * g if h is None else 2 * g + 3 * h)
+        ...
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> Two.apply(x)[0].backward()
+        >>> x.grad
+        tensor(2.)
+        """
         self._materialize = value
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd import docstrings
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.tangents import carry
 from nbautograd.core.batched import ElementsError, NoRuleError
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import packages
 from nbautograd.errors import AutogradError
 from nbautograd.ops.creation.creation import eye
 from nbautograd.ops.shape.joining import stack
@@ -476,3 +478,6 @@ def _at_once(column: Column, units: Tensor) -> list[Any]:
 def _one_by_one(column: Column, units: Tensor) -> list[Any]:
     """The same by an evaluation for each; the function may differentiate by its inputs."""
     return [stack(list(several), -1) for several in zip(*map(column, units.unbind()), strict=True)]
+
+
+docstrings.describe_all([globals()[name] for name in __all__], *packages.DERIVATIVES)

@@ -1,7 +1,7 @@
 """The command ``nbautograd``.
 
-``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``doctor`` says what works here, ``source``
-prints the code of an operation.
+``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``lite`` makes a site of it that runs in the
+browser, ``doctor`` says what works here, ``source`` prints the code of an operation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import course, doctor, lab, source
+from nbautograd.cli import course, doctor, lab, lite, source
 
 __all__ = ["main"]
 
@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
     if chosen.command == "course":
         return course.run(chosen.folder, chosen.language, chosen.answers)
+    if chosen.command == "lite":
+        return lite.run(chosen.folder, chosen.pyodide)
     if chosen.command == "source":
         return source.run(chosen.name, chosen.kind)
     findings = doctor.findings()
@@ -70,6 +72,17 @@ def _parser() -> argparse.ArgumentParser:
     class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="of the notebooks")
     said = "; ".join(f"{name} - {text}" for name, text in course.EDITIONS.items())
     class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
+
+    site = commands.add_parser(
+        "lite",
+        help="build a site of the course whose Python runs in the browser",
+        description="Build a static site of the course, in JupyterLite: its Python runs in the reader's browser.",
+    )
+    site.add_argument("folder", type=Path, help="where the site is put: a new or empty folder, or a former site")
+    site.add_argument(
+        "--pyodide", type=Path, metavar="FOLDER",
+        help="a folder with Pyodide, to be part of the site, so that nothing comes from the network",
+    )  # fmt: skip
 
     report = commands.add_parser(
         "doctor",

@@ -147,8 +147,8 @@ def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
         mine = re.compile(rf"([\w.-]+).*;.*extra == ['\"]{key}['\"]")
         names = [match[1] for match in map(mine.match, requires("nbautograd") or ()) if match]
         lacking = [each for each in names if package(each, each, "", "").state == "missing"]
-        if lacking:
-            return Finding(name, "missing", f"not installed: {', '.join(lacking)}", gives, get)
+        if lacking or not names:  # an installation from before the extra knows no names
+            return Finding(name, "missing", f"not installed: {', '.join(lacking) or key}", gives, get)
         return Finding(name, "works", ", ".join(f"{each} {version(each)}" for each in names), gives)
 
     return look
@@ -212,6 +212,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'ml_dtypes>=0.5'"),
     players,
     looked_up("JupyterLab", "jupyterlab", "the course (nbautograd lab)", "pip install 'nbautograd[lab]'"),
+    extra("JupyterLite", "lite", "the course as a site that runs in the browser (nbautograd lite)"),
     looked_up("Notebook", "notebook", "the course in Jupyter Notebook", "pip install notebook"),
     looked_up("ipykernel", "ipykernel", "Python in notebooks, VS Code's too", "pip install ipykernel"),
     looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install 'nbautograd[lab]'"),
@@ -231,9 +232,10 @@ def findings() -> list[Finding]:
     """Everything that was looked for, in order; processes run at the same time."""
     with ThreadPoolExecutor(len(CHECKS)) as pool:
         try:
-            return list(pool.map(lambda check: check(), CHECKS))
+            answers = pool.map(lambda check: check(), CHECKS)
         except RuntimeError:  # WebAssembly has no threads
-            return [check() for check in CHECKS]
+            answers = (check() for check in CHECKS)
+        return list(answers)
 
 
 def as_json(findings: Sequence[Finding]) -> str:

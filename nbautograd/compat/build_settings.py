@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]
 
 from nbautograd.arrays.cpu_features import dispatched_features
+from nbautograd.arrays.late_packages import late
 from nbautograd.arrays.thread_pool import get_num_interop_threads, get_num_threads
 
 __all__ = ["parallel_info", "show"]
@@ -30,7 +30,7 @@ def show() -> str:
     lines = [
         f"Python {platform.python_version()}",
         f"NumPy {np.__version__}",
-        f"SciPy {scipy.__version__}",
+        f"SciPy {late('scipy').__version__}",
         f"BLAS and LAPACK: {_blas()}",
         f"CPU capability usage: {' '.join(dispatched_features()) or 'baseline'}",
     ]

@@ -1,4 +1,4 @@
-"""``torch.jit``: functions and modules run as they are written, so ``script`` gives back what it is given."""
+"""``torch.jit``: ``trace`` records and compiles (in ``nbautograd/traced``); ``script`` gives back what it is given."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from typing import Any, Final, NamedTuple, TypeVar
 from nbautograd._refused import refuse, why
 from nbautograd.compat.futures import Future
 from nbautograd.nn.modules.module import Module
+from nbautograd.traced.public import trace, trace_module
+from nbautograd.traced.script import ScriptFunction
+from nbautograd.traced.trace import TracerWarning, TracingCheckError, is_tracing
 
 __all__ = [
     "Attribute",
     "Error",
     "Final",
     "Future",
+    "ScriptFunction",
     "ScriptModule",
     "ScriptWarning",
     "TracerWarning",
+    "TracingCheckError",
     "annotate",
     "enable_onednn_fusion",
     "export",
@@ -42,6 +47,8 @@ __all__ = [
     "script_method",
     "set_fusion_strategy",
     "strict_fusion",
+    "trace",
+    "trace_module",
     "unused",
     "wait",
 ]
@@ -69,14 +76,6 @@ class Error(Exception):
 
 class ScriptWarning(Warning):
     """A category of warnings that programs filter; never given here."""
-
-
-class TracerWarning(Warning):
-    """A category of warnings that programs filter; never given here."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """Nothing: no such warning is given."""
 
 
 class ScriptModule(Module):
@@ -218,11 +217,6 @@ def is_scripting() -> bool:
     return False
 
 
-def is_tracing() -> bool:
-    """False: nothing is traced."""
-    return False
-
-
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
     """Call the function at once, as PyTorch does outside of compiled code, and hand its result out as a future.
 
@@ -322,17 +316,6 @@ class strict_fusion:  # noqa: N801 - PyTorch's name
     def __enter__(self) -> None: ...
 
     def __exit__(self, *exception: object) -> None: ...
-
-
-def trace(func: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Refuse: a trace would be a graph without the Python code, and there is nothing to run such a graph.
-
-    :raises NotImplementedError: always.
-    """
-    refuse("jit.trace", f"{why('jit')}; call the function or module itself")
-
-
-trace_module = trace
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:

@@ -25,7 +25,7 @@ from nbautograd.compiler.elementwise import (
 from nbautograd.compiler.forward import TEMPORARY_VIEW, TILED
 from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd.compiler.registry import OPS
-from nbautograd.compiler.rewrite import inlined
+from nbautograd.compiler.rewrite import in_full, inlined
 from nbautograd.compiler.schema import POINTWISE, VIEW, OpSchema, slot
 from nbautograd.compiler.source import compiled, evaluated
 from nbautograd.core import dispatch_mode
@@ -35,7 +35,7 @@ from nbautograd.fusion.kernel import ElementwiseKernel
 from nbautograd.fusion.lazy_gradient import compute, materialize
 from nbautograd.fusion.tiling import reusable
 
-__all__ = ["make_node"]
+__all__ = ["Prepared", "array_vocabulary", "make_node"]
 
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:
@@ -57,10 +57,10 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "__doc__": op.body.__doc__,
         "arity": len(op.formulas),
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
-        "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
+        "formulas": {name: in_full(op.formulas[name]) for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
         "operation": staticmethod(lambda: op.function),
-        "formula_value": staticmethod(lambda part, names: evaluated(part, _array_vocabulary(op), names)),
+        "formula_value": staticmethod(lambda part, names: evaluated(part, array_vocabulary(op), names)),
         "formula_slots": {what: slot(what) for what in saved},
         "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
         "takes_lazy_gradient": variant == TILED,
@@ -178,12 +178,11 @@ class VjpWriter:
     def compute(self) -> list[str]:
         """A line per formula, after those that it takes."""
         op, variant = self.op, self.variant
-        prepare = _Prepared(set(self.saved), variant == "complex")
+        prepare = Prepared(set(self.saved), variant == "complex")
         trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
+        shared = self.share(trees)
         before: list[str] = []
-        if self.recorded and op.recorded and variant in ("real", TILED):
-            texts = [f"{op.recorded}(g, result)"]
-        elif self.recorded:
+        if self.recorded:
             texts = [ast.unparse(_TemporaryViews(self.scope).visit(tree)) for tree in trees]
         elif variant == TILED:
             texts, before = self.tiled([inlined(tree, self.scope) for tree in trees])
@@ -191,7 +190,7 @@ class VjpWriter:
             texts, before = self.small([inlined(tree, self.scope) for tree in trees])
         else:
             texts = [ast.unparse(tree) for tree in trees]
-        lines = before
+        lines = [*shared, *before]
         for name, text in zip(self.inputs, texts, strict=True):
             guard = ""
             if len(self.inputs) > 1 and not op.lists:
@@ -199,6 +198,17 @@ class VjpWriter:
                 guard = f"None if {edge} is None or needed is not None and {edge} not in needed else "
             lines.append(f"{self.grads[name]} = {guard}{text}")
         return lines
+
+    def share(self, trees: list[ast.expr]) -> list[str]:
+        """The line that computes all gradients where each formula is one item of the same call, and is made that."""
+        calls = {ast.unparse(tree.value) for tree in trees if isinstance(tree, ast.Subscript)}
+        whole = len(trees) > 1 and len(calls) == 1 and all(isinstance(tree, ast.Subscript) for tree in trees)
+        if not whole or not all(isinstance(tree.value, ast.Call) for tree in trees if isinstance(tree, ast.Subscript)):
+            return []
+        for tree in trees:
+            if isinstance(tree, ast.Subscript):
+                tree.value = ast.Name("gradients")
+        return [f"gradients = {calls.pop()}"]
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
@@ -285,26 +295,26 @@ class VjpWriter:
         return f"return {', '.join([*self.grads.values(), 'None'][:2])}"
 
 
-class _Prepared(ast.NodeTransformer):
+class Prepared(ast.NodeTransformer):
     """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` where nothing is complex."""
 
     def __init__(self, saved: set[str], is_complex: bool) -> None:
         self.saved, self.is_complex = saved, is_complex
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.saved:
             return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102 - ast's name
         what = ast.unparse(node)
         if what in self.saved:
             return ast.Name(slot(what), ast.Load())
         self.generic_visit(node)
         return node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "conj" and not self.is_complex:
             return node.args[0]
@@ -348,7 +358,7 @@ def _branches(tree: ast.expr) -> list[ast.expr]:
 
 
 @functools.cache
-def _array_vocabulary(op: OpSchema) -> dict[str, Any]:
+def array_vocabulary(op: OpSchema) -> dict[str, Any]:
     """What names mean in a formula over arrays, for whoever evaluates parts of it."""
     return _vocabulary(op, recorded=False)
 

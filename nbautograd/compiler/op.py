@@ -31,7 +31,7 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nbautograd import protocol
+from nbautograd import docstrings, protocol
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node
@@ -215,7 +215,6 @@ def op(
     into: str | None = None,
     name: str | None = None,
     half: str = UPCAST,
-    recorded: str | None = None,
     former: str = "",
     **formulas: str,
 ) -> Callable[[F], F]:
@@ -242,8 +241,6 @@ def op(
     :param name: the public name where it differs from the body's.
     :param half: what happens to float16 and bfloat16: ``WIDENED`` computes in float32 and rounds; ``KEPT`` is for
         operations that only move or cast values; ``REFUSED`` raises.
-    :param recorded: the operation of ``(g, result)`` that does what the formula of the only input says, for real
-        numbers: a recorded pass then takes one step instead of several.
     :param former: the factors that may stand between the tensors, as in PyTorch's early days.
     :param formulas: for each differentiable input, its gradient.
     """
@@ -260,7 +257,6 @@ def op(
         "into": into,
         "name": name,
         "half": half,
-        "recorded": recorded,
         "former": former,
     }
 
@@ -272,6 +268,9 @@ def op(
         if node and formulas and (namesake or node not in protocol.declared):
             protocol.declared[node] = functools.partial(declaration.node, "real")
         function = declaration.function = _stub(declaration)
+        docstrings.describe_operation(
+            function, body, pointwise, declaration.accepts, declaration.floating, declaration.has_out
+        )
         if method:
             setattr(Tensor, public, function)
         if pointwise if inplace_method is None else inplace_method:
@@ -318,6 +317,7 @@ def with_numpy_names(function: F) -> F:
 
 def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -> Callable[..., Any]:
     """A composite that takes ``out=``, NumPy's names and further ones, where it does not do so itself."""
+    docstrings.describe(function, further=("out",) if out else ())
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     takes_dtype = "dtype" in names

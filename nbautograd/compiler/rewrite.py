@@ -20,7 +20,7 @@ from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.compiler.source import expression_of
 
-__all__ = ["Substitute", "inlined", "substituted"]
+__all__ = ["Substitute", "in_full", "inlined", "substituted"]
 
 
 class Substitute(ast.NodeTransformer):
@@ -61,6 +61,26 @@ def inlined(tree: ast.expr, scope: dict[str, Any]) -> ast.expr:
     """
     changed: ast.expr = _Inliner(scope).visit(tree)
     return changed
+
+
+def in_full(formula: str) -> str:
+    """A formula that is one call of an operation which only calculates, as what that calculates: for pictures.
+
+    Over tensors such a formula is one node instead of several.
+
+    >>> import nbautograd
+    >>> in_full("tanh_slope(g, conj(result))")
+    'g * (1 - conj(result) * conj(result))'
+    """
+    match ast.parse(formula, mode="eval").body:
+        case ast.Call(ast.Name(name), arguments, []) if name in OPS:
+            op = OPS[name]
+            expression = expression_of(op.body)
+            calculates = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
+            if isinstance(expression, ast.BinOp) and all(isinstance(part, calculates) for part in ast.walk(expression)):
+                values = dict(zip(op.positional, arguments, strict=True))
+                return ast.unparse(Substitute(values).visit(expression))
+    return formula
 
 
 class _Inliner(ast.NodeTransformer):

@@ -91,7 +91,6 @@ class OpSchema:
         self.many: bool = options["many"]
         self.has_out: bool = options["out"]
         self.into: str | None = options["into"]
-        self.recorded: str | None = options["recorded"]
         self.former: tuple[str, ...] = tuple(options["former"].split())
         self.kernels: dict[str, Any] = {}  # what large arrays are computed by, by expression
         self._half: str = options["half"]

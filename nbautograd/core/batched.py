@@ -29,6 +29,7 @@ __all__ = [
     "NoRuleError",
     "SampleArray",
     "batched",
+    "checks_values",
     "elements",
     "innermost",
     "level_of",
@@ -96,6 +97,8 @@ class without_level:  # noqa: N801 - a context manager, used in lower case
         _stack.reset(self.token)
 
 
+tracer: Any = None
+"""Asked by functions that draw random numbers or read elements, while a function is traced; set by ``traced``."""
 on_random: Callable[..., Any] | None = None
 """The handler of random functions inside of ``vmap``; set by ``batching/random.py``."""
 
@@ -111,6 +114,8 @@ def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., An
         def public(*args: Any, **kwargs: Any) -> Any:
             if _stack.get() and on_random is not None:
                 return on_random(how, public, args, kwargs)
+            if tracer is not None:
+                return tracer.random(how, public, function, args, kwargs)
             return function(*args, **kwargs)
 
         return public
@@ -134,13 +139,30 @@ def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
     def public(*args: Any, **kwargs: Any) -> Any:
         if _stack.get() and on_elements is not None:
             return on_elements(public, function, args, kwargs)
+        if tracer is not None:
+            return tracer.opaque(public, function, args, kwargs)
         return function(*args, **kwargs)
+
+    return public
+
+
+def checks_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of functions that read the elements of tensors or arrays and say something about them in Python.
+
+    Where a function is traced (``nbautograd/traced``), what they say is asked again in each call.
+    """
+
+    @functools.wraps(function)
+    def public(*args: Any) -> Any:
+        return function(*args) if tracer is None else tracer.check(function, args)
 
     return public
 
 
 def elements(t: Any) -> Any:
     """The array of a tensor with the elements of all samples, for checks of values. An array is returned as it is."""
+    if tracer is not None:
+        tracer.looks(t)
     if t.__class__ is SampleArray and t.tensor is not None:
         t = t.tensor
     while t.__class__ is BatchedTensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.device import as_device, device, set_default
+from nbautograd.docstrings import described
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -35,6 +36,7 @@ _deterministic = False
 _deterministic_warns = False
 
 
+@described
 def get_default_device() -> device:
     """Where tensors are made when no device is given.
 
@@ -45,6 +47,7 @@ def get_default_device() -> device:
     return as_device(None)
 
 
+@described
 def set_default_device(device: device | str | int | None) -> None:
     """Make new tensors on ``device`` when none is given; None goes back to the CPU.
 
@@ -100,6 +103,7 @@ def warn_once(message: str, stacklevel: int = 1) -> None:
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
+@described
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted and remembered: on the CPU every algorithm here is deterministic anyway.
 
@@ -125,6 +129,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return _deterministic_warns
 
 
+@described
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Another name of ``use_deterministic_algorithms``: 0 or "default", 1 or "warn", 2 or "error".
 

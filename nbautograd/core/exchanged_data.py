@@ -48,9 +48,9 @@ def exchange(tensor: Any, array: Any) -> None:
 
 
 def _forget_scalars() -> None:
-    """Drop the scalars to which only this table refers."""
-    for key, (thing, _, _) in list(exchanged.items()):
-        if isinstance(thing, np.generic) and getrefcount(thing) <= HELD_ONCE:
+    """Drop the scalars to which only this table refers, and those of tensors that are gone."""
+    for key, (thing, _, tensor) in list(exchanged.items()):
+        if isinstance(thing, np.generic) and (getrefcount(thing) <= HELD_ONCE or tensor() is None):
             exchanged.pop(key, None)
     _Limit.entries = max(64, 2 * len(exchanged))
 

@@ -198,11 +198,21 @@ class Node:
         return [*super().__dir__(), *("_saved_" + _public(slot) for slot in _saved_slots(type(self)))]
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``.
+
+        :param hook: the function.
+        :returns: a handle, whose ``remove()`` takes the hook away.
+        :raises TypeError: ``hook`` cannot be called.
+        """
         return RemovableHandle(self._own_hooks().post, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
+        """Call ``hook(grad_outputs)`` before the node runs; it may return new ``grad_outputs``.
+
+        :param hook: the function.
+        :returns: a handle, whose ``remove()`` takes the hook away.
+        :raises TypeError: ``hook`` cannot be called.
+        """
         return RemovableHandle(self._own_hooks().pre, hook)
 
     def _own_hooks(self) -> Hooks:

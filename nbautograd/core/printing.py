@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
+from nbautograd.docstrings import described
 
 __all__ = ["Options", "annotated", "format_part", "format_tensor", "get_printoptions", "is_usual", "set_printoptions"]
 
@@ -38,6 +39,7 @@ _PROFILES = {
 _options = Options()
 
 
+@described
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,

@@ -221,6 +221,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` in place.
 
+        :param requires_grad: whether operations on it are recorded.
         :raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
 
         >>> import nbautograd as torch
@@ -340,6 +341,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` when the gradient of this tensor is complete; what it returns replaces the gradient.
 
+        :param hook: gets the gradient; what it returns, if not None, replaces it.
         :raises RuntimeError: the tensor does not require grad.
 
         >>> import nbautograd as torch
@@ -357,6 +359,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf.
 
+        :param hook: gets the tensor, whose ``.grad`` is new.
         :raises RuntimeError: the tensor is no leaf that requires grad.
         """
         if self._fn is None:

@@ -25,7 +25,12 @@ class TensorConversions:
 
         The annotation is PyTorch's: type checkers take it for a float. That of a complex tensor is a complex number.
 
+        :returns: a Python number.
         :raises RuntimeError: there is not exactly one element.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([2.5]).item()
+        2.5
         """
         if self.numel() != 1:
             hint = "tolist() gives them all"
@@ -34,6 +39,8 @@ class TensorConversions:
 
     def tolist(self: Any) -> Any:
         """The elements as Python numbers in nested lists; that of a 0-d tensor as it is.
+
+        :returns: a number, or nested lists of the tensor's shape.
 
         >>> import nbautograd as torch
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
@@ -47,6 +54,7 @@ class TensorConversions:
         """The elements as a NumPy array that shares the tensor's memory.
 
         :param force: detach and copy to the CPU first.
+        :returns: an array of the same shape.
         :raises RuntimeError: the tensor requires grad, and operations are recorded.
         :raises TypeError: it is not on the CPU, or of dtype bfloat16.
 

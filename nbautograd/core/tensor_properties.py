@@ -77,7 +77,14 @@ class TensorProperties:
         return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
 
     def dim(self: Any) -> int:
-        """The number of dimensions."""
+        """The number of dimensions.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).dim()
+        2
+        """
         return int(self._a.ndim)
 
     ndimension = dim
@@ -89,7 +96,14 @@ class TensorProperties:
     nelement = numel
 
     def element_size(self: Any) -> int:
-        """Bytes per element."""
+        """Bytes per element.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2).element_size()
+        4
+        """
         return self.itemsize  # type: ignore[no-any-return]
 
     def is_floating_point(self: Any) -> bool:
@@ -110,11 +124,26 @@ class TensorProperties:
         return strides if dim is None else strides[dimension(dim, self._a.ndim)]
 
     def is_contiguous(self: Any) -> bool:
-        """Whether the elements lie in memory in row-major order without gaps."""
+        """Whether the elements lie in memory in row-major order without gaps.
+
+        :returns: a Python bool.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).t().is_contiguous()
+        False
+        """
         return bool(self._a.flags.c_contiguous)
 
     def data_ptr(self: Any) -> int:
-        """The address of the first element."""
+        """The address of the first element.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> x = torch.ones(2)
+        >>> x.data_ptr() == x.view(2, 1).data_ptr()
+        True
+        """
         return backend.of(self._a).address(self._shared_array())
 
     def _drop_tangents(self: Any) -> None:

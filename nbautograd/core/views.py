@@ -16,7 +16,7 @@ import numpy as np
 
 from nbautograd.arrays import strides, version_counter
 from nbautograd.arrays.dtypes import INEXACT
-from nbautograd.core import dispatch_mode
+from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.batched import elements
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.hooks import alive
@@ -436,6 +436,8 @@ def rebase_history(t: Tensor, fn: Any) -> None:
         dispatch_mode.node_created(node)
     if before is not None:
         move_retained(base, base._fn, node)
+    if tracing.is_on_anywhere():
+        tracing.note(node, base, (("base", base), ("region", t)))
     base._fn = node
     t._fn = _history_from_base(t, steps)
     move_retained(t, before, t._fn)

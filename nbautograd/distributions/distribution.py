@@ -12,6 +12,7 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.utils import broadcast_all, lazy_property
+from nbautograd.docstrings.classes import composed
 
 __all__ = ["Distribution"]
 
@@ -48,6 +49,10 @@ class Distribution:
     >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
     (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        composed(cls)
 
     has_rsample: Any = False
     has_enumerate_support: Any = False

@@ -23,6 +23,9 @@ _KL_MEMOIZE: dict[Pair, Divergence | None] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[[F], F]:
     """A decorator: the function computes KL(p || q) of these classes, and of their subclasses if nothing fits better.
 
+    :param type_p: the class of p.
+    :param type_q: the class of q.
+    :returns: the decorator.
     :raises TypeError: one of them is no class of distributions.
 
     >>> import nbautograd as torch
@@ -83,6 +86,8 @@ def _dispatch_kl(type_p: type, type_q: type) -> Divergence | None:
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The Kullback-Leibler divergence KL(p || q) = E[log p(x) - log q(x)], x drawn from p; of shape ``batch_shape``.
 
+    :param p: a distribution.
+    :param q: another, of the same event shape.
     :raises NotImplementedError: there is no formula for these distributions; :func:`register_kl` adds one.
 
     >>> import nbautograd as torch

@@ -14,6 +14,7 @@ from nbautograd.arrays.size import Size
 from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.docstrings.classes import composed
 from nbautograd.ops.creation.creation import zeros_like
 
 __all__ = [
@@ -39,6 +40,10 @@ class Transform:
     >>> transform.inv(transform(torch.tensor(2.0)))
     tensor(2.)
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        composed(cls)
 
     bijective: Any = False
     domain: Any

@@ -5,7 +5,9 @@ forward mode (``_forward.py``), and modules as functions of their parameters (``
 and passes over the graph; nothing else of the package needs it.
 """
 
+from nbautograd import docstrings
 from nbautograd.batching.transform import vmap
+from nbautograd.docstrings import packages
 from nbautograd.func._forward import hessian, jacfwd, jvp, linearize
 from nbautograd.func._modules import functional_call, functionalize, stack_module_state
 from nbautograd.func._reverse import grad, grad_and_value, jacrev, vjp
@@ -24,3 +26,6 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+
+docstrings.describe_all([globals()[name] for name in __all__], *packages.TRANSFORMS)

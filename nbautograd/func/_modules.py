@@ -162,6 +162,10 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     :param remove: ``"mutations"`` or ``"mutations_and_views"``.
     :raises RuntimeError: another value.
+
+    >>> import nbautograd as torch
+    >>> torch.func.functionalize(torch.exp)(torch.zeros(2))
+    tensor([1., 1.])
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

@@ -30,25 +30,49 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of :func:`softmax`."""
+    """The logarithm of :func:`softmax`.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.log_softmax(x, 0, mask=mask)
+    tensor([   -inf, -1.3133, -0.3133])
+    """
     x, where = _prepared("log_softmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).log_softmax(dims_of(dim, x.ndim)[0])
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax of the negative elements where ``mask`` is True; 0 for the others."""
+    """Softmax of the negative elements where ``mask`` is True; 0 for the others.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.softmin(x, 0, mask=mask)
+    tensor([0.0000, 0.7311, 0.2689])
+    """
     x, where = _prepared("softmin", input, dtype, mask)
     return (-filled(x, where, highest(x.dtype))).softmax(dims_of(dim, x.ndim)[0])
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Running sums of the elements where ``mask`` is True."""
+    """Running sums of the elements where ``mask`` is True.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.cumsum(x, 0, mask=mask)
+    tensor([0., 1., 3.])
+    """
     x, where = _prepared("cumsum", input, dtype, mask)
     return filled(x, where, 0).cumsum(dims_of(dim, x.ndim)[0])
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Running products of the elements where ``mask`` is True."""
+    """Running products of the elements where ``mask`` is True.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.cumprod(x, 0, mask=mask)
+    tensor([1., 1., 2.])
+    """
     x, where = _prepared("cumprod", input, dtype, mask)
     return filled(x, where, 1).cumprod(dims_of(dim, x.ndim)[0])
 
@@ -60,6 +84,11 @@ def normalize(
 
     :param ord: of the norm.
     :param eps: the least number that is divided by.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.normalize(x, 1, 0, mask=mask)
+    tensor([0.0000, 0.3333, 0.6667])
     """
     x, where = _prepared("normalize", input, dtype, mask)
     length = norm(x, ord, dim, keepdim=True, mask=where)
@@ -74,7 +103,13 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
-    """``log(exp(input) + exp(other))``, where masked-out elements are minus infinity."""
+    """``log(exp(input) + exp(other))``, where masked-out elements are minus infinity.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.zeros(2), torch.tensor([True, False])
+    >>> torch.masked.logaddexp(x, x, input_mask=mask, other_mask=mask)
+    tensor([0.6931,   -inf])
+    """
     x, where = _prepared("logaddexp", input, dtype, input_mask)
     y, there = _prepared("logaddexp", other, dtype, other_mask)
     return dense_logaddexp(filled(x, where, lowest(x.dtype)), filled(y, there, lowest(y.dtype)))

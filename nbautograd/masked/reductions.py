@@ -55,7 +55,13 @@ def prod(
 def amax(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The largest element where ``mask`` is True; the lowest number of the dtype where none is."""
+    """The largest element where ``mask`` is True; the lowest number of the dtype where none is.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.amax(x, 0, mask=mask)
+    tensor(2.)
+    """
     where = mask_of("amax", input, mask)
     x = _cast(input, dtype)
     return filled(x, where, lowest(x.dtype)).amax(dims_of(dim, input.ndim), keepdim)
@@ -64,7 +70,13 @@ def amax(
 def amin(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The smallest element where ``mask`` is True; the highest number of the dtype where none is."""
+    """The smallest element where ``mask`` is True; the highest number of the dtype where none is.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.amin(x, 0, mask=mask)
+    tensor(1.)
+    """
     where = mask_of("amin", input, mask)
     x = _cast(input, dtype)
     return filled(x, where, highest(x.dtype)).amin(dims_of(dim, input.ndim), keepdim)
@@ -73,7 +85,13 @@ def amin(
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the largest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch."""
+    """Where the largest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.argmax(x, 0, mask=mask)
+    tensor(2.)
+    """
     where = mask_of("argmax", input, mask)
     x = _cast(input, dtype)
     return filled(x, where, lowest(x.dtype)).argmax(dim, keepdim).to(x.dtype)
@@ -82,7 +100,13 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the smallest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch."""
+    """Where the smallest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.argmin(x, 0, mask=mask)
+    tensor(1.)
+    """
     where = mask_of("argmin", input, mask)
     x = _cast(input, dtype)
     return filled(x, where, highest(x.dtype)).argmin(dim, keepdim).to(x.dtype)
@@ -120,6 +144,11 @@ def median(
     """The lower median of the elements where ``mask`` is True; NaN where none is.
 
     :raises ValueError: there is none, and the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.median(x, 0, mask=mask)
+    tensor(1.)
     """
     where = mask_of("median", input, mask)
     x, d = _cast(input, dtype), dims_of(dim, input.ndim)[:1]
@@ -137,7 +166,13 @@ def median(
 def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity where none is."""
+    """``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity where none is.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.logsumexp(x, 0, mask=mask)
+    tensor(2.3133)
+    """
     where = mask_of("logsumexp", input, mask)
     x = _cast(input, dtype)
     x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
@@ -156,6 +191,11 @@ def norm(
     """The norm of the vector of the elements where ``mask`` is True.
 
     :param ord: as in :func:`nbautograd.linalg.vector_norm`.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.norm(x, 2, 0, mask=mask)
+    tensor(2.2361)
     """
     where = mask_of("norm", input, mask)
     order = 2.0 if ord is None else float(ord)
@@ -205,5 +245,11 @@ def std(
     dtype: DType = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The standard deviation of the elements where ``mask`` is True: the root of :func:`var`."""
+    """The standard deviation of the elements where ``mask`` is True: the root of :func:`var`.
+
+    >>> import nbautograd as torch
+    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
+    >>> torch.masked.std(x, 0, mask=mask)
+    tensor(0.7071)
+    """
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()

@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd import _absent, docstrings
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import layers
 from nbautograd.ops.creation.creation import empty_like
 from nbautograd.ops.creation.random import randperm
 from nbautograd.ops.elementwise.selection import where
@@ -82,7 +83,14 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 @with_argument_errors
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with samples of the normal distribution."""
+    """Fill with samples of the normal distribution.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.normal_(torch.empty(2, 2))
+    tensor([[ 1.5410, -0.2934],
+            [-2.1788,  0.5684]])
+    """
     filled: Tensor = tensor.normal_(mean, std, generator=generator)
     return filled
 
@@ -101,6 +109,12 @@ def trunc_normal_(
 
     Where less than 0.3 of the distribution lies in [a, b], uniform numbers are drawn instead and accepted with a
     probability proportional to their density.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.trunc_normal_(torch.empty(2, 2))
+    tensor([[ 1.5410, -0.2934],
+            [ 0.4033,  0.5684]])
     """
     if std <= 0:
         raise ValueError(f"trunc_normal_(): std must be positive, got {std}")
@@ -138,7 +152,13 @@ def trunc_normal_(
 @with_argument_errors
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with a constant."""
+    """Fill with a constant.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.constant_(torch.empty(2, 2), 7.)
+    tensor([[7., 7.],
+            [7., 7.]])
+    """
     filled: Tensor = tensor.fill_(val)
     return filled
 
@@ -146,7 +166,13 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 @with_argument_errors
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill with ones.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.ones_(torch.empty(2, 2))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
     filled: Tensor = tensor.fill_(1.0)
     return filled
 
@@ -154,7 +180,13 @@ def ones_(tensor: Tensor) -> Tensor:
 @with_argument_errors
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill with zeros.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.zeros_(torch.empty(2, 2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
     filled: Tensor = tensor.zero_()
     return filled
 
@@ -185,6 +217,12 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
     :param tensor: at least two dimensions, the first two being outputs and inputs.
     :raises ValueError: fewer dimensions.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.xavier_uniform_(torch.empty(2, 2))
+    tensor([[-0.0092,  0.6570],
+            [-1.0080, -0.9013]])
     """
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     bound = math.sqrt(3.0) * std
@@ -196,6 +234,12 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     """Fill with normal samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     :raises ValueError: fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.xavier_normal_(torch.empty(2, 2))
+    tensor([[ 1.0896, -0.2075],
+            [-1.5406,  0.4019]])
     """
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     return normal_(tensor, 0.0, std, generator)
@@ -222,6 +266,12 @@ def kaiming_uniform_(
     :param a: the slope below zero of the leaky ReLU that follows.
     :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
     :raises ValueError: fewer than two dimensions, or another mode.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.kaiming_uniform_(torch.empty(2, 2))
+    tensor([[-0.0130,  0.9291],
+            [-1.4256, -1.2747]])
     """
 
     def fill(std: float) -> Tensor:
@@ -243,6 +293,12 @@ def kaiming_normal_(
 
     :param a: the slope below zero of the leaky ReLU that follows.
     :raises ValueError: fewer than two dimensions, or another mode.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.kaiming_normal_(torch.empty(2, 2))
+    tensor([[ 1.5410, -0.2934],
+            [-2.1788,  0.5684]])
     """
     return _kaiming(lambda std: normal_(tensor, 0, std, generator), tensor, a, mode, nonlinearity)
 
@@ -256,6 +312,11 @@ def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
 
     :raises ValueError: not two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.eye_(torch.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, and this one has {tensor.ndim}")
@@ -271,6 +332,11 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
     :param tensor: 3 to 5 dimensions.
     :raises ValueError: another number of dimensions, or ``groups`` that do not divide the outputs.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.dirac_(torch.empty(2, 2, 1)).squeeze()
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, and this one has {tensor.ndim}")
@@ -292,6 +358,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
     :param tensor: at least two dimensions; those after the first are taken as one.
     :raises ValueError: fewer dimensions.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.orthogonal_(torch.empty(2, 2))
+    tensor([[ 0.5774,  0.8164],
+            [-0.8164,  0.5774]])
     """
     if tensor.ndim < 2:
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, and this one has {tensor.ndim}")
@@ -314,6 +386,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     """Fill with normal samples, and a fraction ``sparsity`` of each column with zeros (Martens, 2010).
 
     :raises ValueError: not two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.sparse_(torch.empty(4, 2), sparsity=0.75).count_nonzero(dim=0)
+    tensor([1, 1])
     """
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, and this one has {tensor.ndim}")
@@ -351,5 +427,7 @@ for _name in [
     globals()[_name] = _deprecated(_name)
 for _name in ("orthogonal", "sparse"):
     globals()[_name] = _deprecated(_name)
+
+docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
 
 _absent.answer(__name__)

@@ -8,6 +8,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import device as device_class
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings.classes import composed
 from nbautograd.errors import kind_of
 from nbautograd.ops.creation.creation import empty
 
@@ -24,6 +25,7 @@ class _Flagged(type):
         return flag is not None and isinstance(instance, Tensor) and bool(instance.__dict__.get(flag))
 
 
+@composed
 class Parameter(Tensor, metaclass=_Flagged):
     """A tensor that becomes a parameter of the module to which it is assigned as an attribute.
 
@@ -78,6 +80,7 @@ class Parameter(Tensor, metaclass=_Flagged):
         return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)  # type: ignore[call-arg, unused-ignore]
 
 
+@composed
 class Buffer(Tensor, metaclass=_Flagged):
     """A tensor that becomes a buffer, which is not trained, of the module to which it is assigned as an attribute.
 
@@ -213,6 +216,7 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
+@composed
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; ``materialize(shape)`` makes it one.
 
@@ -241,10 +245,15 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return memo[id(self)]
 
 
+@composed
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet; ``materialize(shape)`` makes it a tensor.
 
     :param persistent: whether it is part of the module's ``state_dict``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.UninitializedBuffer()
+    <UninitializedBuffer>
     """
 
     __slots__ = ()

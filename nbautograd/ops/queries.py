@@ -7,6 +7,7 @@ from typing import Any
 from nbautograd.arrays import dtypes, version_counter
 from nbautograd.compiler.op import composite
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import kind_of
 
 __all__ = [
@@ -39,6 +40,7 @@ def check_tensors(function: str, **arguments: Any) -> None:
             )
 
 
+@described
 def is_tensor(obj: object) -> bool:
     """Whether ``obj`` is a tensor.
 
@@ -49,6 +51,7 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, Tensor)
 
 
+@described
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is a complex one.
 
@@ -60,6 +63,7 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+@described
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating one.
 
@@ -145,6 +149,7 @@ def is_inference(input: Tensor) -> bool:
     return version_counter.is_inference(input._a)
 
 
+@described
 def numel(input: Tensor) -> int:
     """The number of elements.
 
@@ -156,6 +161,7 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
+@described
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dtype:
     """The dtype that type promotion gives for arithmetic between the two.
 
@@ -178,6 +184,7 @@ def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
     return dtypes.result_dtype(kinds)
 
 
+@described
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """Whether type promotion allows the cast: not complex to real, floating to integer, or a number to bool.
 

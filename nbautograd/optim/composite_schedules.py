@@ -82,6 +82,20 @@ class SequentialLR(_Several):
     """Run one schedule after the other, switching at the ``milestones``.
 
     :raises ValueError: the milestones are not one less than the schedules, or these belong to different optimizers.
+
+    >>> import nbautograd as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
+    >>> first = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> then = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [first, then], milestones=[2])
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...
+    >>> rates
+    [0.5, 0.5, 1.0, 0.5]
     """
 
     def __init__(

@@ -42,6 +42,19 @@ class CyclicLR(_WithMomentum):
         ``gamma ** iteration``).
     :param scale_fn: the height as a function of the cycle or, by ``scale_mode``, of the iteration.
     :raises ValueError: the mode is unknown, or the optimizer has no momentum to cycle.
+
+    >>> import nbautograd as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
+    >>> options = {"base_lr": 0.0, "max_lr": 1.0, "step_size_up": 2, "cycle_momentum": False}
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, **options)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...
+    >>> [round(rate, 3) for rate in rates]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
     """
 
     _hidden = ("optimizer", "_scale_fn_custom")
@@ -128,6 +141,18 @@ class OneCycleLR(_WithMomentum):
     :param final_div_factor: and the last that over this.
     :param three_phase: down as long as up, and only then to the last learning rate.
     :raises ValueError: an argument is out of its range, or there was a step beyond the last.
+
+    >>> import nbautograd as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)
+    >>> rates = []
+    >>> for _ in range(4):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...
+    >>> [round(rate, 3) for rate in rates]
+    [0.04, 0.812, 0.283, 0.0]
     """
 
     def __init__(

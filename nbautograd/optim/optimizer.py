@@ -14,6 +14,7 @@ from nbautograd import _absent
 from nbautograd.core import dispatch_mode
 from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings.classes import composed
 from nbautograd.errors import kind_of
 
 __all__ = [
@@ -89,6 +90,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 
 
+@composed
 class Optimizer:
     """The base of all optimizers.
 
@@ -116,6 +118,7 @@ class Optimizer:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        composed(cls)
         step = cls.__dict__.get("step")
         if step is not None and not hasattr(step, "hooked"):
             cls.step = _with_hooks(step)  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings.classes import composed
 from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Group, Optimizer
 
@@ -51,6 +52,7 @@ def check_optimizer(optimizer: Any) -> None:
         raise TypeError(f"{kind_of(optimizer)} is not an Optimizer")
 
 
+@composed
 class LRScheduler:
     """Base class of schedules: a subclass computes the learning rates of ``last_epoch`` in ``get_lr``.
 
@@ -69,6 +71,10 @@ class LRScheduler:
     >>> rates
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        composed(cls)
 
     optimizer: Optimizer
     _is_initial = False

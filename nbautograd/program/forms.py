@@ -39,6 +39,8 @@ GUESSED: dict[str, tuple[str, ...]] = {
     "sum_along": ("input.sum(axis=dim, keepdims=True)",),
     "mean_all": ("input.mean()",),
     "mean_over": ("input.mean(axis=dim, keepdims=keepdim)",),
+    "select": ("input[index] if dim == 0 else input[..., index]",),
+    "cast_back": ("input",),
     "spread": ("np.broadcast_to(input, shape)",),
     "sum_to": ("input.sum(axis=0)", "input.copy()"),
     "mm_like": ("input @ mat2", "(mat2.T @ input.T).T"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +12,12 @@ from nbautograd.arrays.version_counter import changed_since
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.node import FREED, AccumulateGrad, Node
 from nbautograd.core.tensor import Tensor
-from nbautograd.core.views import AsStridedBackward0, CopySlices
 from nbautograd.errors import ProgramError
+from nbautograd.program.literals import same_elements
+from nbautograd.program.writes import as_operation, is_view_of_written, is_write
 from nbautograd.protocol import SourceLocator
 
 __all__ = ["Call", "Graph", "Value", "is_freed", "place_of", "read", "refuse"]
-
-_PART = re.compile(r"(\w+)\[(\d+)\]")  # an argument that is part of a list
 
 
 @dataclass(eq=False)
@@ -47,6 +45,8 @@ class Call:
     outputs: dict[int, Value] = field(default_factory=dict)
     recorded: Any = None
     """The result as tracing noted it, where it is small."""
+    inputs: tuple[str, ...] = ()
+    """The parameters that gradients go to, slot by slot."""
 
     @property
     def name(self) -> str:
@@ -110,13 +110,11 @@ class _Reader:
 
     def check(self, node: Any) -> None:
         """Raise if something about a node is not in its declaration, or not what it was any more."""
-        if not hasattr(type(node), "operation"):
-            if type(node) in (CopySlices, AsStridedBackward0):
-                raise refuse(node, "a view was written to, or its base, and what was written is not noted")
+        if not hasattr(type(node), "operation") and not is_write(node) and not is_view_of_written(node):
             raise refuse(
                 node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
             )
-        if node.trace is None:
+        if node.trace is None and not is_view_of_written(node):
             raise refuse(
                 node,
                 "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
@@ -131,9 +129,11 @@ class _Reader:
             node.check_saved()
 
     def call(self, node: Any) -> Call:
-        op = _declaration(node)
         edges = node.next_functions
         targets = [None if to is None else self.target(to, index) for to, index in edges]
+        if is_write(node) or is_view_of_written(node):
+            return self.call_of_write(node, targets)
+        op = _declaration(node)
         arguments: dict[str, Any] = {}
         lists: dict[str, list[Any]] = {}
         for operand in node.trace.operands:
@@ -145,15 +145,27 @@ class _Reader:
                 value = self.constant(node, operand)
             else:
                 value = operand.value
-            part = _PART.fullmatch(operand.name)
-            if part is not None and part[1] in op.lists:
-                lists.setdefault(part[1], []).append(value)
+            parameter, place = operand.parameter
+            if place is not None and parameter in op.lists:
+                lists.setdefault(parameter, []).append(value)
             else:
                 arguments[operand.name] = value
         arguments.update(lists)
-        call = Call(node, op, arguments, targets, recorded=node.trace.value)
+        call = Call(node, op, arguments, targets, recorded=node.trace.value, inputs=tuple(type(node).inputs))
         for index in range(node.outputs()):
             call.outputs[index] = Value(self.name_of(node, index))
+        return call
+
+    def call_of_write(self, node: Any, targets: list[Value | None]) -> Call:
+        """A view that was written to, or a view of what was, as another operation."""
+        operands: list[Any] = [] if node.trace is None else [*node.trace.operands]
+        op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
+        for i, name in enumerate(op.tensors):
+            target = targets[i]
+            arguments[name] = self.constant(node, operands[i]) if target is None else target
+        recorded = None if node.trace is None else node.trace.value
+        call = Call(node, op, arguments, targets[: len(op.tensors)], recorded=recorded, inputs=tuple(op.tensors))
+        call.outputs[0] = Value(self.name_of(node, 0))
         return call
 
     def target(self, to: Any, index: int) -> Value:
@@ -176,7 +188,7 @@ class _Reader:
         if value.tensor is None:
             return
         noted = operand.value
-        is_other = noted is not None and (value.array.shape != noted.shape or value.array.tobytes() != noted.tobytes())
+        is_other = noted is not None and not same_elements(value.array, noted)
         if is_other or changed_since(value.array, node._seq):
             raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
 
@@ -187,7 +199,7 @@ class _Reader:
         if tensor is not None:
             array = _array(tensor)
             noted = operand.value
-            if noted is not None and (array.shape != noted.shape or array.tobytes() != noted.tobytes()):
+            if noted is not None and not same_elements(array, noted):
                 array = None  # written to since
             elif noted is None and changed_since(array, node._seq):
                 array = None
@@ -203,7 +215,7 @@ class _Reader:
         name = self.tensor_name(tensor) if tensor is not None else ""
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
-        if known is None or known.array.tobytes() != array.tobytes():
+        if known is None or not same_elements(known.array, array):
             known = Value(name or f"c{len(self.constants) + 1}", array)
             self.constants[key if key not in self.constants else (key, id(known))] = known
         return known

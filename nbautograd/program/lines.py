@@ -58,7 +58,7 @@ def text_of(lines: Iterable[Line]) -> list[str]:
             scope = line.scope
             if texts[-1] == f"# {HEADINGS[part]}":
                 del texts[-2:]
-            inside = _remark(" / ".join(str(name)[:40] for name, _ in scope)) or "outside of modules"
+            inside = _remark(" / ".join(str(name)[:40] for name, *_ in scope)) or "outside of modules"
             texts += ["", f"# {HEADINGS[part]}: {inside}"]
         texts.append(str(line))
     return texts

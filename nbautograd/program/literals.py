@@ -16,7 +16,7 @@ from nbautograd.arrays.size import Size
 from nbautograd.compiler.source import evaluated
 from nbautograd.errors import ProgramError
 
-__all__ = ["array_text", "dtype_text", "literal", "same"]
+__all__ = ["array_text", "dtype_text", "literal", "same", "same_elements"]
 
 INLINE = 16
 """Elements of an array that is written out; a larger one is stored beside the program."""
@@ -32,7 +32,12 @@ def same(a: Any, b: Any) -> bool:
         s for s, n in zip(b.strides, b.shape, strict=True) if n > 1
     ]:
         return False
-    return bool(a.tobytes() == b.tobytes())
+    return same_elements(a, b)
+
+
+def same_elements(a: Any, b: Any) -> bool:
+    """Whether two arrays of one dtype have the same elements bit for bit, however they lie in memory."""
+    return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:

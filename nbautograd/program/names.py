@@ -9,7 +9,7 @@ import unicodedata
 
 __all__ = ["Names", "identifier"]
 
-RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data"}
+RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data", "plus"}
 
 
 def identifier(text: str) -> str:

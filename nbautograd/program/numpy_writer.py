@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from typing import Any
 
@@ -15,7 +16,7 @@ from nbautograd.program.definitions import NotBundled
 from nbautograd.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, parsed
 from nbautograd.program.graph import Call, Value, is_freed, place_of, refuse
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
-from nbautograd.program.literals import dtype_text, same
+from nbautograd.program.literals import dtype_text, same, same_elements
 from nbautograd.program.variables import RANDOM, Variables, method, widen
 
 __all__ = ["NumpyWriter"]
@@ -99,10 +100,18 @@ class NumpyWriter(Variables):
             return parsed(f"[part.astype({dtype_text(rounded)}) for part in {ast.unparse(tree)}]")
         return method(tree, "astype", parsed(dtype_text(rounded)))
 
-    def chosen(self, call: Call, expected: Any, written: Any) -> ast.expr:
+    def key(self, call: Call, slot: int | None) -> Any:
+        """What operations have in common that are to be written in the same way."""
+        arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
+        arrays += self.cotangent(call).values() if slot is not None else ()
+        return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
+
+    def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
         """The first way to write an expression that comes to what is expected, bit for bit."""
-        reasons = []
-        for style in STYLES:
+        reasons: list[Exception] = []
+        ordered: ast.expr | None = None
+        key = self.key(call, slot)
+        for style in self.choices.ways(key, STYLES):
             before = self.bundle.snapshot()
             try:
                 tree: ast.expr = written(style)
@@ -111,9 +120,14 @@ class NumpyWriter(Variables):
                 reasons.append(error)
             else:
                 if _all_same(value, expected):
+                    self.choices.right(key, style)
                     return tree
+                ordered = ordered or _ordered(tree, value, expected)
                 reasons.append(ArithmeticError("it comes to other numbers"))
+            self.choices.failed(key, style)
             self.bundle.restore(before)
+        if ordered is not None:
+            return ordered
         last = reasons[-1]
         what = f"{last} cannot be taken over" if isinstance(last, NotBundled) else f"{type(last).__name__}: {last}"
         raise refuse(call.node, what)
@@ -141,7 +155,7 @@ class NumpyWriter(Variables):
         first = value[0] if call.op.many else value
         if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
             return
-        if recorded.shape != first.shape or recorded.tobytes() != first.tobytes():
+        if not same_elements(recorded, first):
             raise refuse(
                 call.node,
                 "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
@@ -152,7 +166,7 @@ class NumpyWriter(Variables):
         """Raise if the result is not that of the user's tensor."""
         value = self.values[self.variable[self.graph.root]]
         array = self.graph.root.array
-        if array is not None and (array.shape != value.shape or array.tobytes() != value.tobytes()):
+        if array is not None and not same_elements(array, value):
             raise ProgramError(
                 f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
                 "leaf or an operand has been written to since"
@@ -194,21 +208,22 @@ class NumpyWriter(Variables):
 
     def backward_of(self, call: Call, ready: set[Call]) -> None:
         """The lines of one node: a term per input."""
-        op, node = call.op, call.node
+        op = call.op
         expected = self.expected(call)
         if op.lists:
             self.backward_of_list(call, expected, ready)
             return
-        for slot, name in enumerate(type(node).inputs):
+        for slot, name in enumerate(call.inputs):
             target = call.targets[slot] if slot < len(call.targets) else None
             if target is None or expected[slot] is None:
                 continue
-            tree = self.chosen(call, expected[slot], lambda style, n=name, s=slot: self.term(call, n, s, style))
+            written = functools.partial(self.term, call, name, slot)
+            tree = self.chosen(call, expected[slot], written, slot)
             self.send(call, target, tree, expected[slot], slot, ready)
 
     def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
         """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
-        (name,) = type(call.node).inputs if len(type(call.node).inputs) == 1 else ("",)
+        (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
             raise refuse(call.node, "it takes a list of tensors and others besides")
         wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
@@ -244,11 +259,11 @@ class NumpyWriter(Variables):
     def by_formulas(self, call: Call) -> list[Any]:
         """The gradients by the formulas of the declaration, over the values of the program."""
         if call.op.lists:
-            tree = self.term(call, type(call.node).inputs[0], None, PLAIN)
+            tree = self.term(call, call.inputs[0], None, PLAIN)
             return list(self.computed(tree))
         return [
             None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
-            for slot, name in enumerate(type(call.node).inputs)
+            for slot, name in enumerate(call.inputs)
         ]
 
     def cotangent(self, call: Call) -> dict[int, Any]:
@@ -301,19 +316,22 @@ class NumpyWriter(Variables):
             ndim, axes = value.ndim - len(shape), ()
             kept = tuple(d for d, n in enumerate(shape, ndim) if n == 1 and value.shape[d] != 1)
             axes = (*range(ndim), *kept)
+            sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
             summed = None
-            if style != PLAIN and not (ndim and kept):
+            key = ("sum", *self.key(call, None), value.shape, shape, style)
+            if style != PLAIN and not (ndim and kept) and next(self.choices.ways(key, (True, False))):
                 summed = method(tree, "sum")
                 if shape:
                     axis = axes[0] if len(axes) == 1 else axes
                     summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
                 if kept:
                     summed.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
-                sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
-                if not same(self.computed(summed), sum_to(value, shape)):
+                if same(self.computed(summed), sum_to(value, shape)):
+                    self.choices.right(key, True)
+                else:
+                    self.choices.failed(key, True)
                     summed = None
             if summed is None:
-                sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
                 summed = ast.Call(
                     ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
                 )
@@ -386,6 +404,16 @@ def _all_same(value: Any, expected: Any) -> bool:
     if expected is None:
         return True
     return same(value, expected)
+
+
+def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
+    """The expression with its elements in the order in memory that is expected, if that is all that differs."""
+    if not isinstance(value, np.ndarray) or not isinstance(expected, np.ndarray):
+        return None
+    if value.dtype != expected.dtype or value.strides == expected.strides or not same_elements(value, expected):
+        return None
+    function = "np.asfortranarray" if expected.flags.f_contiguous else "np.ascontiguousarray"
+    return ast.Call(parsed(function), [tree], []) if expected.flags.forc and expected.ndim > 1 else None
 
 
 def _lies_alike(a: Any, b: Any) -> bool:

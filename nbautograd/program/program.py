@@ -7,18 +7,23 @@ import itertools
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nbautograd._atomic_file import replacing
+from nbautograd.arrays import backend
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.program.choices import Choices
+from nbautograd.program.folding import Folded, Segment, fold
 from nbautograd.program.graph import read
 from nbautograd.program.lines import Line, text_of
+from nbautograd.program.literals import same
 from nbautograd.program.numpy_writer import NumpyWriter
 from nbautograd.program.tensor_forms import VJP
-from nbautograd.program.tensor_writer import TensorWriter
+from nbautograd.program.tensor_writer import TensorWriter, is_near
 
 __all__ = ["Program", "write"]
 
@@ -33,6 +38,7 @@ class Program:
     :ivar stored: large arrays, by the names under which they are stored beside the program.
     :ivar results: for each leaf what it is called, and the expression of its gradient.
     :ivar library: ``numpy`` or ``torch``.
+    :ivar folded: the same lines with functions and loops; None where the program is written as one straight line.
     """
 
     def __init__(
@@ -46,21 +52,28 @@ class Program:
         results: list[tuple[str, str]],
         library: str = "numpy",
         needs: str = "NumPy alone",
+        folded: Folded | None = None,
     ) -> None:
-        self.name, self.stored, self.results = name, stored, results
+        self.name, self.stored, self.results, self.folded = name, stored, results, folded
         self.lines = [replace(line, origin=(), scope=_scope_of(line.node)) for line in lines]
         self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
 
     @property
     def body(self) -> str:
         """The lines."""
-        return "\n".join(text_of(self.lines))
+        return "\n".join(text_of(self.lines) if self.folded is None else self.folded.body())
+
+    @property
+    def definitions(self) -> str:
+        """The functions that modules have become."""
+        return "" if self.folded is None else "\n".join(self.folded.definitions()).strip()
 
     @property
     def text(self) -> str:
         """The program: its lines, below what they import."""
         needed = ['data = np.load("backward.npz")            # save("backward.py") writes it'] if self.stored else []
-        return "\n".join([*self._libraries(), *needed, "", self.body])
+        functions = ["", self.definitions] if self.definitions else []
+        return "\n".join([*self._libraries(), *needed, *functions, "", self.body])
 
     def _libraries(self) -> list[str]:
         """The libraries that the lines name."""
@@ -77,7 +90,12 @@ class Program:
         parts = [f'"""{about}\n\nIt needs {self.needs}.\n"""', "", *sorted(imports, key=_order), ""]
         if self.helpers:
             parts += ["# The functions that the program calls.", "", self.helpers, ""]
-        results = ", ".join(f"{_plain(label)!r}: {gradient}" for label, gradient in self.results)
+        if self.definitions:
+            parts += [self.definitions, ""]
+        expressions = [gradient for _, gradient in self.results] if self.folded is None else self.folded.results
+        results = ", ".join(
+            f"{_plain(label)!r}: {gradient}" for (label, _), gradient in zip(self.results, expressions, strict=True)
+        )
         load = f"data = np.load(Path(__file__).with_name({data!r}))\n" if self.stored else ""
         parts += [
             "",
@@ -126,6 +144,7 @@ def write(
     tensor_name: Callable[[Any], str] | None = None,
     library: str = "numpy",
     helpers: bool = True,
+    tree: Segment | None = None,
 ) -> Program:
     """The program of the graph that made ``root``.
 
@@ -134,8 +153,57 @@ def write(
     :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
     :param library: ``numpy``, or ``torch`` for tensors.
     :param helpers: take over the functions that the lines call; without them the program is only to be read.
+    :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
+        it counts the operations in the order in which they ran.
     :raises ProgramError: something in the graph cannot be written so that it would come to the same numbers.
     """
+    writer = _written(root, gradient, name_of, tensor_name, helpers, Choices())
+    if tree is not None and writer.choices.changed:
+        writer.choices.changed = False
+        writer = _written(root, gradient, name_of, tensor_name, helpers, writer.choices)
+    graph = writer.graph
+    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
+
+    if library == "torch":
+        tensors = TensorWriter(writer)
+        tensors.write()
+        results = [(leaf.wanted, f"{writer.variable[leaf]}.grad") for leaf in leaves]
+        return Program(
+            graph.root.wanted,
+            tensors.lines,
+            helpers=VJP if tensors.uses_vjp else "",
+            stored=writer.stored,
+            results=results,
+            library=library,
+            needs="PyTorch, or nbautograd in its place",
+            folded=_folded(writer, tensors.lines, results, tree, tensors.values, is_near),
+        )
+    functions = writer.bundle.source()
+    needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
+    if writer.bundle.needs_package:
+        needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
+    results = [(leaf.wanted, writer.results[leaf]) for leaf in leaves]
+    return Program(
+        graph.root.wanted,
+        writer.lines,
+        imports=writer.bundle.imports.values(),
+        helpers=functions,
+        stored=writer.stored,
+        results=results,
+        needs=needs,
+        folded=_folded(writer, writer.lines, results, tree, writer.expressions.scope, same),
+    )
+
+
+def _written(
+    root: Any,
+    gradient: Any,
+    name_of: Callable[[Any, int], str] | None,
+    tensor_name: Callable[[Any], str] | None,
+    helpers: bool,
+    choices: Choices,
+) -> NumpyWriter:
+    """The lines of the NumPy program."""
     counter = itertools.count(1)
     graph = read(
         root,
@@ -143,35 +211,33 @@ def write(
         tensor_name or (lambda tensor: ""),
     )
     graph.root.array = root._a
-    writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient))
+    writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
     writer.bundle.named_only = not helpers
     writer.write()
-    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
-    if library == "torch":
-        tensors = TensorWriter(writer)
-        tensors.write()
-        return Program(
-            graph.root.wanted,
-            tensors.lines,
-            helpers=VJP if tensors.uses_vjp else "",
-            stored=writer.stored,
-            results=[(leaf.wanted, f"{writer.variable[leaf]}.grad") for leaf in leaves],
-            library=library,
-            needs="PyTorch, or nbautograd in its place",
-        )
-    functions = writer.bundle.source()
-    needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
-    if writer.bundle.needs_package:
-        needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
-    return Program(
-        graph.root.wanted,
-        writer.lines,
-        imports=writer.bundle.imports.values(),
-        helpers=functions,
-        stored=writer.stored,
-        results=[(leaf.wanted, writer.results[leaf]) for leaf in leaves],
-        needs=needs,
-    )
+    return writer
+
+
+def _folded(
+    writer: NumpyWriter,
+    lines: list[Line],
+    results: list[tuple[str, str]],
+    tree: Segment | None,
+    scope: Mapping[str, Any],
+    alike: Callable[[Any, Any], bool],
+) -> Folded | None:
+    """The folded program; None if none is wanted, or it does not come to the gradients of the flat one."""
+    if tree is None:
+        return None
+    wanted = {name: value.wanted for value, name in writer.variable.items()}
+    order = [call.node for call in writer.graph.calls]
+    try:
+        program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
+        with backend.quiet(), no_grad():
+            gradients = program.computed({**scope, "data": writer.stored})
+    except Exception:  # the flat program, which is known to be right, is at hand
+        return None
+    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
+    return program if all(map(alike, gradients, expected)) else None
 
 
 def _scope_of(node: Any) -> tuple[tuple[str, int], ...]:

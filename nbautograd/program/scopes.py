@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["global_names", "local_names", "renamed"]
+__all__ = ["bound_outside", "global_names", "local_names", "renamed"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -21,6 +21,11 @@ def global_names(tree: ast.AST, now: bool = False) -> set[str]:
     ['g', 'z']
     """
     return {name.id for name in _globals(tree, (), now)}
+
+
+def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
+    """Where a statement or an expression names something that is no variable of a function or comprehension in it."""
+    yield from _globals(tree, ())
 
 
 def renamed(tree: Any, names: Mapping[str, str]) -> Any:

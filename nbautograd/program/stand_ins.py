@@ -44,6 +44,13 @@ def add_at(array: Any, key: Any, values: Any) -> None:
     np.add.at(array, key, values)
 
 
+def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
+    """A matrix of ``count`` rows, zeros at first, to which ``rows`` are added at ``index``."""
+    output = np.zeros((count, rows.shape[1]), rows.dtype)
+    np.add.at(output, index, rows)
+    return output
+
+
 def module(place: Any) -> Any:
     """The library that makes arrays."""
     return np
@@ -147,6 +154,7 @@ STAND_INS: dict[tuple[str, str], str] = {
     ("nbautograd.arrays.backend", "quiet"): "quiet",
     ("nbautograd.arrays.backend", "scipy"): "scipy",
     ("nbautograd.arrays.backend", "add_at"): "add_at",
+    ("nbautograd.arrays.backend", "sum_of_rows"): "sum_of_rows",
     ("nbautograd.arrays.backend", "module"): "module",
     ("nbautograd.arrays.backend", "device_of"): "device_of",
     ("nbautograd.arrays.backend", "fetch"): "fetch",

@@ -100,8 +100,67 @@ TENSOR_FORMS: dict[str, str] = {
     "_clamp_max_tensor": "torch.clamp(input, max=max)",
     "absolute_norm": "torch.linalg.vector_norm(input, 1, dim, keepdim)",
     "power_norm": "torch.linalg.vector_norm(input, p, dim, keepdim)",
-    "constant_pad": "torch.nn.functional.pad(input, pads, value=value)",
     "_prelu": "torch.where(input > 0, input, input * weight)",
+    "as_strided_in": "torch.as_strided(input, size, stride, storage_offset)",
+    "move": "input.to(dtype)",
+    "copy": "src.to(input).expand_as(input)",
+    "conj": "torch.conj_physical(input)",
+    "_conj_physical": "torch.conj_physical(input)",
+    "_polar": "torch.polar(abs, angle)",
+    "crop_like": "input[tuple(slice(n) for n in shape)]",
+    "pad_like": "torch.nn.functional.pad(input, [n for pair in zip((0,) * len(shape), (m - n for m, n in "
+    "zip(reversed(shape), reversed(input.shape)))) for n in pair])",
+    "constant_pad": "torch.nn.functional.pad(input, [n for pair in reversed(pads) for n in pair], value=value)",
+    **{
+        f"{kind}_pad{n}d": f"torch.nn.functional.pad(input, [n for pair in reversed(pads[-{n}:]) for n in pair], "
+        f"mode='{mode}')"
+        for kind, mode in (("reflect", "reflect"), ("replicate", "replicate"), ("circular", "circular"))
+        for n in (1, 2, 3)
+    },
+    "_fft_c2c": "torch.fft.fftn(input, dim=dims, norm=norm) if forward else "
+    "torch.fft.ifftn(input, dim=dims, norm=norm)",
+    "_fft_r2c": "torch.fft.rfftn(input, dim=dims, norm=norm) if onesided else "
+    "torch.fft.fftn(input, dim=dims, norm=norm)",
+    "_fft_c2r": "torch.fft.irfftn(input, [*(input.shape[d] for d in dims[:-1]), length], dims, norm)",
+    "divide_rounded": "torch.div(input, other, rounding_mode=rounding_mode)",
+    "_clamp_tensors": "torch.clamp(input, low, high)",
+    "nansum_over": "torch.nansum(input, dim, keepdim)",
+    "both_extremes": "torch.aminmax(input, dim=dim, keepdim=keepdim)",
+    "extreme_norm": "torch.linalg.vector_norm(input, float('inf' if largest else '-inf'), dim, keepdim)",
+    "derivative_of_digamma": "torch.polygamma(order, input)",
+    "put_at": "torch.index_put(input, key, values, accumulate)",
+    "special_i1": "torch.special.i1(input)",
+    "special_i1e": "torch.special.i1e(input)",
+    "special_xlog1py": "torch.special.xlog1py(input, other)",
+    "special_zeta": "torch.special.zeta(input, other)",
+    "cholesky_parts": "torch.linalg.cholesky_ex(A, upper=upper)",
+    "eig_parts": "torch.linalg.eig(A)",
+    "lu_triple": "torch.linalg.lu(A)",
+    "lu_packed": "torch.linalg.lu_factor_ex(A)",
+    "pinv_same": "torch.linalg.pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)",
+    "solve_same": "torch.linalg.solve(A, B, left=left)",
+    "solve_columns": "torch.linalg.solve(A, B)",
+    "triangle_solve": "torch.linalg.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)",
+    "linalg_matrix_exp": "torch.linalg.matrix_exp(A)",
+    "linalg_householder_product": "torch.linalg.householder_product(A, tau)",
+    "linalg_cross_same": "torch.linalg.cross(input, other, dim=dim)",
+    "_soft_margin": "torch.nn.functional.softplus(-target * input) if reduction == 'none' else "
+    "torch.nn.functional.softplus(-target * input).mean() if reduction == 'mean' else "
+    "torch.nn.functional.softplus(-target * input).sum()",
+    "_multi_margin": "torch.nn.functional.multi_margin_loss(input, target, p=p, margin=margin, weight=weight, "
+    "reduction=reduction)",
+    "_multilabel_margin": "torch.nn.functional.multilabel_margin_loss(input, target, reduction=reduction)",
+    "nll_images": "torch.nn.functional.nll_loss(input, target, weight, reduction=reduction) if ignored is None else "
+    "torch.nn.functional.nll_loss(input, target, weight, ignore_index=ignored, reduction=reduction)",
+    "softshrink": "torch.nn.functional.softshrink(input, lambd)",
+    "threshold": "torch.nn.functional.threshold(input, limit, value)",
+    "im2col": "torch.nn.functional.unfold(input, kernel, dilation, padding, stride)",
+    "col2im": "torch.nn.functional.fold(input, shape[-2:], kernel, dilation, padding, stride)",
+    "adaptive_avg_pool3d": "torch.nn.functional.adaptive_avg_pool3d(input, out)",
+    "adaptive_max_pool2d": "torch.nn.functional.adaptive_max_pool2d(input, out, return_indices=True)",
+    "adaptive_max_pool3d": "torch.nn.functional.adaptive_max_pool3d(input, out, return_indices=True)",
+    "max_pool3d_with_indices": "torch.nn.functional.max_pool3d(input, kernel, stride, padding, dilation, "
+    "return_indices=True)",
     "elu": "torch.nn.functional.elu(input, alpha)",
     "softplus": "torch.nn.functional.softplus(input, beta, threshold)",
     "silu": "torch.nn.functional.silu(input)",

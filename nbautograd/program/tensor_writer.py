@@ -35,7 +35,7 @@ from nbautograd.program.lines import BACKWARD, GRADS, Line
 from nbautograd.program.numpy_writer import NumpyWriter
 from nbautograd.program.tensor_forms import SINGLE, TENSOR_FORMS, VJP
 
-__all__ = ["TensorWriter"]
+__all__ = ["TensorWriter", "is_near"]
 
 HOMES = ("torch", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
 _ARRAY = re.compile(r"np\.(\w+)\((.*)\)", re.DOTALL)
@@ -137,8 +137,8 @@ class TensorWriter:
         op = call.op
         if not op.lists:
             try:
-                return self.checked(call, self.formula(call, type(call.node).inputs[slot], value), [value])
-            except (_Unknown, ProgramError, TypeError, AttributeError):
+                return self.checked(call, self.formula(call, call.inputs[slot], value), [value])
+            except (_Unknown, ProgramError, TypeError, AttributeError, RuntimeError, ValueError, IndexError):
                 pass
         tree = self.checked(call, self.derivative(call, slot, value), [value])
         self.uses_vjp = True
@@ -183,12 +183,12 @@ class TensorWriter:
         x, v = self.base.variable[target], self.variable
         op = call.op
         if op.lists:
-            (name,) = type(call.node).inputs[:1]
+            (name,) = call.inputs[:1]
             operand = operands[name]
             assert isinstance(operand.tree, ast.List)
             operand.tree.elts[slot] = ast.Name(v, ast.Load())
         else:
-            operands[type(call.node).inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
+            operands[call.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
         tree = _Words(operands, op.body.__module__).call(op, _own_call(op))
         body = Folded().visit(Substituted(operands, READABLE).visit(tree))
         gs = [self.base.gradient.get(output) or "None" for output in call.outputs.values()]
@@ -209,7 +209,7 @@ class TensorWriter:
             raise refuse(call.node, f"in tensors: {type(error).__name__}: {error}") from error
         values = list(value) if isinstance(value, (tuple, list)) else [value]
         for have, want in zip(values, expected, strict=False):
-            if not _is_near(have, want):
+            if not is_near(have, want):
                 raise refuse(call.node, "in tensors it comes to other numbers")
         return tree
 
@@ -310,7 +310,8 @@ def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(tree, name, ast.Load()), list(arguments), [])
 
 
-def _is_near(have: Any, want: Any) -> bool:
+def is_near(have: Any, want: Any) -> bool:
+    """Whether a tensor has the shape and dtype of an array, and its numbers up to rounding."""
     array = getattr(have, "_a", None)
     if array is None or array.shape != want.shape or array.dtype != want.dtype:
         return False

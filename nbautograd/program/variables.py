@@ -15,6 +15,7 @@ from nbautograd.compiler.source import evaluated
 from nbautograd.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.program.bundle import Bundle
+from nbautograd.program.choices import Choices
 from nbautograd.program.expressions import Expressions, Operand, parsed
 from nbautograd.program.graph import Call, Graph, Value
 from nbautograd.program.lines import DATA, Line
@@ -34,8 +35,8 @@ class Variables:
     :ivar stored: large arrays, by the names under which they are stored beside the program.
     """
 
-    def __init__(self, graph: Graph, seed: Any = None) -> None:
-        self.graph, self.seed = graph, seed
+    def __init__(self, graph: Graph, seed: Any = None, choices: Choices | None = None) -> None:
+        self.graph, self.seed, self.choices = graph, seed, choices or Choices()
         self.names = Names()
         self.bundle = Bundle(self.names.taken)
         self.expressions = Expressions(self.bundle)

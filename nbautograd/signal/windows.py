@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd import docstrings
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.memory_format import strided
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import packages
 from nbautograd.ops.creation.from_data import Device
 from nbautograd.ops.signal.windows import (
     BLACKMAN,
@@ -299,3 +301,6 @@ def nuttall(
     """
     k, n, kind = _begin("nuttall", M, dtype, layout, device)
     return window_tensor(cosine_sum(k, span(n, not sym), NUTTALL), n, kind, requires_grad)
+
+
+docstrings.describe_all([globals()[name] for name in __all__], *packages.WINDOWS)

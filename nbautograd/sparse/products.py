@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd.arrays.sparse import matmul as array_matmul
+from nbautograd.compiler.argument_errors import check_arguments
 from nbautograd.compiler.registry import OPS
 from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.sparse import refuse, stored, wrapped
@@ -189,10 +190,7 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
 
     :raises RuntimeError: ``input`` or ``mat1`` is dense, or ``mat2`` sparse.
     """
-    for position, (name, operand) in enumerate((("input", input), ("mat1", mat1), ("mat2", mat2)), 1):
-        if not isinstance(operand, Tensor):
-            kind = kind_of(operand)
-            raise TypeError(f"sspaddmm(): argument '{name}' (position {position}) must be Tensor, not {kind}")
+    check_arguments(sspaddmm, (input, mat1, mat2), {})
     if not is_sparse(input):
         raise RuntimeError("sspaddmm(): tensor.sspaddmm(...) can only be called on sparse tensors")
     for name, operand, wanted in (("mat1", mat1, "sparse"), ("mat2", mat2, "strided")):

@@ -22,6 +22,8 @@ def keep_large_arrays(megabytes: int = 256) -> int:
     and go back to the operating system only to make room for others. All blocks together, in use or not, never take
     more than this limit; an array that does not fit is allocated as usual. 0 frees all unused blocks and keeps none.
 
+    Where reference counts do not say which blocks are free, as in a Python without a GIL, none are kept: it is 0.
+
     An array in a block does not own its memory: ``tensor.numpy().base`` is the block's handle.
 
     :param megabytes: the limit of all blocks together, at least 0.

@@ -12,6 +12,9 @@
         watch(loss)         # loss and gradient norms of a training loop, as they change
     viz.settings.language = "中文"
 
+    with viz.watch():       # PyTorch's operations, too; a notebook's cells are watched anyway
+        loss = model(x).sum()
+
 Graphs of PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
 """
 
@@ -22,6 +25,7 @@ from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
 from nbautograd.viz.notebook.monitor import Monitor, monitor
 from nbautograd.viz.notebook.tables import grads, zero_grads
+from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 __all__ = [
@@ -38,5 +42,6 @@ __all__ = [
     "monitor",
     "record",
     "settings",
+    "watch",
     "zero_grads",
 ]

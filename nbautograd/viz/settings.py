@@ -50,6 +50,7 @@ class NBAutograd(Configurable):
     depth = traitlets.Int(0, min=0, help=ENGLISH["set_depth"]).tag(config=True)
     language = Language("en", help=ENGLISH["set_language"]).tag(config=True)
     tracing = traitlets.Bool(False, help=ENGLISH["set_tracing"]).tag(config=True)
+    torch = traitlets.Bool(True, help=ENGLISH["set_torch"]).tag(config=True)
     tensors = traitlets.Enum(["graph", "card", "text"], "graph", help=ENGLISH["set_tensors"]).tag(config=True)
     errors = traitlets.Bool(False, help=ENGLISH["set_errors"]).tag(config=True)
     widget = traitlets.Bool(True, help=ENGLISH["set_widget"]).tag(config=True)
@@ -98,7 +99,8 @@ class NBAutograd(Configurable):
 
 
 NAMES = (
-    "theme", "direction", "values", "depth", "language", "tracing", "tensors", "errors", "widget", "image", "embed",
+    "theme", "direction", "values", "depth", "language", "tracing", "torch", "tensors", "errors", "widget", "image",
+    "embed",
 )  # fmt: skip
 _SWITCH = {"on": True, "off": False, "yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 

@@ -60,8 +60,6 @@ def test_a_refused_class_can_be_inherited_from_and_named() -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        ("jit.trace(abs, (1,))", "torch.jit.trace is not part of nbautograd: functions run as they are written"),
-        ("jit.trace_module(abs, {})", "torch.jit.trace is not part of nbautograd"),
         ("jit.save(abs, 'f')", "torch.save(module.state_dict(), f) stores its weights"),
         ("jit.load('f')", "torch.load reads a state_dict"),
         ("onnx.export(abs, (1,), 'f')", "torch.onnx.export is not part of nbautograd: no graph is exported"),

@@ -14,7 +14,7 @@ from tests.guests.run import Result
 PAGE = ROOT / "docs" / "guests.md"
 HEAD = f"""# Guests: packages run under both libraries
 
-Written by `nox -s guests`, which is run before each release; do not edit.
+Written by `nox -s guests`, which is run before each release.
 
 Each row is a package from the Python Package Index, unchanged. Its parts are short programs that build something with
 it, differentiate it and train it for a few steps. They run under PyTorch and under `nbautograd.standing_in()`, each

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import nbautograd as nb
+from nbautograd.arrays import reference_count
 from tests.ops import cases
 from tests.training import scripts
 
@@ -159,6 +160,46 @@ def training() -> Results:
     """Scripts that train: an MLP, a CNN, a recurrent network, a transformer, with DataLoaders and schedules."""
     for name in ("mlp", "cnn", "char_rnn", "transformer"):
         yield name, lambda name=name: getattr(scripts, name)(nb).run(3)
+
+
+@family
+def memory() -> Results:
+    """Gradients of arrays so large that their memory is used again where nobody else holds it."""
+    n = 70_000
+
+    def chain(kept: bool) -> list[Any]:
+        x = nb.linspace(-1.0, 1.0, n).requires_grad_()
+        seen: list[Any] = []
+        y = (x * 3).exp() + x.sin() * x
+        if kept:
+            y.register_hook(seen.append)
+        z = (y.tanh() * y).relu() - y
+        g = nb.linspace(0.0, 1.0, n)
+        z.backward(g, retain_graph=True)
+        z.backward(g)
+        return [x.grad, g, z.detach(), *seen]
+
+    def leaves() -> list[Any]:
+        a, b = nb.ones(n, requires_grad=True), nb.full((n,), 2.0, requires_grad=True)
+        first = nb.autograd.grad((a + b).sum() + (a + b).prod(), [a, b], retain_graph=True)
+        (a + b).backward(nb.ones(n))
+        a.grad.mul_(5)
+        return [*first, a.grad, b.grad]
+
+    def exchanged() -> list[Any]:
+        x = nb.tensor(2.0, requires_grad=True)
+        nodes = []
+        for i in range(200):
+            nodes.append(x * x)
+            x.data = nb.tensor(float(i))
+        return [*nb.autograd.grad(nb.stack(nodes).sum(), x), x._version]
+
+    yield "a chain", lambda: chain(False)
+    yield "a chain with a hook", lambda: chain(True)
+    yield "two leaves with one gradient", leaves
+    yield "data of a scalar", exchanged
+    yield "counts are relied on", lambda: reference_count.HELD_ONCE > 0
+    yield "a count that is wrong is not relied on", lambda: reference_count.measure(lambda thing: 5)[0] < 0
 
 
 @family

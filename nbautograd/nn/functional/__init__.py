@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
+from nbautograd import _absent, docstrings
+from nbautograd.docstrings import layers
 from nbautograd.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -287,4 +288,5 @@ __all__ = [
     "upsample_nearest",
 ]
 
+docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
 _absent.answer(__name__)

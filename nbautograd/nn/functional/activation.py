@@ -128,7 +128,10 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 )
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
     """The input, times ``negative_slope`` where it is not positive."""
-    return np.where(input > 0, input, input * negative_slope)
+    scaled = input * negative_slope
+    if 0 < negative_slope <= 1:
+        return np.maximum(input, scaled, out=scaled if scaled.__class__ is np.ndarray else None)
+    return np.where(input > 0, input, scaled)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:

@@ -63,7 +63,7 @@ def scaled_dot_product_attention(
     elif attn_mask is not None:
         scores = scores + attn_mask
     weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
-    if allowed is not None or attn_mask is not None:  # rows of -inf only would give nan: all keys are masked
+    if attn_mask is not None:  # rows of -inf only would give nan: all keys are masked
         masked = scores.detach() == -math.inf if allowed is None else ~allowed
         weights = weights.masked_fill(masked.all(-1, True), 0)
     return dropout(weights, dropout_p) @ value if dropout_p else weights @ value

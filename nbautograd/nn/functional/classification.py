@@ -11,7 +11,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements, looks_at_elements
+from nbautograd.core.batched import checks_values, elements, looks_at_elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -55,12 +55,14 @@ def _kept_numbers(size: int) -> Any:
     return result
 
 
-def _ignored(target: Any, classes: int, ignore_index: int) -> int | None:
+@checks_values
+def _ignored(target: Tensor, classes: int, ignore_index: int) -> int | None:
     """``ignore_index``, or None where no target can be it.
 
     :raises IndexError: a target that is not ignored is no class.
     """
-    index = target if target.dtype is INT64 else target.astype(np.int64)
+    index = elements(target)
+    index = index if index.dtype is INT64 else index.astype(np.int64)
     # Read as unsigned, negative numbers are large ones: one look finds whatever is no class.
     if not 0 <= ignore_index < classes and (not index.size or highest(index.view(UINT64)) < classes):
         return None
@@ -183,7 +185,7 @@ def _loss_of(input: Tensor, target: Tensor, weight: Tensor | None, reduction: st
     shape = input._a.shape
     if len(shape) == 1 and target._a.ndim == 1:
         target = target[0]
-    ignored = _ignored(elements(target), shape[1 if len(shape) > 1 else 0], ignore_index)
+    ignored = _ignored(target, shape[1 if len(shape) > 1 else 0], ignore_index)
     return (_nll_of_rows if len(shape) < 3 else _nll_of_images)(input, target, weight, reduction, ignored)
 
 

@@ -59,9 +59,16 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_chann
     return (_drop_channels if whole_channels else _drop)(input, p, inplace, whole_channels)
 
 
-def _dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: bool) -> Tensor:
+@random_function("distribution")
+def _factors(input: Tensor, p: float, whole_channels: bool) -> Tensor:
+    """0 for what is dropped, and a number above 1 for what is kept."""
     kept = _kept(input, p, whole_channels)
-    return _times(input, kept / kept.dtype.type(1 - p), inplace)
+    return wrap(backend.module(input.device).asarray(kept / kept.dtype.type(1 - p)))
+
+
+def _dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: bool) -> Tensor:
+    factors = _factors(input, p, whole_channels).to(input.dtype)
+    return input.mul_(factors) if inplace else input * factors
 
 
 _drop, _drop_channels = random_function("elements")(_dropped_at_random), random_function("channels")(_dropped_at_random)

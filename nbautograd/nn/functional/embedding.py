@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements, looks_at_elements
+from nbautograd.core.batched import checks_values, elements, looks_at_elements
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.sparse import sparse_gradient, stored
 from nbautograd.core.tensor import Tensor, wrap
@@ -18,18 +18,6 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
 # -- one row each ----------------------------------------------------------------------------------------------------
-
-
-def rows_added(index: Any, rows: Any, n: int) -> Any:
-    """A table of ``n`` rows, zeros at first, to which ``rows`` are added at ``index``.
-
-    Element by element in the flattened table, which NumPy does several times faster than row by row.
-    """
-    m = rows.shape[1]
-    output = np.zeros_like(rows, shape=(n * m,), order="C")
-    flat = index.astype(np.int64)[:, None] * m + backend.module(backend.device_of(rows)).arange(m)
-    backend.add_at(output, (flat.reshape((-1,)),), rows.reshape((-1,)))
-    return output.reshape((n, m))
 
 
 def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
@@ -67,7 +55,7 @@ def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_fr
     """Zeros of ``shape`` to which rows are added at ``index``, but for padding, perhaps over how often each occurs."""
     factors = _factors(index, padding, by_frequency, input.dtype)
     rows = input if factors is None else input * factors
-    return rows_added(index.reshape((-1,)), rows.reshape((-1, shape[1])), shape[0])
+    return backend.sum_of_rows(index.reshape((-1,)), rows.reshape((-1, shape[1])), shape[0])
 
 
 @op(
@@ -83,6 +71,7 @@ def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: b
     return rows if factors is None else rows * factors
 
 
+@checks_values
 def _check_index(name: str, input: Tensor, rows: int) -> None:
     check_tensors(name, input=input)
     a = input._a
@@ -227,7 +216,7 @@ def bag_sum(
     rows = np.take(weight, index, 0)
     if weights is not None:
         rows = rows * weights[:, None]
-    return rows_added(bag, rows, bags)
+    return backend.sum_of_rows(bag, rows, bags)
 
 
 @op(
@@ -244,7 +233,7 @@ def bag_back(
     rows = np.take(input, bag, 0)
     if weights is not None:
         rows = rows * weights[:, None]
-    result = rows_added(index, rows, shape[0])
+    result = backend.sum_of_rows(index, rows, shape[0])
     return result if frequency is None else result * frequency
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import dtypes, rows as row_kernels
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
@@ -15,7 +15,7 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops._internal import pairwise_mean, sum_to, zeros_of
+from nbautograd.ops._internal import pairwise_mean, pairwise_sum, reduced_shape, sum_to, zeros_of
 from nbautograd.ops.elementwise.exp_log import rsqrt
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import mean_over
@@ -43,6 +43,13 @@ def _norm(
     eps: float,
 ) -> Any:
     """The normalised input; then the mean, the reciprocal of the standard deviation, and the variance."""
+    if _is_of_rows(rows, axes, input, weight, bias):
+        sample, per_channel = _sample(rows, own)
+        scale, shift = (None if w is None else w.reshape(per_channel) for w in (weight, bias))
+        return row_kernels.norm(input, rows, sample, scale, shift, eps)
+    if _is_of_channels(rows, axes, input, weight, bias):
+        result, *statistics = row_kernels.channel_norm(input, weight, bias, eps)
+        return (result, *(s.reshape(reduced_shape(rows, axes)) for s in statistics))
     x = input.reshape(rows)
     mean = pairwise_mean(x, axes, True)
     result = x - mean
@@ -57,9 +64,35 @@ def _norm(
     return result, mean, rstd, variance
 
 
+def _is_of_rows(rows: Shape, axes: Shape, *arrays: Any) -> bool:
+    """Whether arrays, of which some may be missing, are large, and have contiguous rows that are normalised."""
+    last = len(rows) - 1
+    return axes == (last,) and arrays[0].size >= row_kernels.MIN_SIZE and row_kernels.are_rows(*arrays)
+
+
+def _is_of_channels(rows: Shape, axes: Shape, *arrays: Any) -> bool:
+    """The same for channels, dimension 1, that are normalised over all other dimensions."""
+    others = (0, *range(2, len(rows)))
+    return axes == others and arrays[0].size >= row_kernels.MIN_SIZE and row_kernels.are_rows(*arrays)
+
+
+def _sample(rows: Shape, own: Shape) -> tuple[Shape, Shape]:
+    """A sample's shape, an element per weight or a row per weight; and the weights' shape, broadcast with it."""
+    size, channels = math.prod(rows[1:]), math.prod(own)
+    return ((size,), (size,)) if channels == size else ((channels, size // channels), (channels, 1))
+
+
 @derivative_helper
 def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape) -> Any:
     """The gradient of the input; ``g`` has one of the result, and in higher derivatives of mean and rstd, too."""
+    if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
+        cotangent = np.ascontiguousarray(g[0])
+        if _is_of_rows(rows, axes, x, cotangent, weight):
+            sample, per_channel = _sample(rows, rows[1:] if weight is None else weight.shape)
+            factors = None if weight is None else weight.reshape(per_channel)
+            return row_kernels.norm_back(cotangent, x, mean, rstd, rows, sample, factors)
+        if _is_of_channels(rows, axes, x, cotangent, weight):
+            return row_kernels.channel_norm_back(cotangent, x, mean, rstd, weight)
     unit = (x.reshape(rows) - mean) * rstd
     result = None
     if g[0] is not None:
@@ -75,8 +108,16 @@ def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, ax
 
 
 @derivative_helper
-def norm_weight_back(g: Any, x: Any, mean: Any, rstd: Any, rows: Shape, wide: Shape, shape: Shape) -> Any:
+def norm_weight_back(g: Any, x: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, shape: Shape) -> Any:
     """The gradient of the weight."""
+    if x.__class__ is np.ndarray:
+        cotangent = np.ascontiguousarray(g)
+        if _is_of_rows(rows, axes, x, cotangent):
+            sample, _ = _sample(rows, shape)
+            slopes = row_kernels.norm_weight_back(cotangent, x, mean, rstd, sample, math.prod(rows[1:-1]))
+            return slopes.reshape(shape) if len(sample) == 1 else pairwise_sum(slopes, (1,)).reshape(shape)
+        if _is_of_channels(rows, axes, x, cotangent):
+            return (row_kernels.channel_sums(cotangent, x, mean)[1] * rstd.reshape(-1, 1)).reshape(shape)
     unit = ((x.reshape(rows) - mean) * rstd).reshape(x.shape)
     return sum_to(g * unit, wide).reshape(shape)
 
@@ -89,7 +130,7 @@ def _declare(node: str, name: str) -> Any:
         many=True,
         name=f"native_{name}",
         input="norm_back(g, input, weight, result[1], result[2], rows, axes, wide)",
-        weight="None if g[0] is None else norm_weight_back(g[0], input, result[1], result[2], rows, wide, own)",
+        weight="None if g[0] is None else norm_weight_back(g[0], input, result[1], result[2], rows, axes, wide, own)",
         bias="None if g[0] is None else sum_to(g[0], wide).reshape(own)",
     )(_norm)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, precise
+from nbautograd.arrays import error_function, precise
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import POINTWISE, composite, op
@@ -155,6 +155,8 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 @derivative_helper
 def gelu_slope(x: Any) -> Any:
     """The derivative of gelu: the normal distribution function plus ``x`` times the density."""
+    if not isinstance(x, Tensor):
+        return error_function.gelu_slope(x)
     return (erf(x * SQRT_HALF) + 1) * 0.5 + x * exp(x * x * -0.5) * INVERSE_SQRT_2PI
 
 
@@ -177,7 +179,7 @@ def gelu_tanh_slope(x: Any) -> Any:
 )
 def _gelu(input: Tensor) -> Tensor:
     """``input`` times the normal distribution function of it."""
-    return input * ((backend.scipy(input, "special").erf(input * SQRT_HALF) + 1) * 0.5)
+    return error_function.gelu(input)
 
 
 @op(

@@ -186,7 +186,7 @@ class Calls:
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if tracing.is_on():  # pictures show what a module did as one group
-            with protocol.scope(type(self).__name__):
+            with protocol.scope(type(self).__name__, self):
                 return self._call(args, kwargs)
         own = self.__dict__
         for kind, everywhere in EVERYWHERE.items():

@@ -63,7 +63,12 @@ class ReLU(Layer, function=F.relu):
 
 
 class Threshold(Layer, function=F.threshold, show="threshold value"):
-    """``x`` where it is above ``threshold``, elsewhere ``value``."""
+    """``x`` where it is above ``threshold``, elsewhere ``value``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Threshold(1., -5.)(torch.tensor([0., 2.]))
+    tensor([-5.,  2.])
+    """
 
     threshold: float
     value: float
@@ -71,7 +76,12 @@ class Threshold(Layer, function=F.threshold, show="threshold value"):
 
 
 class RReLU(Layer, function=F.rrelu, show="lower upper", training=True):
-    """ReLU with a random slope below zero, drawn for each element while training, and the mean one in evaluation."""
+    """ReLU with a random slope below zero, drawn for each element while training, and the mean one in evaluation.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1., 1.]))
+    tensor([-0.2000,  1.0000])
+    """
 
     lower: float = 1 / 8
     upper: float = 1 / 3
@@ -82,6 +92,10 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
     """``x``, clamped to [``min_val``, ``max_val``].
 
     :raises AssertionError: the bounds are not in order.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Hardtanh()(torch.tensor([-2., 0., 2.]))
+    tensor([-1.,  0.,  1.])
     """
 
     min_val: float = -1.0
@@ -106,7 +120,12 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
 
 
 class ReLU6(Hardtanh):
-    """``min(max(x, 0), 6)``."""
+    """``min(max(x, 0), 6)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReLU6()(torch.tensor([-1., 3., 9.]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -117,59 +136,109 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Layer, function=F.sigmoid):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Sigmoid()(torch.tensor([-2., 0., 2.]))
+    tensor([0.1192, 0.5000, 0.8808])
+    """
 
 
 class Hardsigmoid(_Untold, function=F.hardsigmoid):
-    """``clamp(x / 6 + 1 / 2, 0, 1)``."""
+    """``clamp(x / 6 + 1 / 2, 0, 1)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Hardsigmoid()(torch.tensor([-2., 0., 2.]))
+    tensor([0.1667, 0.5000, 0.8333])
+    """
 
     inplace: bool = False
 
 
 class Tanh(Layer, function=F.tanh):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Tanh()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.9640,  0.0000,  0.9640])
+    """
 
 
 class SiLU(Layer, function=F.silu):
-    """``x · sigmoid(x)``, also called swish (Elfwing et al., 2017)."""
+    """``x · sigmoid(x)``, also called swish (Elfwing et al., 2017).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.SiLU()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.2384,  0.0000,  1.7616])
+    """
 
     inplace: bool = False
 
 
 class Mish(Layer, function=F.mish):
-    """``x · tanh(softplus(x))`` (Misra, 2019)."""
+    """``x · tanh(softplus(x))`` (Misra, 2019).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Mish()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.2525,  0.0000,  1.9440])
+    """
 
     inplace: bool = False
 
 
 class Hardswish(_Untold, function=F.hardswish):
-    """``x · clamp(x / 6 + 1 / 2, 0, 1)`` (Howard et al., 2019)."""
+    """``x · clamp(x / 6 + 1 / 2, 0, 1)`` (Howard et al., 2019).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Hardswish()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.3333,  0.0000,  1.6667])
+    """
 
     inplace: bool = False
 
 
 class ELU(Layer, function=F.elu, show="alpha"):
-    """``x`` above zero, below it ``alpha · (exp(x) - 1)`` (Clevert et al., 2016)."""
+    """``x`` above zero, below it ``alpha · (exp(x) - 1)`` (Clevert et al., 2016).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ELU()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.8647,  0.0000,  2.0000])
+    """
 
     alpha: float = 1.0
     inplace: bool = False
 
 
 class CELU(Layer, function=F.celu, show="alpha"):
-    """``x`` above zero, below it ``alpha · (exp(x / alpha) - 1)`` (Barron, 2017)."""
+    """``x`` above zero, below it ``alpha · (exp(x / alpha) - 1)`` (Barron, 2017).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.CELU()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.8647,  0.0000,  2.0000])
+    """
 
     alpha: float = 1.0
     inplace: bool = False
 
 
 class SELU(Layer, function=F.selu):
-    """The ELU that keeps means and variances (Klambauer et al., 2017)."""
+    """The ELU that keeps means and variances (Klambauer et al., 2017).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.SELU()(torch.tensor([-2., 0., 2.]))
+    tensor([-1.5202,  0.0000,  2.1014])
+    """
 
     inplace: bool = False
 
 
 class GLU(Layer, function=F.glu, show="dim"):
-    """``a · sigmoid(b)`` of the two halves of a dimension (Dauphin et al., 2017)."""
+    """``a · sigmoid(b)`` of the two halves of a dimension (Dauphin et al., 2017).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.GLU()(torch.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
 
     dim: int = -1
 
@@ -178,63 +247,117 @@ class GELU(Layer, function=F.gelu, show="approximate={0.approximate!r}"):
     """``x`` times the normal distribution function at ``x`` (Hendrycks and Gimpel, 2016).
 
     :param approximate: ``"none"``, or ``"tanh"`` for a formula by the hyperbolic tangent.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.GELU()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.0455,  0.0000,  1.9545])
     """
 
     approximate: str = "none"
 
 
 class Hardshrink(Layer, function=F.hardshrink, show="{0.lambd}"):
-    """``x`` outside [-lambd, lambd], elsewhere 0."""
+    """``x`` outside [-lambd, lambd], elsewhere 0.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Hardshrink()(torch.tensor([-2., 0., 2.]))
+    tensor([-2.,  0.,  2.])
+    """
 
     lambd: float = 0.5
 
 
 class LeakyReLU(Layer, function=F.leaky_relu, show="negative_slope"):
-    """``x`` above zero, below it ``negative_slope · x``."""
+    """``x`` above zero, below it ``negative_slope · x``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LeakyReLU()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.0200,  0.0000,  2.0000])
+    """
 
     negative_slope: float = 0.01
     inplace: bool = False
 
 
 class LogSigmoid(Layer, function=F.logsigmoid):
-    """``log(sigmoid(x))``."""
+    """``log(sigmoid(x))``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LogSigmoid()(torch.tensor([-2., 0., 2.]))
+    tensor([-2.1269, -0.6931, -0.1269])
+    """
 
 
 class Softplus(Layer, function=F.softplus, show="beta threshold"):
-    """``log(1 + exp(beta · x)) / beta``; ``x`` itself where ``beta · x`` is above ``threshold``."""
+    """``log(1 + exp(beta · x)) / beta``; ``x`` itself where ``beta · x`` is above ``threshold``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Softplus()(torch.tensor([-2., 0., 2.]))
+    tensor([0.1269, 0.6931, 2.1269])
+    """
 
     beta: float = 1.0
     threshold: float = 20.0
 
 
 class Softshrink(Layer, function=F.softshrink, show="{0.lambd}"):
-    """``x`` moved by ``lambd`` towards zero; 0 in [-lambd, lambd]."""
+    """``x`` moved by ``lambd`` towards zero; 0 in [-lambd, lambd].
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Softshrink()(torch.tensor([-2., 0., 2.]))
+    tensor([-1.5000,  0.0000,  1.5000])
+    """
 
     lambd: float = 0.5
 
 
 class Softsign(Layer, function=F.softsign):
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Softsign()(torch.tensor([-2., 0., 2.]))
+    tensor([-0.6667,  0.0000,  0.6667])
+    """
 
 
 class Tanhshrink(Layer, function=F.tanhshrink):
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Tanhshrink()(torch.tensor([-2., 0., 2.]))
+    tensor([-1.0360,  0.0000,  1.0360])
+    """
 
 
 class Softmin(Layer, function=F.softmin, show="dim"):
-    """``softmax(-x)`` along a dimension."""
+    """``softmax(-x)`` along a dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Softmin(dim=0)(torch.tensor([0., 1., 2.]))
+    tensor([0.6652, 0.2447, 0.0900])
+    """
 
     dim: int | None = None
 
 
 class Softmax(Layer, function=F.softmax, show="dim"):
-    """``exp(x)``, divided by its sum along a dimension."""
+    """``exp(x)``, divided by its sum along a dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Softmax(dim=0)(torch.tensor([0., 1., 2.]))
+    tensor([0.0900, 0.2447, 0.6652])
+    """
 
     dim: int | None = None
 
 
 class LogSoftmax(Layer, function=F.log_softmax, show="dim"):
-    """The logarithm of the softmax along a dimension."""
+    """The logarithm of the softmax along a dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0., 1., 2.]))
+    tensor([-2.4076, -1.4076, -0.4076])
+    """
 
     dim: int | None = None
 
@@ -243,6 +366,10 @@ class Softmax2d(Module):
     """The softmax over the channels: input of shape (n, c, h, w) or (c, h, w).
 
     :raises ValueError: another number of dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 1, 1)).flatten()
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -257,6 +384,10 @@ class PReLU(Module):
 
     :param num_parameters: 1, or the number of channels (dimension 1).
     :param init: the slope at the beginning.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.PReLU(init=0.5)(torch.tensor([-1., 1.]))
+    tensor([-0.5000,  1.0000], grad_fn=<PreluKernelBackward0>)
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:

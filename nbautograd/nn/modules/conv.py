@@ -141,11 +141,16 @@ class _ConvNd(Module):
 
 
 class Conv1d(_ConvNd, function=F.conv1d, n=1):
-    """Convolution over one dimension: input of shape (n, c, l) or (c, l)."""
+    """Convolution over one dimension: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 8, 4])
+    """
 
 
 class Conv2d(_ConvNd, function=F.conv2d, n=2):
-    """Convolution over images: input of shape (n, c, h, w) or (c, h, w); the arguments are those of ``_ConvNd``.
+    """Convolution over images: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.Conv2d(1, 8, 3, padding=1)
@@ -154,7 +159,12 @@ class Conv2d(_ConvNd, function=F.conv2d, n=2):
 
 
 class Conv3d(_ConvNd, function=F.conv3d, n=3):
-    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Conv3d(3, 8, 3, padding=1)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 8, 4, 4, 4])
+    """
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -221,12 +231,27 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, n=1):
-    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l)."""
+    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 8, 8])
+    """
 
 
 class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, n=2):
-    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w)."""
+    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ConvTranspose2d(3, 8, 2, stride=2)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 8, 8, 8])
+    """
 
 
 class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, n=3):
-    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ConvTranspose3d(3, 8, 2, stride=2)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 8, 8, 8, 8])
+    """

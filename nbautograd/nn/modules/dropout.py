@@ -36,35 +36,60 @@ class Dropout(_Dropout, function=F.dropout, show=SHOW, training=True):
 
 
 class Dropout1d(_Dropout, function=F.dropout1d, show=SHOW, training=True):
-    """Set whole channels to zero: input of shape (n, c, l) or (c, l)."""
+    """Set whole channels to zero: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Dropout1d(0.5).eval()(torch.ones(1, 2, 4)).shape
+    torch.Size([1, 2, 4])
+    """
 
     p: float = 0.5
     inplace: bool = False
 
 
 class Dropout2d(_Dropout, function=F.dropout2d, show=SHOW, training=True):
-    """Set whole channels to zero: input of shape (n, c, h, w)."""
+    """Set whole channels to zero: input of shape (n, c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Dropout2d(0.5).eval()(torch.ones(1, 2, 4, 4)).shape
+    torch.Size([1, 2, 4, 4])
+    """
 
     p: float = 0.5
     inplace: bool = False
 
 
 class Dropout3d(_Dropout, function=F.dropout3d, show=SHOW, training=True):
-    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Dropout3d(0.5).eval()(torch.ones(1, 2, 4, 4, 4)).shape
+    torch.Size([1, 2, 4, 4, 4])
+    """
 
     p: float = 0.5
     inplace: bool = False
 
 
 class AlphaDropout(_Dropout, function=F.alpha_dropout, show=SHOW, training=True, unused="inplace"):
-    """Dropout that keeps mean and variance of what a SELU gives (Klambauer et al., 2017)."""
+    """Dropout that keeps mean and variance of what a SELU gives (Klambauer et al., 2017).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AlphaDropout().eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     p: float = 0.5
     inplace: bool = False
 
 
 class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout, show=SHOW, training=True, unused="inplace"):
-    """Alpha dropout of whole channels."""
+    """Alpha dropout of whole channels.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 3))
+    tensor([[1., 1., 1.]])
+    """
 
     p: float = 0.5
     inplace: bool = False

@@ -53,6 +53,10 @@ class CrossMapLRN2d(Module):
     """Local response normalization of images as Torch7 computed it; see :class:`LocalResponseNorm`.
 
     :raises ValueError: the input is not of shape (n, c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.CrossMapLRN2d(2, alpha=1.)(torch.ones(1, 3, 1, 1)).flatten()
+    tensor([0.7378, 0.5946, 0.5946])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
@@ -85,6 +89,10 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes; here there is one, and the batch is its own.
 
     :raises ValueError: the input has one dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.SyncBatchNorm(3).num_features
+    3
     """
 
     def __init__(

@@ -143,19 +143,40 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """:class:`Conv1d`, whose ``in_channels`` are those of the first input."""
+    """:class:`Conv1d`, whose ``in_channels`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyConv1d(8, 3)
+    >>> _ = layer(torch.ones(2, 3, 4))
+    >>> layer.weight.shape
+    torch.Size([8, 3, 3])
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """:class:`Conv2d`, whose ``in_channels`` are those of the first input."""
+    """:class:`Conv2d`, whose ``in_channels`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyConv2d(8, 3)
+    >>> _ = layer(torch.ones(2, 3, 4, 4))
+    >>> layer.weight.shape
+    torch.Size([8, 3, 3, 3])
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """:class:`Conv3d`, whose ``in_channels`` are those of the first input."""
+    """:class:`Conv3d`, whose ``in_channels`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyConv3d(8, 3)
+    >>> _ = layer(torch.ones(2, 3, 4, 4, 4))
+    >>> layer.weight.shape
+    torch.Size([8, 3, 3, 3, 3])
+    """
 
     cls_to_become = Conv3d
 
@@ -183,19 +204,40 @@ class _LazyConvTranspose(_LazyConv):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input."""
+    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyConvTranspose1d(8, 2)
+    >>> _ = layer(torch.ones(2, 3, 4))
+    >>> layer.weight.shape
+    torch.Size([3, 8, 2])
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input."""
+    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyConvTranspose2d(8, 2)
+    >>> _ = layer(torch.ones(2, 3, 4, 4))
+    >>> layer.weight.shape
+    torch.Size([3, 8, 2, 2])
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input."""
+    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyConvTranspose3d(8, 2)
+    >>> _ = layer(torch.ones(2, 3, 4, 4, 4))
+    >>> layer.weight.shape
+    torch.Size([3, 8, 2, 2, 2])
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -247,42 +289,84 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
-    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input."""
+    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyBatchNorm1d()
+    >>> _ = layer(torch.randn(2, 3, 4))
+    >>> layer.num_features
+    3
+    """
 
     cls_to_become = BatchNorm1d
     _dims = BatchNorm1d._dims
 
 
 class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
-    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input."""
+    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyBatchNorm2d()
+    >>> _ = layer(torch.randn(2, 3, 4, 4))
+    >>> layer.num_features
+    3
+    """
 
     cls_to_become = BatchNorm2d
     _dims = BatchNorm2d._dims
 
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
-    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input."""
+    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyBatchNorm3d()
+    >>> _ = layer(torch.randn(2, 3, 4, 4, 4))
+    >>> layer.num_features
+    3
+    """
 
     cls_to_become = BatchNorm3d
     _dims = BatchNorm3d._dims
 
 
 class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
-    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input."""
+    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyInstanceNorm1d()
+    >>> _ = layer(torch.randn(2, 3, 4))
+    >>> layer.num_features
+    3
+    """
 
     cls_to_become = InstanceNorm1d
     _dims = InstanceNorm1d._dims
 
 
 class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
-    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input."""
+    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyInstanceNorm2d()
+    >>> _ = layer(torch.randn(2, 3, 4, 4))
+    >>> layer.num_features
+    3
+    """
 
     cls_to_become = InstanceNorm2d
     _dims = InstanceNorm2d._dims
 
 
 class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
-    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input."""
+    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyInstanceNorm3d()
+    >>> _ = layer(torch.randn(2, 3, 4, 4, 4))
+    >>> layer.num_features
+    3
+    """
 
     cls_to_become = InstanceNorm3d
     _dims = InstanceNorm3d._dims

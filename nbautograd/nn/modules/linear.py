@@ -24,7 +24,12 @@ def new_parameter(*shape: int, device: Any = None, dtype: Any = None, wanted: bo
 
 
 class Identity(Module):
-    """Returns its input; accepts and ignores any arguments."""
+    """Returns its input; accepts and ignores any arguments.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Identity(54, unused=True)(torch.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -77,6 +82,10 @@ class Bilinear(Module):
     """``x1 @ weight[k] @ x2 + bias[k]`` for each output k.
 
     :raises ValueError: there are no inputs.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
+    torch.Size([5, 4])
     """
 
     def __init__(

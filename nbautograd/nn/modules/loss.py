@@ -51,7 +51,14 @@ class _Loss(Layer):
 
 
 class L1Loss(_Loss, function=F.l1_loss, inputs=PAIR, unused=LEGACY):
-    """``|input - target|``."""
+    """``|input - target|``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.L1Loss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor(1.)
+    >>> torch.nn.L1Loss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor([0., 2.])
+    """
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -72,7 +79,14 @@ class MSELoss(_Loss, function=F.mse_loss, inputs=PAIR, unused=LEGACY):
 
 
 class SmoothL1Loss(_Loss, function=F.smooth_l1_loss, inputs=PAIR, unused=LEGACY):
-    """Squares of small errors, up to ``beta``, and absolute values of large ones (Girshick, 2015)."""
+    """Squares of small errors, up to ``beta``, and absolute values of large ones (Girshick, 2015).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.SmoothL1Loss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor(0.7500)
+    >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor([0.0000, 1.5000])
+    """
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -81,7 +95,14 @@ class SmoothL1Loss(_Loss, function=F.smooth_l1_loss, inputs=PAIR, unused=LEGACY)
 
 
 class HuberLoss(_Loss, function=F.huber_loss, inputs=PAIR):
-    """Squares of small errors, up to ``delta``, and ``delta`` times absolute values of large ones (Huber, 1964)."""
+    """Squares of small errors, up to ``delta``, and ``delta`` times absolute values of large ones (Huber, 1964).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.HuberLoss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor(0.7500)
+    >>> torch.nn.HuberLoss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
+    tensor([0.0000, 1.5000])
+    """
 
     reduction: str = "mean"
     delta: float = 1.0
@@ -91,6 +112,11 @@ class KLDivLoss(_Loss, function=F.kl_div, inputs=PAIR, unused=LEGACY):
     """The Kullback-Leibler divergence ``target · (log(target) - input)``; ``input`` is the logarithm of a distribution.
 
     :param log_target: whether ``target`` is a logarithm, too.
+
+    >>> import nbautograd as torch
+    >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
+    >>> torch.nn.KLDivLoss(reduction="sum")(q.log(), p)
+    tensor(0.1438)
     """
 
     size_average: bool | None = None
@@ -100,7 +126,12 @@ class KLDivLoss(_Loss, function=F.kl_div, inputs=PAIR, unused=LEGACY):
 
 
 class BCELoss(_Loss, function=F.binary_cross_entropy, inputs=PAIR, unused=LEGACY, buffers="weight"):
-    """The cross-entropy of probabilities of two classes."""
+    """The cross-entropy of probabilities of two classes.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1., 1.]))
+    tensor(0.3993)
+    """
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -118,6 +149,10 @@ class BCEWithLogitsLoss(
     """The cross-entropy of the sigmoid of scores of two classes.
 
     :param pos_weight: the weight of the positive class.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0., 2.]), torch.tensor([1., 1.]))
+    tensor(0.4100)
     """
 
     weight: Tensor | None = None
@@ -128,7 +163,12 @@ class BCEWithLogitsLoss(
 
 
 class NLLLoss(_Loss, function=F.nll_loss, inputs=PAIR, unused=LEGACY, buffers="weight"):
-    """Minus the logarithm of the probability of the right class: input (n, c, ...), target (n, ...)."""
+    """Minus the logarithm of the probability of the right class: input (n, c, ...), target (n, ...).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.NLLLoss()(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([1]))
+    tensor(0.2877)
+    """
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -154,7 +194,12 @@ class CrossEntropyLoss(_Loss, function=F.cross_entropy, inputs=PAIR, unused=LEGA
 
 
 class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input target", unused=LEGACY):
-    """Minus the logarithm of the probability of counts, by Poisson's distribution."""
+    """Minus the logarithm of the probability of counts, by Poisson's distribution.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.PoissonNLLLoss(log_input=False)(torch.tensor([2.]), torch.tensor([3.]))
+    tensor(-0.0794)
+    """
 
     log_input: bool = True
     full: bool = False
@@ -165,7 +210,12 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input targe
 
 
 class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target var", positional=0):
-    """Minus the logarithm of the density of a normal distribution (Nix and Weigend, 1994)."""
+    """Minus the logarithm of the density of a normal distribution (Nix and Weigend, 1994).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.GaussianNLLLoss()(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([4.]))
+    tensor(1.1931)
+    """
 
     full: bool = False
     eps: float = 1e-6
@@ -173,7 +223,12 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target 
 
 
 class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss, inputs=PAIR, unused=LEGACY):
-    """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1."""
+    """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1., -1.]))
+    tensor([0.3000, 0.7000])
+    """
 
     margin: float = 1.0
     size_average: bool | None = None
@@ -182,7 +237,12 @@ class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss, inputs=PAIR, un
 
 
 class SoftMarginLoss(_Loss, function=F.soft_margin_loss, inputs=PAIR, unused=LEGACY):
-    """``log(1 + exp(-target · input))``."""
+    """``log(1 + exp(-target · input))``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.SoftMarginLoss()(torch.tensor([0., 2.]), torch.tensor([1., -1.]))
+    tensor(1.4100)
+    """
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -190,7 +250,13 @@ class SoftMarginLoss(_Loss, function=F.soft_margin_loss, inputs=PAIR, unused=LEG
 
 
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input1 input2 target", unused=LEGACY):
-    """One minus the cosine of two vectors, where the target is 1; where it is -1, its excess over ``margin``."""
+    """One minus the cosine of two vectors, where the target is 1; where it is -1, its excess over ``margin``.
+
+    >>> import nbautograd as torch
+    >>> x, y = torch.tensor([[1., 0.]]), torch.tensor([[0., 1.]])
+    >>> torch.nn.CosineEmbeddingLoss()(x, y, torch.tensor([1.]))
+    tensor(1.)
+    """
 
     margin: float = 0.0
     size_average: bool | None = None
@@ -199,7 +265,12 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input
 
 
 class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 input2 target", unused=LEGACY):
-    """``max(0, -target · (input1 - input2) + margin)``."""
+    """``max(0, -target · (input1 - input2) + margin)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.MarginRankingLoss(margin=1.)(torch.tensor([2.]), torch.tensor([1.5]), torch.tensor([1.]))
+    tensor(0.5000)
+    """
 
     margin: float = 0.0
     size_average: bool | None = None
@@ -208,7 +279,12 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 in
 
 
 class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss, inputs=PAIR, unused=LEGACY):
-    """What each wrong class lacks to be a margin of 1 below each right one."""
+    """What each wrong class lacks to be a margin of 1 below each right one.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.1, 0.2, 0.4, 0.8]), torch.tensor([3, 0, -1, 1]))
+    tensor(0.8500)
+    """
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -218,7 +294,12 @@ class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss, inputs=PAIR
 class MultiLabelSoftMarginLoss(
     _Loss, function=F.multilabel_soft_margin_loss, inputs=PAIR, unused=LEGACY, buffers="weight"
 ):
-    """The mean of the binary cross-entropies of the classes."""
+    """The mean of the binary cross-entropies of the classes.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.tensor([[0., 2.]]), torch.tensor([[1., 0.]]))
+    tensor(1.4100)
+    """
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -230,6 +311,10 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=L
     """What each wrong class lacks to be ``margin`` below the right one, to the power ``p``.
 
     :raises ValueError: ``p`` is neither 1 nor 2, or ``weight`` not one-dimensional.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+    tensor(0.3250)
     """
 
     p: int = 1
@@ -259,6 +344,11 @@ class TripletMarginLoss(
 
     :param swap: take the distance of ``positive`` and ``negative`` where it is smaller (Balntas et al., 2016).
     :raises ValueError: ``margin`` is not positive.
+
+    >>> import nbautograd as torch
+    >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
+    >>> torch.nn.TripletMarginLoss()(a, p, q)
+    tensor(0.5000)
     """
 
     margin: float = 1.0
@@ -285,6 +375,11 @@ class TripletMarginWithDistanceLoss(
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of any distance.
 
     :param distance_function: the Euclidean distance by default.
+
+    >>> import nbautograd as torch
+    >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
+    >>> torch.nn.TripletMarginWithDistanceLoss()(a, p, q)
+    tensor(0.5000)
     """
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
@@ -299,7 +394,13 @@ class TripletMarginWithDistanceLoss(
 
 
 class CTCLoss(_Loss, function=F.ctc_loss, inputs="log_probs targets input_lengths target_lengths"):
-    """Minus the logarithm of the probability of label sequences under all alignments (Graves et al., 2006)."""
+    """Minus the logarithm of the probability of label sequences under all alignments (Graves et al., 2006).
+
+    >>> import nbautograd as torch
+    >>> scores = torch.zeros(4, 1, 3).log_softmax(2)
+    >>> torch.nn.CTCLoss()(scores, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+    tensor(0.8432)
+    """
 
     blank: int = 0
     reduction: str = "mean"

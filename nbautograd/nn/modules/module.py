@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings.classes import composed
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
 from nbautograd.nn.modules._conversion import Conversion
@@ -31,6 +32,7 @@ def forward_missing(self: Module, *input: Any) -> None:
     )
 
 
+@composed
 class Module(Calls, State, Conversion):
     """Base class of all layers and networks.
 
@@ -55,6 +57,10 @@ class Module(Calls, State, Conversion):
     call_super_init = False
     training: bool
     forward: Callable[..., Any] = forward_missing
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        composed(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:

@@ -142,11 +142,21 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
-    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, h, w)."""
+    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 4, 4)).mean().abs() < 1e-6
+    tensor(True)
+    """
 
 
 class BatchNorm3d(_BatchNorm, dims=(5,)):
-    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, d, h, w)."""
+    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).mean().abs() < 1e-6
+    tensor(True)
+    """
 
 
 class _InstanceNorm(_NormBase):
@@ -188,15 +198,30 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, l) or (c, l)."""
+    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.InstanceNorm1d(3)(torch.randn(2, 3, 4)).mean().abs() < 1e-6
+    tensor(True)
+    """
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
-    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, h, w) or (c, h, w)."""
+    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.InstanceNorm2d(3)(torch.randn(2, 3, 4, 4)).mean().abs() < 1e-6
+    tensor(True)
+    """
 
 
 class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
-    """Normalise each channel of each element (Ulyanov et al., 2017): input (n, c, d, h, w) or (c, d, h, w)."""
+    """Normalise each channel of each element (Ulyanov et al., 2017): input (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.InstanceNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).mean().abs() < 1e-6
+    tensor(True)
+    """
 
 
 class _Affine(Module):
@@ -220,6 +245,10 @@ class GroupNorm(_Affine):
     """Normalise over groups of channels (Wu and He, 2018): input of shape (n, c, ...).
 
     :raises ValueError: the groups do not divide the channels.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.GroupNorm(2, 4)(torch.arange(4.).reshape(1, 4)).detach()
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
 
     def __init__(
@@ -261,6 +290,11 @@ class LayerNorm(_Affine):
     """Normalise over the last dimensions (Ba et al., 2016).
 
     :param normalized_shape: the sizes of these dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LayerNorm(2)(torch.tensor([[1., 3.], [10., 30.]])).detach()
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
     """
 
     def __init__(
@@ -295,6 +329,10 @@ class RMSNorm(_Affine):
 
     :param normalized_shape: the sizes of these dimensions.
     :param eps: what is added to the mean square; the dtype's own by default.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RMSNorm(2)(torch.tensor([[3., 4.]])).detach()
+    tensor([[0.8485, 1.1314]])
     """
 
     def __init__(
@@ -322,7 +360,12 @@ class RMSNorm(_Affine):
 class LocalResponseNorm(
     Layer, function=F.local_response_norm, show="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}"
 ):
-    """Divide by a power of the squares of the neighbouring channels (Krizhevsky et al., 2012)."""
+    """Divide by a power of the squares of the neighbouring channels (Krizhevsky et al., 2012).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LocalResponseNorm(2, alpha=1.)(torch.ones(1, 3, 1)).flatten()
+    tensor([0.7378, 0.5946, 0.5946])
+    """
 
     size: int
     alpha: float = 1e-4

@@ -81,19 +81,41 @@ class _CircularPad(_Pad):
 
 
 class CircularPad1d(_CircularPad, n=1, mode="circular"):
-    """Pad the last dimension with the elements from its other end."""
+    """Pad the last dimension with the elements from its other end.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.CircularPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[3., 1., 2., 3., 1.]])
+    """
 
 
 class CircularPad2d(_CircularPad, n=2, mode="circular"):
-    """Pad the last two dimensions with the elements from their other ends."""
+    """Pad the last two dimensions with the elements from their other ends.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.CircularPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[4., 3., 4.],
+             [2., 1., 2.],
+             [4., 3., 4.]]])
+    """
 
 
 class CircularPad3d(_CircularPad, n=3, mode="circular"):
-    """Pad the last three dimensions with the elements from their other ends."""
+    """Pad the last three dimensions with the elements from their other ends.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.CircularPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
 
 class ConstantPad1d(_ConstantPad, n=1):
-    """Pad the last dimension with a value."""
+    """Pad the last dimension with a value.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ConstantPad1d((2, 0), 9.)(torch.tensor([[1., 2.]]))
+    tensor([[9., 9., 1., 2.]])
+    """
 
 
 class ConstantPad2d(_ConstantPad, n=2):
@@ -106,40 +128,96 @@ class ConstantPad2d(_ConstantPad, n=2):
 
 
 class ConstantPad3d(_ConstantPad, n=3):
-    """Pad the last three dimensions with a value."""
+    """Pad the last three dimensions with a value.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ConstantPad3d(1, 9.)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
 
 class ReflectionPad1d(_Pad, n=1, mode="reflect"):
-    """Pad the last dimension with its mirror image."""
+    """Pad the last dimension with its mirror image.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[2., 1., 2., 3., 2.]])
+    """
 
 
 class ReflectionPad2d(_Pad, n=2, mode="reflect"):
-    """Pad the last two dimensions with their mirror images."""
+    """Pad the last two dimensions with their mirror images.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReflectionPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[4., 3., 4.],
+             [2., 1., 2.],
+             [4., 3., 4.]]])
+    """
 
 
 class ReflectionPad3d(_Pad, n=3, mode="reflect"):
-    """Pad the last three dimensions with their mirror images."""
+    """Pad the last three dimensions with their mirror images.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReflectionPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
 
 class ReplicationPad1d(_Pad, n=1, mode="replicate"):
-    """Pad the last dimension with the element at its edge."""
+    """Pad the last dimension with the element at its edge.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[1., 1., 2., 3., 3.]])
+    """
 
 
 class ReplicationPad2d(_Pad, n=2, mode="replicate"):
-    """Pad the last two dimensions with the elements at their edges."""
+    """Pad the last two dimensions with the elements at their edges.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReplicationPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[1., 1., 2.],
+             [1., 1., 2.],
+             [3., 3., 4.]]])
+    """
 
 
 class ReplicationPad3d(_Pad, n=3, mode="replicate"):
-    """Pad the last three dimensions with the elements at their edges."""
+    """Pad the last three dimensions with the elements at their edges.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ReplicationPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
 
 class ZeroPad1d(_ZeroPad, n=1):
-    """Pad the last dimension with zeros."""
+    """Pad the last dimension with zeros.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1., 2., 3.]]))
+    tensor([[0., 1., 2., 3., 0.]])
+    """
 
 
 class ZeroPad2d(_ZeroPad, n=2):
-    """Pad the last two dimensions with zeros."""
+    """Pad the last two dimensions with zeros.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ZeroPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[0., 0., 0.],
+             [0., 1., 2.],
+             [0., 3., 4.]]])
+    """
 
 
 class ZeroPad3d(_ZeroPad, n=3):
-    """Pad the last three dimensions with zeros."""
+    """Pad the last three dimensions with zeros.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ZeroPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """

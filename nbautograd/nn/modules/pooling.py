@@ -44,7 +44,12 @@ class MaxPool1d(_Windows, function=F.max_pool1d, show=MAX):
 
 
 class MaxPool2d(_Windows, function=F.max_pool2d, show=MAX):
-    """The largest of each window: input of shape (n, c, h, w) or (c, h, w)."""
+    """The largest of each window: input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.MaxPool2d(2)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()[:2]
+    tensor([1., 3.])
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -55,7 +60,12 @@ class MaxPool2d(_Windows, function=F.max_pool2d, show=MAX):
 
 
 class MaxPool3d(_Windows, function=F.max_pool3d, show=MAX):
-    """The largest of each window: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """The largest of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.MaxPool3d(2)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()[:2]
+    tensor([1., 3.])
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -69,7 +79,12 @@ SINGLE = dict.fromkeys(("kernel_size", "stride", "padding"), tuples(1))
 
 
 class AvgPool1d(_Windows, function=F.avg_pool1d, show=AVG, convert=SINGLE):
-    """The mean of each window: input of shape (n, c, l) or (c, l)."""
+    """The mean of each window: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AvgPool1d(2)(torch.arange(4.).expand(1, 1, 4)).flatten()[:2]
+    tensor([0.5000, 2.5000])
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -79,7 +94,12 @@ class AvgPool1d(_Windows, function=F.avg_pool1d, show=AVG, convert=SINGLE):
 
 
 class AvgPool2d(_Windows, function=F.avg_pool2d, show=AVG):
-    """The mean of each window: input of shape (n, c, h, w) or (c, h, w)."""
+    """The mean of each window: input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AvgPool2d(2)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()[:2]
+    tensor([0.5000, 2.5000])
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -90,7 +110,12 @@ class AvgPool2d(_Windows, function=F.avg_pool2d, show=AVG):
 
 
 class AvgPool3d(_Windows, function=F.avg_pool3d, show=AVG):
-    """The mean of each window: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """The mean of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AvgPool3d(2)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()[:2]
+    tensor([0.5000, 2.5000])
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -101,7 +126,12 @@ class AvgPool3d(_Windows, function=F.avg_pool3d, show=AVG):
 
 
 class LPPool1d(Layer, function=F.lp_pool1d, show=LP):
-    """The p-norm of each window: input of shape (n, c, l) or (c, l)."""
+    """The p-norm of each window: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LPPool1d(2, 2)(torch.ones(1, 1, 4)).shape
+    torch.Size([1, 1, 2])
+    """
 
     norm_type: float
     kernel_size: Ints
@@ -110,7 +140,12 @@ class LPPool1d(Layer, function=F.lp_pool1d, show=LP):
 
 
 class LPPool2d(Layer, function=F.lp_pool2d, show=LP):
-    """The p-norm of each window: input of shape (n, c, h, w) or (c, h, w)."""
+    """The p-norm of each window: input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 1, 4, 4)).shape
+    torch.Size([1, 1, 2, 2])
+    """
 
     norm_type: float
     kernel_size: Ints
@@ -119,7 +154,12 @@ class LPPool2d(Layer, function=F.lp_pool2d, show=LP):
 
 
 class LPPool3d(Layer, function=F.lp_pool3d, show=LP):
-    """The p-norm of each window: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """The p-norm of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
 
     norm_type: float
     kernel_size: Ints
@@ -128,39 +168,69 @@ class LPPool3d(Layer, function=F.lp_pool3d, show=LP):
 
 
 class AdaptiveAvgPool1d(Layer, function=F.adaptive_avg_pool1d, show=SIZE):
-    """The means of as many windows as the output is to have elements: input of shape (n, c, l) or (c, l)."""
+    """The means of as many windows as the output is to have elements: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AdaptiveAvgPool1d(1)(torch.arange(4.).expand(1, 1, 4)).flatten()
+    tensor([1.5000])
+    """
 
     output_size: Any
 
 
 class AdaptiveAvgPool2d(Layer, function=F.adaptive_avg_pool2d, show=SIZE):
-    """The means of as many windows as the output is to have elements: input of shape (n, c, h, w) or (c, h, w)."""
+    """The means of as many windows as the output is to have elements: input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()
+    tensor([1.5000])
+    """
 
     output_size: Any
 
 
 class AdaptiveAvgPool3d(Layer, function=F.adaptive_avg_pool3d, show=SIZE):
-    """The means of as many windows as the output is to have: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """The means of as many windows as the output is to have: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()
+    tensor([1.5000])
+    """
 
     output_size: Any
 
 
 class AdaptiveMaxPool1d(Layer, function=F.adaptive_max_pool1d, show=SIZE):
-    """The largest of as many windows as the output is to have elements: input of shape (n, c, l) or (c, l)."""
+    """The largest of as many windows as the output is to have elements: input of shape (n, c, l) or (c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AdaptiveMaxPool1d(1)(torch.arange(4.).expand(1, 1, 4)).flatten()
+    tensor([3.])
+    """
 
     output_size: Any
     return_indices: bool = False
 
 
 class AdaptiveMaxPool2d(Layer, function=F.adaptive_max_pool2d, show=SIZE):
-    """The largest of as many windows as the output is to have elements: input of shape (n, c, h, w) or (c, h, w)."""
+    """The largest of as many windows as the output is to have elements: input of shape (n, c, h, w) or (c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()
+    tensor([3.])
+    """
 
     output_size: Any
     return_indices: bool = False
 
 
 class AdaptiveMaxPool3d(Layer, function=F.adaptive_max_pool3d, show=SIZE):
-    """The largest of as many windows as the output is to have: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+    """The largest of as many windows as the output is to have: input of shape (n, c, d, h, w) or (c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()
+    tensor([3.])
+    """
 
     output_size: Any
     return_indices: bool = False
@@ -175,7 +245,14 @@ class _Unpool(_Windows):
 
 
 class MaxUnpool1d(_Unpool, function=F.max_unpool1d, show=AVG, convert=SINGLE):
-    """The largest elements put back to where :class:`MaxPool1d` found them, zeros elsewhere."""
+    """The largest elements put back to where :class:`MaxPool1d` found them, zeros elsewhere.
+
+    >>> import nbautograd as torch
+    >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
+    >>> values, places = pool(torch.arange(4.).reshape(1, 1, 4))
+    >>> torch.nn.MaxUnpool1d(2)(values, places).count_nonzero()
+    tensor(2)
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -188,7 +265,14 @@ class MaxUnpool2d(
     show=AVG,
     convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(2)),
 ):
-    """The largest elements put back to where :class:`MaxPool2d` found them, zeros elsewhere."""
+    """The largest elements put back to where :class:`MaxPool2d` found them, zeros elsewhere.
+
+    >>> import nbautograd as torch
+    >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
+    >>> values, places = pool(torch.arange(16.).reshape(1, 1, 4, 4))
+    >>> torch.nn.MaxUnpool2d(2)(values, places).count_nonzero()
+    tensor(4)
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -201,7 +285,14 @@ class MaxUnpool3d(
     show=AVG,
     convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(3)),
 ):
-    """The largest elements put back to where :class:`MaxPool3d` found them, zeros elsewhere."""
+    """The largest elements put back to where :class:`MaxPool3d` found them, zeros elsewhere.
+
+    >>> import nbautograd as torch
+    >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
+    >>> values, places = pool(torch.arange(64.).reshape(1, 1, 4, 4, 4))
+    >>> torch.nn.MaxUnpool3d(2)(values, places).count_nonzero()
+    tensor(8)
+    """
 
     kernel_size: Ints
     stride: Ints | None = None
@@ -228,7 +319,12 @@ class FractionalMaxPool2d(
     convert={"kernel_size": tuples(2), "output_size": _or_none(2), "output_ratio": _or_none(2)},
     buffers="_random_samples",
 ):
-    """The largest of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w)."""
+    """The largest of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 4, 4)).shape
+    torch.Size([1, 1, 3, 3])
+    """
 
     kernel_size: Ints
     output_size: Any = None
@@ -243,7 +339,12 @@ class FractionalMaxPool3d(
     convert={"kernel_size": tuples(3), "output_size": _or_none(3), "output_ratio": _or_none(3)},
     buffers="_random_samples",
 ):
-    """The largest of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w)."""
+    """The largest of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 1, 4, 4, 4)).shape
+    torch.Size([1, 1, 3, 3, 3])
+    """
 
     kernel_size: Ints
     output_size: Any = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.functional.fused_recurrent import fused, is_fused
+from nbautograd.nn.functional.recurrent import STEPS, State, Step, run
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.rnn import PackedSequence
@@ -18,83 +19,6 @@ from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.joining import cat, stack
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
-
-State = tuple[Tensor, ...]  # the hidden state; of an LSTM, and the cell's
-Step = Callable[[Tensor, State], State]  # from what the input contributes, and the state, to the next state
-
-
-def _elman(nonlinearity: Callable[[Tensor], Tensor]) -> Any:
-    """``tanh(w_ih x + b_ih + w_hh h + b_hh)``, or with ReLU (Elman, 1990)."""
-
-    def maker(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
-        def step(x: Tensor, state: State) -> State:
-            return (nonlinearity(x + F.linear(state[0], w_hh, b_hh)),)
-
-        return step
-
-    return maker
-
-
-def _lstm(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997; with projections Sak et al., 2014)."""
-
-    def step(x: Tensor, state: State) -> State:
-        h, c = state
-        i, f, g, o = (x + F.linear(h, w_hh, b_hh)).chunk(4, -1)
-        i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
-        c = f * c + i * g
-        h = o * c.tanh()
-        return (h if w_hr is None else F.linear(h, w_hr)), c
-
-    return step
-
-
-def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
-    """Gated recurrent unit (Cho et al., 2014)."""
-
-    def step(x: Tensor, state: State) -> State:
-        (h,) = state
-        x_r, x_z, x_n = x.chunk(3, -1)
-        h_r, h_z, h_n = F.linear(h, w_hh, b_hh).chunk(3, -1)
-        reset, update = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
-        new = (x_n + h_n * reset).tanh()
-        return ((h - new) * update + new,)
-
-    return step
-
-
-KINDS: dict[str, tuple[int, Any]] = {  # the number of gates, and the function that makes a step
-    "RNN_TANH": (1, _elman(F.tanh)),
-    "RNN_RELU": (1, _elman(F.relu)),
-    "LSTM": (4, _lstm),
-    "GRU": (3, _gru),
-}
-
-
-def _run(steps: list[Tensor], state: State, step: Step, backwards: bool) -> tuple[list[Tensor], State]:
-    """The outputs of all steps and the last state; in a packed batch, later steps have fewer rows."""
-    outputs: list[Tensor] = []
-    if backwards:
-        first = state
-        state = tuple(s[: steps[-1].shape[0]] for s in first) if steps else first
-        for x in reversed(steps):
-            now, rows = state[0].shape[0], x.shape[0]
-            if rows > now:
-                state = tuple(cat([s, f[now:rows]]) for s, f in zip(state, first, strict=True))
-            state = step(x, state)
-            outputs.append(state[0])
-        return outputs[::-1], state
-    ended: list[State] = []
-    for x in steps:
-        rows = x.shape[0]
-        if rows < state[0].shape[0]:
-            ended.append(tuple(s[rows:] for s in state))
-            state = tuple(s[:rows] for s in state)
-        state = step(x, state)
-        outputs.append(state[0])
-    if ended:
-        state = tuple(cat(parts[::-1]) for parts in zip(*ended, state, strict=True))
-    return outputs, state
 
 
 class RNNBase(Module):
@@ -111,6 +35,10 @@ class RNNBase(Module):
     :param proj_size: of an LSTM, the size to which its output is projected; 0 for none.
     :raises ValueError: sizes that are not possible.
     :raises TypeError: sizes that are no integers.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
+    torch.Size([5, 2, 4])
     """
 
     def __init__(
@@ -128,7 +56,7 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if mode not in KINDS:
+        if mode not in STEPS:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
         if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ValueError(
@@ -151,7 +79,7 @@ class RNNBase(Module):
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
-        gates = KINDS[mode][0] * hidden_size
+        gates = STEPS[mode][0] * hidden_size
         output = proj_size or hidden_size
         for layer in range(num_layers):
             inputs = input_size if layer == 0 else output * self._directions
@@ -261,7 +189,7 @@ class RNNBase(Module):
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
         results: list[State] = []
-        make = KINDS[self.mode][1]
+        make = STEPS[self.mode][1]
         own = self._parameters
         for layer in range(self.num_layers):
             if layer and self.dropout > 0:
@@ -269,12 +197,17 @@ class RNNBase(Module):
             directions = []
             for backwards, ending in enumerate(self._endings(layer)):
                 w_ih, w_hh = own["weight_ih" + ending], own["weight_hh" + ending]
-                step = make(w_hh, own.get("bias_hh" + ending), own.get("weight_hr" + ending))
+                b_hh, w_hr = own.get("bias_hh" + ending), own.get("weight_hr" + ending)
                 x = F.linear(data, w_ih, own.get("bias_ih" + ending))
-                steps = list(x.unbind(0) if sizes is None else x.split(sizes))
                 number = layer * self._directions + backwards
-                outputs, last = _run(steps, tuple(s[number] for s in state), step, bool(backwards))
-                directions.append(stack(outputs) if sizes is None else cat(outputs))
+                first = tuple(s[number] for s in state)
+                if sizes is None and w_hr is None and is_fused(x, first, w_hh, b_hh):
+                    output, last = fused(self.mode, x, first, w_hh, b_hh, bool(backwards))
+                else:
+                    steps = list(x.unbind(0) if sizes is None else x.split(sizes))
+                    outputs, last = run(steps, first, make(w_hh, b_hh, w_hr), bool(backwards))
+                    output = stack(outputs) if sizes is None else cat(outputs)
+                directions.append(output)
                 results.append(last)
             data = directions[0] if len(directions) == 1 else cat(directions, -1)
         return data, tuple(stack(parts) for parts in zip(*results, strict=True))
@@ -309,7 +242,7 @@ def _no_projection(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class RNN(RNNBase):
-    """Elman's recurrent network: ``h' = tanh(w_ih x + b_ih + w_hh h + b_hh)``; the options are those of ``RNNBase``.
+    """Elman's recurrent network: ``h' = tanh(w_ih x + b_ih + w_hh h + b_hh)``.
 
     :param nonlinearity: ``"tanh"`` or ``"relu"``; by position after ``num_layers``.
     :raises ValueError: another nonlinearity.
@@ -331,9 +264,14 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory; the options are those of ``RNNBase``.
+    """Long short-term memory.
 
     ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
+
+    >>> import nbautograd as torch
+    >>> outputs, (h, c) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
+    >>> outputs.shape, h.shape, c.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -341,9 +279,14 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units; the options are those of ``RNNBase``.
+    """Gated recurrent units.
 
     ``r, z = sigmoid(...)``, ``n = tanh(w_in x + b_in + r · (w_hn h + b_hn))``, ``h' = (1 - z) · n + z · h``.
+
+    >>> import nbautograd as torch
+    >>> outputs, h = torch.nn.GRU(3, 4)(torch.ones(5, 2, 3))
+    >>> outputs.shape, h.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -354,6 +297,10 @@ class RNNCellBase(Module):
     """Base of the cells, which compute one time step.
 
     :param num_chunks: the number of gates.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RNNCellBase(3, 4, bias=True, num_chunks=1).weight_ih.shape
+    torch.Size([4, 3])
     """
 
     def __init__(
@@ -389,7 +336,7 @@ class RNNCellBase(Module):
                 raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.ndim}D instead")
             if tuple(state.shape) != shape:
                 raise RuntimeError(f"{name}: hidden has shape {list(state.shape)}, expected {list(shape)}")
-        step: Step = KINDS[mode][1](self.weight_hh, self.bias_hh, None)
+        step: Step = STEPS[mode][1](self.weight_hh, self.bias_hh, None)
         return step(F.linear(input, self.weight_ih, self.bias_ih), hidden)
 
     def extra_repr(self) -> str:
@@ -405,6 +352,10 @@ class RNNCell(RNNCellBase):
     """One step of :class:`RNN`.
 
     :param nonlinearity: ``"tanh"`` or ``"relu"``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
     """
 
     def __init__(
@@ -427,7 +378,13 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of :class:`LSTM`."""
+    """One step of :class:`LSTM`.
+
+    >>> import nbautograd as torch
+    >>> h, c = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
+    >>> h.shape, c.shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -440,7 +397,12 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of :class:`GRU`."""
+    """One step of :class:`GRU`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

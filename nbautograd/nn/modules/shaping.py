@@ -42,6 +42,10 @@ class Unflatten(Module):
     """One dimension as several.
 
     :raises TypeError: a size is no integer.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
+    torch.Size([4, 2, 3])
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
@@ -71,25 +75,46 @@ class Unflatten(Module):
 
 
 class PixelShuffle(Layer, function=F.pixel_shuffle, show="upscale_factor"):
-    """Channels as pixels: (n, c r², h, w) to (n, c, h r, w r) (Shi et al., 2016)."""
+    """Channels as pixels: (n, c r², h, w) to (n, c, h r, w r) (Shi et al., 2016).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.PixelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1))
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
+    """
 
     upscale_factor: int
 
 
 class PixelUnshuffle(Layer, function=F.pixel_unshuffle, show="downscale_factor"):
-    """Pixels as channels: (n, c, h r, w r) to (n, c r², h, w)."""
+    """Pixels as channels: (n, c, h r, w r) to (n, c r², h, w).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.PixelUnshuffle(2)(torch.arange(4.).reshape(1, 1, 2, 2)).shape
+    torch.Size([1, 4, 1, 1])
+    """
 
     downscale_factor: int
 
 
 class ChannelShuffle(Layer, function=F.channel_shuffle, show="groups"):
-    """The channels of all groups in turn (Zhang et al., "ShuffleNet", 2017)."""
+    """The channels of all groups in turn (Zhang et al., "ShuffleNet", 2017).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ChannelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     groups: int
 
 
 class Unfold(Layer, function=F.unfold, show="kernel_size dilation padding stride"):
-    """The windows of a batch of images as columns: (n, c, h, w) to (n, c k, windows)."""
+    """The windows of a batch of images as columns: (n, c, h, w) to (n, c k, windows).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Unfold(2)(torch.arange(6.).reshape(1, 1, 2, 3)).shape
+    torch.Size([1, 4, 2])
+    """
 
     kernel_size: Any
     dilation: Any = 1
@@ -98,7 +123,13 @@ class Unfold(Layer, function=F.unfold, show="kernel_size dilation padding stride
 
 
 class Fold(Layer, function=F.fold, show="output_size kernel_size dilation padding stride"):
-    """Columns added up as windows of images, the reverse of :class:`Unfold`."""
+    """Columns added up as windows of images, the reverse of :class:`Unfold`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Fold((2, 3), 2)(torch.ones(1, 4, 2))
+    tensor([[[[1., 2., 1.],
+              [1., 2., 1.]]]])
+    """
 
     output_size: Any
     kernel_size: Any
@@ -108,14 +139,24 @@ class Fold(Layer, function=F.fold, show="output_size kernel_size dilation paddin
 
 
 class CosineSimilarity(Layer, function=F.cosine_similarity, inputs="x1 x2"):
-    """The cosine of the angle between vectors along a dimension."""
+    """The cosine of the angle between vectors along a dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1., 0.]), torch.tensor([1., 1.]))
+    tensor(0.7071)
+    """
 
     dim: int = 1
     eps: float = 1e-8
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the differences between vectors."""
+    """The p-norm of the differences between vectors.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.PairwiseDistance()(torch.tensor([[3., 0.]]), torch.tensor([[0., 4.]]))
+    tensor([5.])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -176,14 +217,25 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images in another size, each pixel being the nearest one."""
+    """Images in another size, each pixel being the nearest one.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1., 2.]]]]))
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images in another size, each pixel lying between four, with corners kept."""
+    """Images in another size, each pixel lying between four, with corners kept.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1., 2.]]]]))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

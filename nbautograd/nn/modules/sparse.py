@@ -128,6 +128,11 @@ class EmbeddingBag(_Table):
     :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
     :param include_last_offset: whether the last of the offsets is the end of the last bag.
     :param padding_idx: a row that does not count.
+
+    >>> import nbautograd as torch
+    >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1., 2.], [3., 4.]]))
+    >>> bags(torch.tensor([[0, 1]]))
+    tensor([[2., 3.]])
     """
 
     def __init__(

@@ -43,6 +43,13 @@ class MultiheadAttention(Module):
     :param batch_first: whether shapes are (batch, length, size) instead of (length, batch, size).
     :raises ValueError: sizes are not positive.
     :raises AssertionError: the heads do not divide ``embed_dim``.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    >>> x = torch.ones(3, 5, 4)
+    >>> output, weights = layer(x, x, x)
+    >>> output.shape, weights.shape
+    (torch.Size([3, 5, 4]), torch.Size([3, 5, 5]))
     """
 
     def __init__(
@@ -218,16 +225,6 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention, then two linear maps of each element.
 
-    :param d_model: the size of each element.
-    :param nhead: heads of the attention.
-    :param dim_feedforward: the size between the two maps.
-    :param dropout: the probability of dropout.
-    :param activation: between the maps: ``"relu"``, ``"gelu"`` or a function.
-    :param layer_norm_eps: what is added to the variances.
-    :param batch_first: whether shapes are (batch, length, size) instead of (length, batch, size).
-    :param norm_first: normalise before attention and maps instead of after.
-    :param bias: whether all parts have biases.
-
     >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16)
     >>> layer(torch.zeros(5, 3, 8)).shape
@@ -255,6 +252,11 @@ class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to an encoded sequence, then two linear maps of each element.
 
     The options are those of :class:`TransformerEncoderLayer`.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+    >>> layer(torch.ones(3, 4, 8), torch.ones(3, 5, 8)).shape
+    torch.Size([3, 4, 8])
     """
 
     attentions = ("self_attn", "multihead_attn")
@@ -301,6 +303,11 @@ class TransformerEncoder(_Stack):
     :param enable_nested_tensor: as in PyTorch, padded positions of the result are zero in evaluation without
         gradients, where the layers allow it; false for having them computed.
     :param mask_check: accepted as in PyTorch; it is for speed there.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(3, 5, 8)).shape
+    torch.Size([3, 5, 8])
     """
 
     def __init__(
@@ -348,6 +355,11 @@ class TransformerDecoder(_Stack):
     """Several copies of a decoder layer, one after the other.
 
     :param norm: a normalisation of the result.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.TransformerDecoderLayer(8, 2, 16)
+    >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(4, 3, 8), torch.ones(5, 3, 8)).shape
+    torch.Size([4, 3, 8])
     """
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
@@ -387,6 +399,11 @@ class Transformer(Module):
     :param custom_encoder: a module in the place of the encoder; so ``custom_decoder``.
 
     The other options are those of :class:`TransformerEncoderLayer`.
+
+    >>> import nbautograd as torch
+    >>> model = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(torch.ones(3, 5, 8), torch.ones(3, 4, 8)).shape
+    torch.Size([3, 4, 8])
     """
 
     def __init__(

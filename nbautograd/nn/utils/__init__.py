@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbautograd import _absent
+from nbautograd import _absent, docstrings
+from nbautograd.docstrings import layers
 from nbautograd.nn.utils import rnn
 from nbautograd.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -55,6 +56,19 @@ __all__ = [
 ]
 
 
+docstrings.describe_all(
+    (
+        clip_grad_norm_,
+        clip_grad_value_,
+        clip_grads_with_norm_,
+        get_total_norm,
+        parameters_to_vector,
+        vector_to_parameters,
+    ),
+    layers.FAMILIES,
+    layers.SHARED_BY_UTILITIES,
+)
+
 MODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")
 LATER = {
     "clip_grad": "clip_grad_norm",
@@ -74,5 +88,6 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             module = import_module(f"nbautograd.nn.utils.{place}")
             globals()[name] = getattr(module, name)
+            docstrings.describe_all([globals()[name]], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
             return globals()[name]
     return _absent.fail("nn.utils", name)

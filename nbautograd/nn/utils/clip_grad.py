@@ -52,7 +52,15 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients, in place, so that a norm of ``total_norm`` becomes ``max_norm`` if it is larger."""
+    """Scale the gradients, in place, so that a norm of ``total_norm`` becomes ``max_norm`` if it is larger.
+
+    >>> import nbautograd as torch
+    >>> w = torch.zeros(2, requires_grad=True)
+    >>> w.grad = torch.tensor([3., 4.])
+    >>> torch.nn.utils.clip_grads_with_norm_([w], 1.0, torch.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for p in _listed(parameters):
         if p._grad is not None:
@@ -102,7 +110,15 @@ def clip_grad_norm(
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp the gradients, in place, to [-clip_value, clip_value]."""
+    """Clamp the gradients, in place, to [-clip_value, clip_value].
+
+    >>> import nbautograd as torch
+    >>> w = torch.zeros(2, requires_grad=True)
+    >>> w.grad = torch.tensor([3., 4.])
+    >>> torch.nn.utils.clip_grad_value_([w], 3.5)
+    >>> w.grad
+    tensor([3.0000, 3.5000])
+    """
     for p in _listed(parameters):
         if p._grad is not None:
             p._grad.clamp_(min=-float(clip_value), max=float(clip_value))

@@ -31,6 +31,12 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
     :raises TypeError: ``vec`` is no tensor.
     :raises RuntimeError: it has too few elements.
+
+    >>> import nbautograd as torch
+    >>> w, b = torch.zeros(2), torch.zeros(1)
+    >>> torch.nn.utils.vector_to_parameters(torch.tensor([1., 2., 3.]), [w, b])
+    >>> w, b
+    (tensor([1., 2.]), tensor([3.]))
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {kind_of(vec)}")

@@ -65,6 +65,12 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A linear layer that computes what ``bn(linear(x))`` is; both are in evaluation mode.
 
     :raises AssertionError: one is in training mode, has no running statistics, or the features do not fit.
+
+    >>> import nbautograd as torch
+    >>> linear, norm = torch.nn.Linear(3, 2).eval(), torch.nn.BatchNorm1d(2).eval()
+    >>> fused = torch.nn.utils.fuse_linear_bn_eval(linear, norm)
+    >>> torch.allclose(fused(torch.ones(4, 3)), norm(linear(torch.ones(4, 3))), atol=1e-6)
+    True
     """
     _check(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:

@@ -21,10 +21,24 @@ def _convert(module: Any, kinds: tuple[type, ...], memory_format: Any) -> Any:
 
 
 def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Store the weights of all 2D convolutions inside of a module in another memory format."""
+    """Store the weights of all 2D convolutions inside of a module in another memory format.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.Conv2d(2, 3, 3)
+    >>> _ = torch.nn.utils.convert_conv2d_weight_memory_format(layer, torch.channels_last)
+    >>> layer.weight.is_contiguous(memory_format=torch.channels_last)
+    True
+    """
     return _convert(module, (Conv2d, ConvTranspose2d), memory_format)  # type: ignore[no-any-return]
 
 
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Store the weights of all 3D convolutions inside of a module in another memory format."""
+    """Store the weights of all 3D convolutions inside of a module in another memory format.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.Conv3d(2, 3, 3)
+    >>> _ = torch.nn.utils.convert_conv3d_weight_memory_format(layer, torch.channels_last_3d)
+    >>> layer.weight.is_contiguous(memory_format=torch.channels_last_3d)
+    True
+    """
     return _convert(module, (Conv3d, ConvTranspose3d), memory_format)  # type: ignore[no-any-return]

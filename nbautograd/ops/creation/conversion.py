@@ -10,6 +10,7 @@ from nbautograd.arrays.memory_format import preserve_format
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.defaults import warn_once
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import kind_of
 from nbautograd.ops.shape.shape import contiguous
 
@@ -89,8 +90,15 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
         return to(self, kind, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor cast to {kind.name}; the tensor itself if it has that dtype."
-    return convert
+    convert.__doc__ = f"""The tensor cast to {kind.name}; the tensor itself if it has that dtype.
+
+    :returns: a tensor of the same shape.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).{name}().dtype
+    {kind!r}
+    """
+    return described(convert)
 
 
 for _name, _kind in {

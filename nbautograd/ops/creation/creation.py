@@ -19,6 +19,7 @@ from nbautograd.core.inplace import resize_into
 from nbautograd.core.overrides import offer, overloaded, subclasses
 from nbautograd.core.sparse import SparseTensor, wrapped
 from nbautograd.core.tensor import Tensor, array_of, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.creation.from_data import Device, check_options, finish, number_in, tensor
 from nbautograd.ops.queries import Number
@@ -82,7 +83,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return make
+    return described(make)
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
@@ -148,6 +149,7 @@ empty = _filled(
 )
 
 
+@described
 def full(
     size: Any,
     fill_value: Number,
@@ -218,7 +220,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return make
+    return described(make)
 
 
 zeros_like = _like(
@@ -269,7 +271,15 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"``torch.{name}(...)`` with this tensor's dtype and device by default."
+    method.__doc__ = f"""``torch.{name}(...)`` with this tensor's dtype and device by default.
+
+    :param args: what ``torch.{name}`` takes; so ``options``.
+    :param dtype: another dtype.
+    :param device: another device.
+    :param options: further keywords of ``torch.{name}``.
+    :returns: a tensor of the shape that ``torch.{name}`` gives.
+    :raises TypeError: what ``torch.{name}`` does not take.
+    """
     setattr(Tensor, f"new_{name}", method)
 
 
@@ -277,6 +287,7 @@ for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full,
     _new(_name, _make)
 
 
+@described
 def empty_strided(
     size: Any,
     stride: Any,
@@ -303,6 +314,7 @@ def empty_strided(
     return finish(stride_tools.empty(backend.module(as_device(device)).empty(()), shape, strides, kind), requires_grad)
 
 
+@described
 def empty_permuted(
     size: Any,
     physical_layout: Any,
@@ -352,6 +364,7 @@ _new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strid
 Tensor.new_empty_strided = _new_empty_strided
 
 
+@described
 def scalar_tensor(
     s: Number,
     *,
@@ -383,6 +396,7 @@ def scalar_tensor(
     )
 
 
+@described
 def eye(
     n: int,
     m: int | None = None,

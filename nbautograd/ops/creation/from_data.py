@@ -16,6 +16,7 @@ from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.defaults import warn_once
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["as_tensor", "from_numpy", "tensor"]
@@ -247,6 +248,7 @@ _CONVERT = (_as_bools, _as_integers, _as_floats, _as_complexes)
 """By the rank of the dtype."""
 
 
+@described
 def tensor(
     data: Any,
     *,
@@ -289,6 +291,7 @@ def tensor(
     return finish(backend.module(as_device(device)).asarray(_values(data, dtype)), requires_grad)
 
 
+@described
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
     """``data`` as a tensor, without a copy if it is an array or tensor of that dtype on that device.
 
@@ -308,6 +311,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
     return tensor(data, dtype=dtype, device=device)
 
 
+@described
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 

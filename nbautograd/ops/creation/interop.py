@@ -13,6 +13,7 @@ from nbautograd.arrays.device import as_device, device, get_default
 from nbautograd.arrays.mapped_file import map_file
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import kind_of
 from nbautograd.ops.creation.from_data import check_options, finish, from_numpy, tensor
 
@@ -36,6 +37,7 @@ class _Capsule:
         return DLDeviceType.kDLCPU, 0
 
 
+@described
 def asarray(
     data: Any,
     *,
@@ -96,6 +98,7 @@ def _is_buffer(data: Any) -> bool:
     return True
 
 
+@described
 def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares the memory of another library's array, through the DLPack protocol.
 
@@ -170,6 +173,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     return tensor.detach().__dlpack__()
 
 
+@described
 def frombuffer(
     buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
@@ -213,6 +217,7 @@ def frombuffer(
     return finish(np.frombuffer(buffer, dtype.numpy, count, offset), requires_grad)
 
 
+@described
 def from_file(
     filename: str,
     shared: bool | None = None,

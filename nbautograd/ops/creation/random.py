@@ -20,6 +20,7 @@ from nbautograd.core.batched import elements, random_function
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.creation.from_data import check_options, finish
 from nbautograd.ops.creation.random_inplace import (
@@ -100,6 +101,7 @@ def resized_out(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None
 # -- new tensors -----------------------------------------------------------------------------------------------------
 
 
+@described
 def rand(
     *arguments: Any,
     size: Any = None,
@@ -126,6 +128,7 @@ def rand(
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
 
+@described
 def randn(
     *arguments: Any,
     size: Any = None,
@@ -152,6 +155,7 @@ def randn(
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
 
+@described
 def randint(
     *arguments: Any,
     low: int | None = None,
@@ -204,6 +208,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
 
 
 @random_function("permutation")
+@described
 def randperm(
     n: int,
     *,
@@ -258,6 +263,7 @@ def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bo
     return finish(target, requires_grad)
 
 
+@described
 def rand_like(
     input: Tensor,
     *,
@@ -281,6 +287,7 @@ def rand_like(
     return _like("rand_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
+@described
 def randn_like(
     input: Tensor,
     *,
@@ -308,6 +315,7 @@ def randn_like(
     return _like("randn_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
+@described
 def randint_like(
     input: Tensor,
     *arguments: Any,
@@ -340,6 +348,7 @@ def randint_like(
 # -- with parameters per element -------------------------------------------------------------------------------------
 
 
+@described
 def normal(
     mean: Tensor | Number = 0.0,
     std: Tensor | Number = 1.0,
@@ -429,6 +438,7 @@ def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tens
 # -- the generator ---------------------------------------------------------------------------------------------------
 
 
+@described
 def manual_seed(seed: int) -> Generator:
     """Seed the default generator, and return it. The stream is PyTorch's for the same seed.
 
@@ -455,6 +465,7 @@ def get_rng_state() -> Tensor:
     return generator.default_generator.get_state()
 
 
+@described
 def set_rng_state(new_state: Tensor) -> None:
     """Put the default generator into a state that :func:`get_rng_state` (or PyTorch's) returned.
 

@@ -13,6 +13,7 @@ from nbautograd.arrays.device import as_device
 from nbautograd.arrays.size import as_int
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.ops.creation.from_data import Device, check_options, finish
 from nbautograd.ops.queries import check_tensors
 
@@ -36,6 +37,7 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
         )
 
 
+@described
 def arange(
     start: Any = 0,
     end: Any = None,
@@ -135,6 +137,7 @@ def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> An
     return xp.where(xp.arange(n) < n // 2, low, high).astype(kind)
 
 
+@described
 def linspace(
     start: Any,
     end: Any,
@@ -161,6 +164,7 @@ def linspace(
     return _ranged("linspace", values, out, requires_grad)
 
 
+@described
 def logspace(
     start: Any,
     end: Any,

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import dtypes, precise
 from nbautograd.compiler.op import POINTWISE, VIEW, composite, op
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import SCALAR_TYPES, DtypeError
 from nbautograd.ops._internal import complex_array, ratio  # noqa: F401 - formulas name the last
 from nbautograd.ops.queries import Number, check_tensors
@@ -46,6 +47,7 @@ def _conj(input: Tensor) -> Tensor:
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
+@described
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself.
 
@@ -168,6 +170,7 @@ def complex_of_pairs(input: Tensor) -> Tensor:
     return input.copy().view(dtypes.of(input.dtype).to_complex().numpy)[..., 0]
 
 
+@described
 def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor itself.
 
@@ -179,6 +182,7 @@ def real(input: Tensor) -> Tensor:
     return select(view_as_real(input), -1, 0) if input.is_complex() else input
 
 
+@described
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view.
 

@@ -199,8 +199,8 @@ def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     method=False,
     inplace_method=False,
     out=False,
-    slope="sigmoid_slope(g, value)",
-    value="g * (slope * (1 - 2 * value))",
+    slope="sigmoid_slope(g, conj(value))",
+    value="g * conj(slope * (1 - 2 * value))",
 )
 def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
     """The vjp of the sigmoid, from its value: ``slope * value * (1 - value)``."""
@@ -212,8 +212,7 @@ def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
     symbol="σ",
     kind=POINTWISE,
     floating=True,
-    recorded="sigmoid_slope",
-    input="g * conj((1 - result) * result)",
+    input="sigmoid_slope(g, conj(result))",
 )
 def sigmoid(input: Tensor) -> Tensor:
     """The logistic sigmoid ``1 / (1 + exp(-x))`` of each element.

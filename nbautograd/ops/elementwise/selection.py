@@ -12,6 +12,7 @@ from nbautograd.arrays.masking import bitwise_where
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
 from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import DtypeError
 from nbautograd.ops.elementwise.arithmetic import as_category
 from nbautograd.ops.queries import Number, check_tensors
@@ -36,6 +37,7 @@ def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> T
     return bitwise_where(condition, input, other)
 
 
+@described
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false; all three are broadcast.
 

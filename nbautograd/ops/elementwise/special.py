@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, precise
+from nbautograd.arrays import backend, error_function, precise
 from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, composite, op
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import kind_of
 from nbautograd.ops._internal import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.ops.queries import Number
@@ -110,6 +111,7 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     return result.astype(dtype)
 
 
+@described
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The polygamma function, the n-th derivative of ``digamma``, by the Hurwitz zeta function (DLMF 25.11.12).
 
@@ -257,7 +259,7 @@ def erf(input: Tensor) -> Tensor:
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
-    return value("erf", input)
+    return error_function.erf(input)
 
 
 @op(

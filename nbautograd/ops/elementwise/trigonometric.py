@@ -198,8 +198,8 @@ def cosh(input: Tensor) -> Tensor:
     method=False,
     inplace_method=False,
     out=False,
-    slope="tanh_slope(g, value)",
-    value="-2 * (g * (slope * value))",
+    slope="tanh_slope(g, conj(value))",
+    value="-2 * (g * conj(slope * value))",
 )
 def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     """The vjp of tanh, from its value: ``slope * (1 - value**2)``."""
@@ -211,8 +211,7 @@ def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     symbol="tanh",
     kind=POINTWISE,
     floating=True,
-    recorded="tanh_slope",
-    input="g * conj(1 - result * result)",
+    input="tanh_slope(g, conj(result))",
 )
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent of each element.

@@ -15,6 +15,7 @@ from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor, array_of, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.ops.indexing.indexing import own
 from nbautograd.ops.indexing.sparse_gradients import sparse_gather_back  # noqa: F401 - a formula names it
@@ -452,6 +453,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     return into(out, wrap(rows if a.ndim else rows[:, :0]), "nonzero")
 
 
+@described
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Flat indices converted to a tuple of index tensors, one per dimension; out of range they wrap around.
 

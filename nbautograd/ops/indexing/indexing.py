@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
-from nbautograd.core.batched import BatchedTensor, elements
+from nbautograd.core.batched import BatchedTensor, checks_values, elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.overlap import check_operand
@@ -193,6 +194,7 @@ def _alias(input: Tensor) -> Tensor:
     return input.view()
 
 
+@checks_values
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
     """Make sure that indices are in range, masks have the right shape, and all broadcast.
 
@@ -237,11 +239,26 @@ def index(input: Tensor, key: Key) -> Tensor:
     return input[tuple(array_of(item) for item in key)]
 
 
+def _takes_rows(key: tuple[Any, ...], shape: Any) -> bool:
+    """Whether a key is one array of integers for the first dimension, and all of the others."""
+    first = key[0]
+    return (
+        first.__class__ is np.ndarray
+        and first.dtype.kind == "i"
+        and len(shape) > 1
+        and all(item.__class__ is slice and item == slice(None) for item in key[1:])
+    )
+
+
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     """The transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
-    output = np.zeros_like(input, shape=shape)
     key = tuple(array_of(item) for item in key)
+    if _takes_rows(key, shape):
+        (index, *_), width = key, math.prod(shape[1:])
+        rows = input.reshape((-1, width))
+        return backend.sum_of_rows(index.reshape((-1,)), rows, shape[0]).reshape(shape)
+    output = np.zeros_like(input, shape=shape)
     if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
         output[key] = input  # a mask selects no element twice
     else:

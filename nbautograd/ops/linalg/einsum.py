@@ -9,6 +9,7 @@ from typing import Any
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
 
@@ -83,6 +84,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 # -- einsum ----------------------------------------------------------------------------------------------------------
 
 
+@described
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products in the Einstein summation convention: ``einsum("bij,bjk->bik", a, b)``.
 

@@ -8,6 +8,7 @@ from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError
 from nbautograd.ops.linalg.matmul import check_dot, check_same_dtype, product
 from nbautograd.ops.shape.joining import cat
@@ -117,6 +118,7 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
     return cat([power.unsqueeze(-1) for power in powers], -1)
 
 
+@described
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
     """A view of the diagonals of matrices: :func:`diagonal` over the last two dimensions by default.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays import dtypes, precise
+from nbautograd.arrays import dtypes, precise, rows
 from nbautograd.arrays.size import dimension
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.ops._internal import highest, pairwise_sum
-from nbautograd.ops.elementwise.exp_log import exp  # noqa: F401 - a formula names it
+from nbautograd.ops.elementwise.exp_log import exp
 from nbautograd.ops.queries import check_tensors
 
 __all__ = ["log_softmax", "softmax"]
@@ -32,6 +33,28 @@ def _shifted(name: str, a: Any, d: int) -> Any:
     return a - highest(a, d, True) if a.size and a.ndim else a - a
 
 
+def _along_rows(dim: int, *arrays: Any) -> bool:
+    """Whether ``dim`` runs along contiguous rows of these arrays, which are large."""
+    first = arrays[0]
+    return first.size >= rows.MIN_SIZE and dim in (-1, first.ndim - 1) and rows.are_rows(*arrays)
+
+
+@derivative_helper
+def softmax_back(g: Any, result: Any, dim: int) -> Any:
+    """The gradient of softmax."""
+    if not isinstance(g, Tensor) and _along_rows(dim, g, result):
+        return rows.softmax_back(g, result)
+    return (g - sum_along(g * result, dim)) * result
+
+
+@derivative_helper
+def log_softmax_back(g: Any, result: Any, dim: int) -> Any:
+    """The gradient of log-softmax."""
+    if not isinstance(g, Tensor) and _along_rows(dim, g, result):
+        return rows.log_softmax_back(g, result)
+    return g - exp(result) * sum_along(g, dim)
+
+
 def sum_along(g: Any, dim: int) -> Any:
     """The sum over ``dim`` with ``keepdim=True``, of an array or a tensor."""
     if not g.ndim:
@@ -39,7 +62,7 @@ def sum_along(g: Any, dim: int) -> Any:
     return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else pairwise_sum(g, (dim % g.ndim,), True)
 
 
-@op(node="SoftmaxBackward0", symbol="softmax", method=False, input="(g - sum_along(g * result, dim)) * result")
+@op(node="SoftmaxBackward0", symbol="softmax", method=False, input="softmax_back(g, result, dim)")
 def softmax_over(input: Tensor, dim: int) -> Tensor:
     """Softmax over one dimension."""
     d = dimension(dim, input.ndim)
@@ -51,7 +74,7 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
     return powers
 
 
-@op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="g - exp(result) * sum_along(g, dim)")
+@op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="log_softmax_back(g, result, dim)")
 def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     """Log-softmax over one dimension."""
     d = dimension(dim, input.ndim)

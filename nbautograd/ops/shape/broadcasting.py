@@ -10,6 +10,7 @@ from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.op import VIEW, composite, op
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.shape.shape import reshape, unsqueeze
 
@@ -94,6 +95,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, *other._a.shape)
 
 
+@described
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape to which tensors of the given shapes broadcast.
 
@@ -120,6 +122,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 @with_argument_errors
+@described
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of the tensors broadcast to a common shape.
 
@@ -174,7 +177,7 @@ def _atleast(one: Any) -> Any:
 
     public.__name__ = public.__qualname__ = one.__name__
     public.__doc__, public.__module__ = one.__doc__, one.__module__
-    return public
+    return described(public)
 
 
 @_atleast

@@ -14,6 +14,7 @@ from nbautograd.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd.core.inplace import into
 from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 from nbautograd.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd.ops.shape.shape import reshape, view
@@ -72,6 +73,7 @@ def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return np.concatenate(real, d)
 
 
+@described
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
     """Concatenates tensors along an existing dimension.
 
@@ -202,6 +204,7 @@ def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
     return tensors
 
 
+@described
 def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Stacks tensors horizontally: concatenates along dimension 1, or 0 for 1-d tensors.
 
@@ -213,6 +216,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     return cat(parts, 0 if parts[0]._a.ndim == 1 else 1, out=out)
 
 
+@described
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Stacks tensors vertically: concatenates along dimension 0; 1-d tensors become rows.
 
@@ -227,6 +231,7 @@ def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 row_stack = vstack
 
 
+@described
 def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Stacks tensors depthwise: concatenates along dimension 2.
 
@@ -238,6 +243,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     return cat(atleast_3d(_tensors(tensors, "dstack")), 2, out=out)
 
 
+@described
 def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Concatenates tensors along dimension 1; 1-d tensors become columns.
 
@@ -275,6 +281,7 @@ def blocks_of(g: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
     return result
 
 
+@described
 def block_diag(*tensors: Tensor) -> Tensor:
     """The block diagonal matrix of the given matrices; vectors count as rows.
 
@@ -296,6 +303,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return result
 
 
+@described
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinate tensors of the grid that vectors span: one for each, expanded over the grid.
 
@@ -330,6 +338,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
+@described
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """The Cartesian product of vectors, one combination per row.
 
@@ -351,6 +360,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([reshape(grid, -1) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
+@described
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """The combinations of ``r`` elements of a vector, one per row, in the order of ``itertools.combinations``.
 

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import kind_of
 from nbautograd.ops.queries import check_tensors
 
@@ -138,6 +139,7 @@ def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
             raise RuntimeError(f"pad(): the padding {ends} does not fit dimension {d} of input {list(input._a.shape)}")
 
 
+@described
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """``input`` padded at its edges, or cropped where the padding is negative.
 

@@ -10,6 +10,7 @@ import numpy as np
 from nbautograd.arrays.size import dimension, sizes
 from nbautograd.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.broadcasting import expand
 from nbautograd.ops.shape.shape import clone, reshape, unsafe_view, unsqueeze
@@ -165,6 +166,7 @@ def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
     return g.reshape(pairs).sum(tuple(range(0, 2 * len(repeats), 2))).reshape(tuple(shape))
 
 
+@described
 def tile(input: Tensor, *_dims: Any, dims: Any = None) -> Tensor:
     """The tensor repeated along each dimension, NumPy's ``tile``; missing numbers are 1.
 

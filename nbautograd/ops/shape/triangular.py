@@ -11,6 +11,7 @@ from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, dimension
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.docstrings import described
 from nbautograd.ops._internal import pairwise_sum
 from nbautograd.ops.creation.from_data import check_options
 from nbautograd.ops.queries import check_tensors
@@ -205,6 +206,7 @@ def _indices(
     return wrap(backend.module(as_device(device)).asarray(result.astype(kind.numpy)))
 
 
+@described
 def tril_indices(
     row: int,
     col: int,
@@ -225,6 +227,7 @@ def tril_indices(
     return _indices("tril_indices", row, col, True, offset, dtype, device, layout, pin_memory)
 
 
+@described
 def triu_indices(
     row: int,
     col: int,
@@ -245,6 +248,7 @@ def triu_indices(
     return _indices("triu_indices", row, col, False, offset, dtype, device, layout, pin_memory)
 
 
+@described
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803 - PyTorch's name
     """The Vandermonde matrix of a vector: each row holds the powers of one element.
 

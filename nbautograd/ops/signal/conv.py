@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.summation import pairwise_sum
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 
@@ -25,6 +26,16 @@ Ints = tuple[int, ...]
 
 CACHED = 1 << 18
 """About how many numbers the columns of a part of a batch have."""
+SHIFTED = 1 << 17
+"""About how many numbers the padded images of a part of a batch have."""
+DEPTHWISE = 1 << 16
+"""About how many numbers of a batch are multiplied at a time where each channel has a filter of its own."""
+SHORT_ROW = 24
+"""Rows shorter than this are slow to copy, and a product per row is too small for BLAS."""
+MAX_SHIFTS = 25
+"""A kernel of more elements is rather computed as one product than as so many."""
+FEW_CHANNELS = 1 << 10
+"""Input channels times output channels up to which a weight's gradient is computed as many small products."""
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -126,10 +137,131 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
     return output[inner(size, padding)]
 
 
+# Without a stride there is another way. The windows' elements at one place of the kernel are the padded image, moved by
+# so much; and flattened, that is one stretch of memory. So the convolution is a sum of products of matrices, a product
+# per place, of which none is copied. It also computes what runs over the ends of rows, which is left out.
+
+
+def shifted(
+    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints
+) -> Iterator[tuple[slice, tuple[int, ...], list[Any]]]:
+    """Padded images, flattened, once for each place in the kernel; part of the batch by part.
+
+    Yields for each part: the slice of images, the shape of what is computed of it, (n, out[0], *padded sizes), and
+    matrices (n, c, length), which overlap in memory, and which the next part overwrites.
+    """
+    n, c = x.shape[:2]
+    size = padded_shape(x, padding)[2:]
+    moves = [math.prod(size[d + 1 :]) * spread for d, spread in enumerate(dilation)]
+    offsets = [sum(map(operator.mul, moves, place)) for place in itertools.product(*map(range, kernel))]
+    rows = (out[0], *size[1:])
+    length, whole = math.prod(rows), math.prod(size)
+    step = max(1, min(n, SHIFTED // max(c * whole, 1)))
+    memory = np.zeros((step, c, max(whole, offsets[-1] + length)), x.dtype)  # the last windows run over the end
+    frame = memory[:, :, :whole].reshape((step, c, *size))[inner(x.shape[2:], padding)]
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        count = part.stop - start
+        frame[:count] = x[part]
+        yield part, (count, *rows), [memory[:count, :, offset : offset + length] for offset in offsets]
+
+
+def by_shifts(x: Any, other: Any, kernel: Ints, stride: Ints, groups: int) -> bool:
+    """Whether a convolution of these arrays can be computed by ``shifted``, and has not too many products."""
+    floating = x.__class__ is np.ndarray and x.dtype.kind == "f" and x.dtype is other.dtype
+    return floating and groups == 1 and len(kernel) > 1 and set(stride) == {1} and 1 < math.prod(kernel) <= MAX_SHIFTS
+
+
+def convolved_by_shifts(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``convolved`` as a sum of products, one for each place in the kernel."""
+    o, c = weight.shape[:2]
+    filters = np.ascontiguousarray(weight.reshape((o, c, -1)).transpose(2, 0, 1))
+    output = np.empty((len(x), o, *out), x.dtype)
+    within = (slice(None), slice(None), *(slice(m) for m in out))
+    for part, (count, *rows), images in shifted(x, weight.shape[2:], out, padding, dilation):
+        total = np.matmul(filters[0], images[0])
+        product = np.empty_like(total)
+        for matrix, image in zip(filters[1:], images[1:], strict=True):
+            np.matmul(matrix, image, out=product)
+            np.add(total, product, total)
+        windows_of_part = total.reshape((count, o, *rows))[within]
+        if bias is None:
+            output[part] = windows_of_part
+        else:
+            np.add(windows_of_part, along_channels(bias, len(out)), output[part])
+    return output
+
+
+def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: Ints) -> Any:
+    """``conv_weight`` as products, one for each place in the kernel."""
+    (o, c, *kernel), out = shape, output.shape[2:]
+    result = np.zeros((math.prod(kernel), o, c), x.dtype)
+    within = (slice(None), slice(None), *(slice(m) for m in out))
+    for part, (count, *rows), images in shifted(x, tuple(kernel), out, padding, dilation):
+        spread = np.zeros((count, o, *rows), x.dtype)  # zeros where rows end
+        spread[within] = output[part]
+        spread = spread.reshape((count, o, -1))
+        for place, image in enumerate(images):
+            result[place] += np.matmul(spread, image.swapaxes(1, 2)).sum(0)
+    return np.ascontiguousarray(result.transpose(1, 2, 0)).reshape(shape)
+
+
+def is_depthwise(x: Any, weight_shape: Any, kernel: Ints, groups: int) -> bool:
+    """Whether each channel has a filter of its own, which is computed as a sum and not as a product of matrices."""
+    one_each = groups > 1 and weight_shape[1] == 1 and weight_shape[0] == groups
+    return bool(one_each and x.__class__ is np.ndarray and math.prod(kernel) <= MAX_SHIFTS)
+
+
+def depthwise_windows(
+    x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints
+) -> Iterator[tuple[slice, list[Any]]]:
+    """For each part of the batch the elements of all windows at each place of the kernel, as views (n, c, *out)."""
+    for start in range(0, len(x), max(1, DEPTHWISE // max(math.prod(x.shape[1:]), 1))):
+        part = slice(start, start + max(1, DEPTHWISE // max(math.prod(x.shape[1:]), 1)))
+        frame, places = padded(x[part], padding), []
+        for place in itertools.product(*map(range, kernel)):
+            starts = map(operator.mul, place, dilation)
+            cut = (slice(i, i + s * (m - 1) + 1, s) for i, s, m in zip(starts, stride, out, strict=True))
+            places.append(frame[(slice(None), slice(None), *cut)])
+        yield part, places
+
+
+def depthwise(x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``convolved`` of channels that have a filter each."""
+    output = np.empty_like(x, shape=(*x.shape[:2], *out), order="C")
+    factors = weight.reshape((len(weight), -1)).T.reshape((-1, len(weight), *(1 for _ in out)))
+    for part, places in depthwise_windows(x, weight.shape[2:], out, stride, padding, dilation):
+        total = output[part]
+        np.multiply(places[0], factors[0], total)
+        term = np.empty_like(total)
+        for elements, factor in zip(places[1:], factors[1:], strict=True):
+            np.add(total, np.multiply(elements, factor, term), total)
+        if bias is not None:
+            total += along_channels(bias, len(out))
+    return output
+
+
+def depthwise_weight(x: Any, output: Any, shape: Any, stride: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``conv_weight`` of channels that have a filter each."""
+    kernel, out = tuple(shape[2:]), output.shape[2:]
+    result = np.zeros_like(x, shape=(math.prod(kernel), shape[0]), order="C")
+    for part, places in depthwise_windows(x, kernel, out, stride, padding, dilation):
+        g = output[part]
+        term = np.empty_like(g, order="C")
+        for number, elements in enumerate(places):
+            np.multiply(elements, g, term)
+            result[number] += pairwise_sum(term.reshape((*g.shape[:2], -1)), (2,)).sum(0)
+    return np.ascontiguousarray(result.T).reshape(shape)
+
+
 def convolved(
     x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
     """The convolution of (n, c, ...) with (o, c / groups, *kernel), and a bias if there is one."""
+    if is_depthwise(x, weight.shape, weight.shape[2:], groups):
+        return depthwise(x, weight, bias, out, stride, padding, dilation)
+    if out[-1] < SHORT_ROW and by_shifts(x, weight, weight.shape[2:], stride, groups):
+        return convolved_by_shifts(x, weight, bias, out, padding, dilation)
     (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
     # A product per row pays off if rows are not too short for BLAS.
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
@@ -231,6 +363,10 @@ def conv_weight(
     """The gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
+    if is_depthwise(input, shape, kernel, groups):
+        return depthwise_weight(input, output, shape, stride, padding, dilation)
+    if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, groups):
+        return weight_by_shifts(input, output, shape, padding, dilation)
     result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
     for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):
         rows = output[part].reshape((len(columns), groups, o // groups, math.prod(out)))

@@ -13,6 +13,7 @@ from nbautograd.arrays.size import as_int, dimension
 from nbautograd.compiler.op import composite
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import DtypeError, kind_of
 from nbautograd.ops.creation.from_data import Device, check_options, finish
 from nbautograd.ops.shape.rearrange import roll
@@ -43,6 +44,7 @@ def _length(name: str, n: Any) -> int:
     return length
 
 
+@described
 def fft_fftfreq(
     n: int,
     d: float = 1.0,
@@ -67,6 +69,7 @@ def fft_fftfreq(
     return into(out, finish(np.roll(values, -(length // 2)), requires_grad), "fft_fftfreq")
 
 
+@described
 def fft_rfftfreq(
     n: int,
     d: float = 1.0,

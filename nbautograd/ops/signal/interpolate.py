@@ -13,6 +13,10 @@ from nbautograd.core.tensor import Tensor
 Array = np.ndarray[Any, Any]
 
 
+MAX_REPEATS = 16
+"""So many repetitions of an element are added one after the other."""
+
+
 class Table(NamedTuple):
     """Interpolation along one dimension: the input elements and weights of each output element."""
 
@@ -43,9 +47,24 @@ def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
     return x
 
 
+def repeats(index: Array, count: int) -> int:
+    """How many output elements each of ``count`` input elements is, if these are all, in order; else 0."""
+    factor = len(index) // max(count, 1)
+    whole = index.shape[1] == 1 and 0 < factor <= MAX_REPEATS and len(index) == factor * count
+    return factor if whole and bool((index[:, 0] == np.arange(len(index)) // factor).all()) else 0
+
+
 def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> Any:
     """The transpose: scatter the weighted gradients of output elements to their input elements."""
     for dim, index, weight in reversed(tables):
+        factor = repeats(index, shape[dim])
+        if factor and weight is None:
+            lead = (slice(None),) * dim
+            gradient = g[(*lead, slice(0, None, factor))].copy()
+            for first in range(1, factor):
+                gradient += g[(*lead, slice(first, None, factor))]
+            g = gradient
+            continue
         gradient = np.zeros_like(g, shape=(*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]), order="C")
         for k in range(index.shape[1]):
             part = g if weight is None else g * _on(weight[:, k], g, dim)

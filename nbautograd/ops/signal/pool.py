@@ -12,10 +12,13 @@ from nbautograd.arrays import backend
 from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops._internal import pairwise_sum
+from nbautograd.ops._internal import pairwise_mean, pairwise_sum
 from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
 
 Ints = tuple[int, ...]
+
+CACHED = 1 << 16
+"""About how many elements of windows are compared at a time."""
 
 
 # -- averages --------------------------------------------------------------------------------------------------------
@@ -114,6 +117,9 @@ def _cell_table(dim: int, n: int, m: int) -> Table:
 
 def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     """Adaptive average pooling over the last dimensions."""
+    if set(out) == {1} and input.size:  # means of whole images
+        lead = input.shape[: input.ndim - len(out)]
+        return pairwise_mean(input.reshape((*lead, -1)), (len(lead),)).reshape((*lead, *out))
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -161,25 +167,16 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     n = len(out)
     size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
     steps = tuple(zip(size, out, kernel, stride, padding, dilation, strict=True))
-    if any(p or (m - 1) * s + d * (k - 1) >= length for length, m, k, s, p, d in steps):
-        ends = [max(p, (m - 1) * s + d * (k - 1) + 1 - length) for length, m, k, s, p, d in steps]
-        shape = [length + p + e for length, p, e in zip(size, padding, ends, strict=True)]
-        wide: Any = np.full_like(input, _least(input.dtype), shape=(*input.shape[: input.ndim - n], *shape), order="C")
-        wide[(..., *(slice(p, p + length) for p, length in zip(padding, size, strict=True)))] = input
-    else:
-        wide = input
-    best = winner = None
-    for number, offset in enumerate(itertools.product(*map(range, kernel))):
-        starts = [i * d for i, d in zip(offset, dilation, strict=True)]
-        candidate = wide[
-            (..., *(slice(i, i + s * (m - 1) + 1, s) for i, s, m in zip(starts, stride, out, strict=True)))
-        ]
-        if best is None:
-            best, winner = candidate.copy(), np.zeros_like(candidate, dtype=np.int32, order="C")
-            continue
-        better = _better(candidate, best)
-        np.copyto(best, candidate, where=better)
-        np.copyto(winner, np.int32(number), where=better)
+    images = input.reshape((-1, *size))
+    count = math.prod(input.shape[: input.ndim - n])
+    best = np.empty_like(input, shape=(count, *out), order="C")
+    winner = np.empty_like(input, shape=(count, *out), dtype=np.int32, order="C")
+    at_once = max(1, CACHED // max(math.prod(kernel) * math.prod(out), 1)) if input.__class__ is np.ndarray else count
+    for start in range(0, count, max(at_once, 1)):
+        part = slice(start, start + at_once)
+        windows = _candidates(_surrounded(images[part], steps), steps)
+        np.maximum.reduce(windows, 0, None, best[part])
+        _first_of(windows, best[part], winner[part])
     at = 0
     for d, (length, m, k, s, p, spread) in enumerate(steps):
         before = math.prod(kernel[d + 1 :])
@@ -188,7 +185,52 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
         start = start.reshape((-1,) + (1,) * (n - d - 1))
         place = module.arange(m).reshape(start.shape) * s - p + (winner // before % k) * spread
         at = at * length + np.maximum(place, start)
-    return best, as_int64(at)
+    shape = (*input.shape[: input.ndim - n], *out)
+    return best.reshape(shape), as_int64(at).reshape(shape)
+
+
+def _surrounded(images: Any, steps: Any) -> Any:
+    """Images with what their windows reach beyond them: the least number of their dtype."""
+    if not any(p or (m - 1) * s + d * (k - 1) >= length for length, m, k, s, p, d in steps):
+        return images
+    ends = [max(p, (m - 1) * s + d * (k - 1) + 1 - length) for length, m, k, s, p, d in steps]
+    shape = [length + p + e for (length, _, _, _, p, _), e in zip(steps, ends, strict=True)]
+    wide = np.full_like(images, _least(images.dtype), shape=(len(images), *shape), order="C")
+    wide[(slice(None), *(slice(p, p + length) for length, _, _, _, p, _ in steps))] = images
+    return wide
+
+
+def _candidates(images: Any, steps: Any) -> Any:
+    """The elements of all windows, by their place in the window first."""
+    kernel = [k for _, _, k, _, _, _ in steps]
+    shape = (math.prod(kernel), len(images), *(m for _, m, _, _, _, _ in steps))
+    result = np.empty_like(images, shape=shape, order="C")
+    for number, offset in enumerate(itertools.product(*map(range, kernel))):
+        starts = zip(offset, steps, strict=True)
+        result[number] = images[
+            (slice(None), *(slice(i * d, i * d + s * (m - 1) + 1, s) for i, (_, m, _, s, _, d) in starts))
+        ]
+    return result
+
+
+def _first_of(windows: Any, best: Any, winner: Any) -> None:
+    """Write the place of each window's maximum in it to ``winner``: the first of equal ones, but the last nan.
+
+    The place of the first is the number of those before it, which are not it.
+    """
+    if best.dtype.kind == "f" and bool((best != best).any()):
+        winner[...] = 0
+        for number in range(1, len(windows)):
+            better = windows[number] != windows[number]
+            better |= windows[number] > np.take_along_axis(windows, as_int64(winner)[None], 0)[0]
+            winner[better] = number
+        return
+    passed: Any = np.zeros_like(winner, dtype=np.bool_)
+    places = np.zeros_like(winner, dtype=np.int8 if len(windows) < 128 else np.int32)
+    for number in range(len(windows) - 1):
+        passed |= windows[number] == best
+        places += ~passed
+    winner[...] = places
 
 
 def _cells_max(input: Tensor, out: Ints) -> Any:

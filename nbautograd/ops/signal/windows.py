@@ -16,6 +16,7 @@ from nbautograd.arrays import backend, dtypes, precise
 from nbautograd.arrays.device import as_device
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings import described
 from nbautograd.errors import DtypeError
 from nbautograd.ops.creation.from_data import Device, check_options, finish
 
@@ -89,6 +90,7 @@ def window_tensor(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) 
     return finish((values * 0 + 1 if n == 1 else values).astype(kind.numpy), requires_grad)
 
 
+@described
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -112,6 +114,7 @@ def bartlett_window(
     return window_tensor(triangle(k, span(n, periodic)), n, kind, requires_grad)
 
 
+@described
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -134,6 +137,7 @@ def blackman_window(
     return window_tensor(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
 
 
+@described
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -158,6 +162,7 @@ def hamming_window(
     return window_tensor(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
 
 
+@described
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -180,6 +185,7 @@ def hann_window(
     return window_tensor(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
 
 
+@described
 def kaiser_window(
     window_length: int,
     periodic: bool = True,

@@ -55,6 +55,9 @@ def _inside(data: Any, function: Callable[[Any], Any]) -> Any:
 def default_convert(data: Any) -> Any:
     """NumPy arrays and numbers, also those in containers, as tensors; anything else as it is.
 
+    :param data: anything.
+    :returns: the same with tensors, which have the shapes of the arrays.
+
     >>> import nbautograd as torch, numpy as np
     >>> torch.utils.data.default_convert({"a": np.array([1, 2], "int64"), "b": "text"})
     {'a': tensor([1, 2]), 'b': 'text'}

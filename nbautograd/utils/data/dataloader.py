@@ -14,6 +14,7 @@ from types import GenericAlias
 from typing import Any, NoReturn
 
 from nbautograd.core import dispatch_mode
+from nbautograd.docstrings.classes import composed
 from nbautograd.rng.generator import Generator
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataset import IterableDataset
@@ -79,6 +80,7 @@ def _exclusive(what: str, with_what: str) -> NoReturn:
     raise ValueError(f"{what} is mutually exclusive with {with_what}")
 
 
+@composed
 class DataLoader:
     """Iterate over a dataset in batches, in PyTorch's order for the same seed.
 

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings.classes import composed
 from nbautograd.ops.creation.random import randperm
 from nbautograd.rng.generator import Generator
 
@@ -27,8 +28,20 @@ __all__ = [
 T_co = TypeVar("T_co", covariant=True)
 
 
+@composed
 class Dataset(Generic[T_co]):
-    """Base class of map-style datasets: a subclass defines ``__getitem__`` and ``__len__``."""
+    """Base class of map-style datasets: a subclass defines ``__getitem__`` and ``__len__``.
+
+    >>> import nbautograd as torch
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __getitem__(self, index):
+    ...         return index * index
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4, 9]]
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -37,10 +50,19 @@ class Dataset(Generic[T_co]):
         return ConcatDataset([self, other])
 
 
+@composed
 class IterableDataset(Dataset[T_co]):
     """Base class of iterable-style datasets, of samples from a file or a stream: a subclass defines ``__iter__``.
 
     With several workers each has its own copy: let :func:`get_worker_info` tell it which part to give.
+
+    >>> import nbautograd as torch
+    >>> class Countdown(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([3, 2, 1])
+    ...
+    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Countdown(), batch_size=2)]
+    [[3, 2], [1]]
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -50,6 +72,7 @@ class IterableDataset(Dataset[T_co]):
         return ChainDataset([self, other])
 
 
+@composed
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Tensors of equal length; a sample is a tuple of their elements at one index of the first dimension.
 
@@ -74,6 +97,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return int(self.tensors[0].size(0))
 
 
+@composed
 class StackDataset(Dataset[Any]):
     """Datasets zipped: a sample is a tuple, or a dictionary, of one sample of each.
 
@@ -124,6 +148,7 @@ def _several(dataset: Any, indices: list[int]) -> list[Any]:
     return result
 
 
+@composed
 class ConcatDataset(Dataset[Any]):
     """Datasets concatenated; ``a + b`` makes one too.
 
@@ -156,10 +181,19 @@ class ConcatDataset(Dataset[Any]):
         return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
 
 
+@composed
 class ChainDataset(IterableDataset[Any]):
     """One :class:`IterableDataset` after the other.
 
     :raises AssertionError: at iteration, where one is none.
+
+    >>> import nbautograd as torch
+    >>> class Countdown(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([3, 2, 1])
+    ...
+    >>> list(torch.utils.data.ChainDataset([Countdown(), Countdown()]))
+    [3, 2, 1, 3, 2, 1]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -179,6 +213,7 @@ class ChainDataset(IterableDataset[Any]):
         return sum(len(dataset) for dataset in self._each())
 
 
+@composed
 class Subset(Dataset[T_co]):
     """The samples of a dataset at given indices.
 
@@ -214,8 +249,10 @@ class Subset(Dataset[T_co]):
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[Any]]:
     """Parts of a dataset without overlap, drawn at random: PyTorch's for the same seed.
 
+    :param dataset: a map-style dataset.
     :param lengths: how many samples each part has; or fractions that sum to 1, where the first parts share the rest.
     :param generator: the source; the default one where None.
+    :returns: a list of :class:`Subset`.
     :raises ValueError: the lengths do not sum to that of the dataset, or a fraction is not between 0 and 1.
 
     >>> import nbautograd as torch

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nbautograd.docstrings.classes import composed
 from nbautograd.ops.creation.random import randperm
 from nbautograd.rng.generator import Generator
 from nbautograd.utils.data.sampler import Sampler
@@ -13,6 +14,7 @@ from nbautograd.utils.data.sampler import Sampler
 __all__ = ["DistributedSampler"]
 
 
+@composed
 class DistributedSampler(Sampler[int]):
     """Yield every ``num_replicas``-th index of a dataset, in the same random order in each process.
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
+from nbautograd.docstrings.classes import composed
 from nbautograd.ops.creation.creation import empty
 from nbautograd.ops.creation.distributions import multinomial
 from nbautograd.ops.creation.from_data import as_tensor
@@ -37,13 +38,26 @@ def _check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
 
+@composed
 class Sampler(Generic[T_co]):
-    """Base class of samplers: a subclass yields indices, or lists of indices, in ``__iter__``."""
+    """Base class of samplers: a subclass yields indices, or lists of indices, in ``__iter__``.
+
+    >>> import nbautograd as torch
+    >>> class Backwards(torch.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    ...     def __len__(self):
+    ...         return 3
+    ...
+    >>> [batch[0] for batch in torch.utils.data.DataLoader("abc", sampler=Backwards())]
+    ['c', 'b', 'a']
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} has to define __iter__")
 
 
+@composed
 class SequentialSampler(Sampler[int]):
     """Yield all indices in order.
 
@@ -62,6 +76,7 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
+@composed
 class RandomSampler(Sampler[int]):
     """Yield indices in random order: PyTorch's for the same seed.
 
@@ -112,8 +127,14 @@ class RandomSampler(Sampler[int]):
         return self.num_samples
 
 
+@composed
 class SubsetRandomSampler(Sampler[int]):
-    """Given indices in random order."""
+    """Given indices in random order.
+
+    >>> import nbautograd as torch
+    >>> sorted(torch.utils.data.SubsetRandomSampler([7, 8, 9]))
+    [7, 8, 9]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices, self.generator = indices, generator
@@ -126,10 +147,15 @@ class SubsetRandomSampler(Sampler[int]):
         return len(self.indices)
 
 
+@composed
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given weights, which need not sum to 1.
 
     :raises ValueError: the weights have not one dimension, or ``num_samples`` is no positive int.
+
+    >>> import nbautograd as torch
+    >>> list(torch.utils.data.WeightedRandomSampler([0., 0., 1.], num_samples=3))
+    [2, 2, 2]
     """
 
     weights: Tensor
@@ -154,6 +180,7 @@ class WeightedRandomSampler(Sampler[int]):
         return self.num_samples
 
 
+@composed
 class BatchSampler(Sampler[list[int]]):
     """Lists of ``batch_size`` indices of another sampler.
 

@@ -14,6 +14,7 @@ from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["first_bad", "is_freed", "log_size", "products", "reset"]
 
@@ -44,7 +45,7 @@ def first_bad(node: Any, incoming: Any, sent: Any) -> str:
         array = values.host(sent)
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         named = [] if incoming is None else [("g", incoming)]
-        trace = getattr(node, "trace", None)
+        trace = trace_of(node)
         named += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
         parts = []
         for name, value in named:

@@ -15,6 +15,7 @@ from typing import Any
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Columns", "ForwardPass", "forward_pass"]
 
@@ -50,7 +51,7 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
         drawn = [stand for key in whole.order if (stand := model.stands.get(key, key))]
         return ForwardPass(tuple((key, None) for i, key in enumerate(drawn) if i == 0 or drawn[i - 1] != key))
     live = {key: node for node, key in whole.handles.ops.items()}
-    traces = {key: attribute(live.get(key), "trace") for key in whole.order}
+    traces = {key: trace_of(live.get(key)) for key in whole.order}
     steps = tuple((key, columns(traces[key])) for key in whole.order)
     files: dict[str, tuple[str, set[int]]] = {}
     for key, trace in traces.items():

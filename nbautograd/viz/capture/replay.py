@@ -9,24 +9,27 @@ values it comes to what was recorded.
 from __future__ import annotations
 
 import inspect
-import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.introspect import attribute, declared, node_name
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Replay", "replay_of"]
 
 MOST_OPERATIONS = 300
 MOST_ELEMENTS = 1024  # of a tensor
 RANDOM = "nbautograd.ops.creation"  # the package of the operations that make tensors, also from random numbers
-_PART = re.compile(r"(\w+)\[(\d+)\]")  # an argument that is part of a list
 
+Parameter = tuple[str, int | None]
+"""The name of a parameter, and which part of the list passed for it, if it takes one."""
 Place = tuple[str, int]
 """The id of an operation or leaf, and which of its results."""
 
@@ -37,8 +40,8 @@ class _Call:
 
     node: str
     function: Any
-    computed: Mapping[str, Place]
-    arrays: Mapping[str, np.ndarray[Any, Any]]
+    computed: Mapping[Parameter, Place]
+    arrays: Mapping[Parameter, np.ndarray[Any, Any]]
     options: Mapping[str, Any]
     result: np.ndarray[Any, Any] | None
     """What was recorded."""
@@ -114,12 +117,11 @@ class Replay:
         flat = {name: results[place] for name, place in call.computed.items()}
         flat |= {name: self.new(array) for name, array in call.arrays.items()}
         arguments: dict[str, Any] = dict(call.options)
-        for name in sorted(flat, key=lambda name: (len(name), name)):
-            part = _PART.fullmatch(name)
-            if part is None:
-                arguments[name] = flat[name]
+        for (name, place), value in sorted(flat.items(), key=lambda item: item[0][1] or 0):
+            if place is None:
+                arguments[name] = value
             else:
-                arguments.setdefault(part[1], []).append(flat[name])
+                arguments.setdefault(name, []).append(value)
         return arguments
 
 
@@ -137,7 +139,8 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         calls = [_call(live[key], key, whole) for key in whole.order]
-        new = next(iter(tensors.values())).new_tensor
+        one = next(iter(tensors.values()))  # PyTorch's graphs are computed anew with our operations
+        new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
     except Exception:  # a graph of which something is not known
@@ -145,29 +148,27 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
 
 
 def _call(node: Any, key: str, model: GraphModel) -> _Call:
-    function = type(node).operation()
+    function = declared(node, node_name(node)).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
-    computed: dict[str, Place] = {}
-    arrays: dict[str, Any] = {}
+    trace = trace_of(node)
+    computed: dict[Parameter, Place] = {}
+    arrays: dict[Parameter, Any] = {}
     wanted = inspect.signature(function).parameters.values()
     options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace leaves None out
-    for operand in node.trace.operands:
-        maker, index = node.next_functions[operand.slot] if operand.slot is not None else (None, 0)
+    for operand in trace.operands:
+        edges, slot = node.next_functions, operand.slot
+        maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)
         if maker is not None:
-            computed[operand.name] = model.handles.of(maker) or "", index
+            computed[operand.parameter] = model.handles.of(maker) or "", index
         elif operand.shape is not None:
-            arrays[operand.name] = _copied(operand.value)
+            arrays[operand.parameter] = _copied(operand.value)
         else:
             options[operand.name] = operand.value
-    for name in {_base(name) for name in (*computed, *arrays)}:
+    for name, _ in (*computed, *arrays):
         options.pop(name, None)
-    value = node.trace.value
+    value = trace.value
     return _Call(key, function, computed, arrays, options, None if value is None else np.array(value))
-
-
-def _base(name: str) -> str:
-    return name.partition("[")[0]
 
 
 def _copied(value: Any) -> np.ndarray[Any, Any]:

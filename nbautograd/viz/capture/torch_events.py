@@ -1,19 +1,26 @@
 """The engine's events for a graph that does not send them itself, such as PyTorch's: by hooks on its nodes.
 
-Nothing is imported from PyTorch; ``register_prehook`` and ``register_hook`` of the nodes are all that is used.
+Nothing is imported from PyTorch; ``register_prehook`` and ``register_hook`` of the nodes are all that is used, and, for
+passes that a block runs itself, a ``TorchFunctionMode`` that hears of ``backward`` and ``grad``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
-from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.capture.torch_watch import pytorch, settle, writes
+from nbautograd.viz.read import introspect
+from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["is_foreign", "watch"]
+__all__ = ["is_foreign", "passes_observed", "watch"]
+
+MOST = 20_000  # nodes of a graph that get hooks
 
 
 def is_foreign(tensor: Any) -> bool:
@@ -23,7 +30,6 @@ def is_foreign(tensor: Any) -> bool:
 
 @contextmanager
 def watch(
-    model: GraphModel,
     roots: tuple[tuple[Any, int], ...],
     gradients: tuple[Any, ...],
     callback: Callable[[protocol.Event], object],
@@ -31,20 +37,36 @@ def watch(
     retain_graph: bool = False,
     create_graph: bool = False,
 ) -> Iterator[None]:
-    """While the block runs, send the events of one backward pass through the graph of ``model`` to ``callback``."""
+    """While the block runs, send the events of one backward pass from ``roots`` to ``callback``."""
+    settle()
     watcher = _Watcher(callback, retain_graph)
+    watcher.totals |= dict(zip(roots, gradients, strict=True))
     error: BaseException | None = None
     try:
-        for node in list(model.handles.ops):
-            watcher.attach(node)
         callback(protocol.PassStarted(roots, gradients, retain_graph, create_graph))
+        for node in _reachable([node for node, _ in roots]):
+            watcher.attach(node)
         yield
     except BaseException as caught:
         error = caught
+        if watcher.running is not None:
+            explain_write(error, watcher.running)
         raise
     finally:
         watcher.detach()
+        settle()
         callback(protocol.PassFinished(error))
+
+
+def _reachable(roots: list[Any]) -> list[Any]:
+    seen = dict.fromkeys(roots)
+    ahead = list(seen)
+    while ahead and len(seen) < MOST:
+        for to, _ in ahead.pop().next_functions:
+            if to is not None and to not in seen:
+                seen[to] = None
+                ahead.append(to)
+    return list(seen)
 
 
 class _Watcher:
@@ -55,10 +77,14 @@ class _Watcher:
         self.handles: list[Any] = []
         self.totals: dict[tuple[Any, int], Any] = {}
         self.before: dict[Any, Any] = {}
+        self.saving: set[Any] = set()  # nodes that keep tensors
+        self.running: Any = None  # the node whose formula runs now
 
     def attach(self, node: Any) -> None:
         """Watch one node."""
         leaf = hasattr(node, "variable")
+        if not leaf and introspect.saved_of(node)[0]:
+            self.saving.add(node)
         started, finished = (self.leaf_started, self.leaf_finished) if leaf else (self.started, self.finished)
         self.handles.append(node.register_prehook(lambda gradients: started(node, gradients)))
         self.handles.append(node.register_hook(lambda inputs, outputs: finished(node, inputs, outputs)))
@@ -70,11 +96,30 @@ class _Watcher:
         self.handles.clear()
 
     def started(self, node: Any, gradients: tuple[Any, ...]) -> None:
-        """A node is about to run."""
-        self.callback(protocol.NodeStarted(node, tuple(gradients)))
+        """A node is about to run, and hooks of its own have run."""
+        self.running = node
+        came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
+        self.callback(protocol.NodeStarted(node, tuple(came)))
+        self.tell_hooks(node, came, gradients)
+
+    def came(self, node: Any, index: int, gradient: Any) -> Any:
+        """What had come for an output before hooks changed it: what was sent, unless that is the same but for order."""
+        total = self.totals.get((node, index))
+        return total if total is not None and gradient is not None and _differ(total, gradient) else gradient
+
+    def tell_hooks(self, node: Any, before: Sequence[Any], after: Sequence[Any]) -> None:
+        """Hooks on a node's results have run: those that are known of, and those that have changed something."""
+        variable = getattr(node, "variable", None)
+        trace = trace_of(node) if variable is None else None
+        tensor = variable if variable is not None else trace.output() if trace is not None else None
+        known = dict(introspect.hooks_of(node, tensor)) if tensor is not None else {}
+        for old, new in zip(before, after, strict=True):
+            if old is not new or (new is not None and known.get("tensor")):
+                self.callback(protocol.HookCalled(node, "tensor", old, new))
 
     def finished(self, node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """A node has run and sends ``inputs``, the gradients of its inputs."""
+        self.running = None
         for index, ((to, to_index), gradient) in enumerate(zip(node.next_functions, inputs, strict=False)):
             if to is not None and gradient is not None:
                 sent = gradient.detach()
@@ -82,16 +127,148 @@ class _Watcher:
                 self.totals[to, to_index] = sent if known is None else known + sent
                 event = protocol.EdgeSent(node, index, to, to_index, sent, self.totals[to, to_index])
                 self.callback(event)
-        saves = any(name.startswith("_saved_") and name != "_saved_alpha" for name in dir(type(node)))
-        self.callback(protocol.NodeFinished(node, saves and not self.retain))
+        self.callback(protocol.NodeFinished(node, node in self.saving and not self.retain))
 
     def leaf_started(self, node: Any, gradients: tuple[Any, ...]) -> None:
         """A leaf's ``.grad`` is about to be added to."""
         grad = node.variable.grad
         self.before[node] = None if grad is None else grad.detach().clone()
-        self.callback(protocol.NodeStarted(node, tuple(gradients)))
+        came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
+        self.callback(protocol.NodeStarted(node, tuple(came)))
+        self.tell_hooks(node, came, gradients)
 
     def leaf_finished(self, node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """A leaf's ``.grad`` has been added to."""
         self.callback(protocol.Accumulated(node, self.before.pop(node, None), outputs[0], node.variable.grad))
         self.callback(protocol.NodeFinished(node, False))
+
+
+def explain_write(error: BaseException, node: Any) -> None:
+    """To an error about what was saved and then written to, add what nbautograd's tells: which value, and where."""
+    told = re.search(r"is at version (\d+); expected version (\d+)", str(error))
+    saved = introspect.changed_saved(node) if told is not None else ""
+    if told is None or not saved:
+        return
+    error.saved = saved  # type: ignore[attr-defined]
+    trace = trace_of(node)
+    refs = {operand.name: operand.tensor for operand in trace.operands} | {"result": trace.output} if trace else {}
+    tensor = refs[saved]() if refs.get(saved) is not None else None
+    after = int(told[2])
+    for ref, version, filename, line in writes:
+        one = ref()
+        if one is not None and version > after and (one is tensor or _share(one, tensor)):
+            error.written = filename, line  # type: ignore[attr-defined]
+            return
+
+
+def _share(one: Any, other: Any) -> bool:
+    try:
+        return bool(one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
+    except Exception:
+        return False
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Whether two gradients are not the same numbers, but for the order in which terms were added."""
+    if one.shape != other.shape or (one.data_ptr() == other.data_ptr() and one.data_ptr()):
+        return bool(one.shape != other.shape)
+    try:
+        return not bool((one - other).abs().max() <= 1e-4 * other.abs().max())
+    except Exception:
+        return False
+
+
+# -- passes that a block runs itself ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def passes_observed() -> Iterator[None]:
+    """Send the events of PyTorch's passes inside the block to ``protocol.observers``, as nbautograd's engine does."""
+    torch = pytorch()
+    if torch is None:
+        yield
+        return
+    with _mode_class(torch)():
+        yield
+
+
+_modes: dict[Any, type] = {}
+
+
+def _mode_class(torch: Any) -> type:
+    base = sys.modules["torch.overrides"].TorchFunctionMode
+    if base not in _modes:
+        started = {
+            torch.Tensor.backward: _of_method,
+            torch.autograd.backward: _of_backward,
+            torch.autograd.grad: _of_grad,
+        }
+
+        class Listening(base):  # type: ignore[misc, valid-type]
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                about = started.get(func)
+                if about is None or not protocol.observers.get():
+                    return func(*args, **(kwargs or {}))
+                return _observed(func, about, args, kwargs or {})
+
+        _modes[base] = Listening
+    return _modes[base]
+
+
+def _of_method(
+    tensor: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
+) -> tuple[Any, ...]:
+    return [tensor], [gradient], retain_graph, create_graph, None
+
+
+def _of_backward(
+    tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, create_graph: bool = False, *_: Any, **__: Any
+) -> tuple[Any, ...]:
+    several = [tensors] if introspect.is_tensor(tensors) else list(tensors)
+    return several, _as_many(grad_tensors, several), retain_graph, create_graph, None
+
+
+def _of_grad(
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False,
+    *_: Any, **__: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    several = [outputs] if introspect.is_tensor(outputs) else list(outputs)
+    wanted = [inputs] if introspect.is_tensor(inputs) else list(inputs)
+    return several, _as_many(grad_outputs, several), retain_graph, create_graph, wanted
+
+
+def _as_many(gradients: Any, tensors: list[Any]) -> list[Any]:
+    if gradients is None:
+        return [None] * len(tensors)
+    return [gradients] if introspect.is_tensor(gradients) else list(gradients)
+
+
+def _observed(func: Any, about: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a pass, and tell the observers of it."""
+    try:
+        tensors, gradients, retain, create, wanted = about(*args, **kwargs)
+        roots = [(tensor.grad_fn, tensor.output_nr) for tensor in tensors]
+        begins = all(node is not None for node, _ in roots)
+        seeds = [
+            tensor.detach().new_ones(tensor.shape) if gradient is None else gradient
+            for tensor, gradient in zip(tensors, gradients, strict=True)
+        ]
+    except Exception:  # the call itself raises the error
+        begins = False
+    if not begins:
+        return func(*args, **kwargs)
+
+    def tell(event: protocol.Event) -> None:
+        for observer in protocol.observers.get():
+            observer(event)
+
+    keeps = bool(create if retain is None else retain)
+    with watch(tuple(roots), tuple(seeds), tell, retain_graph=keeps, create_graph=bool(create)):
+        result = func(*args, **kwargs)
+        for tensor, gradient in zip(wanted or (), result or (), strict=False):
+            if gradient is not None and tensor.grad_fn is not None:
+                tell(protocol.Captured(tensor.grad_fn, tensor.output_nr, gradient))
+            elif gradient is not None:
+                accumulator = sys.modules["torch"].autograd.graph.get_gradient_edge(tensor).node
+                tell(protocol.Captured(accumulator, 0, gradient))
+        return result

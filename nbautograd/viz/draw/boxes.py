@@ -132,9 +132,12 @@ def value_text(node: Node, grid: Grid | None = None) -> str:
 def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     """(text, size, class, in the font of code) of the lines of a group."""
     about = " · ".join(part for part in (node.label, about_text(node)) if part)
+    named = fit(node.name, GROUP, SMALLEST)
+    if node.module or node.kind == "pile":  # what is in a module is read where it is opened
+        named = fit_path(node.module or node.name, GROUP, SMALLEST)
     lines = [
         (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
-        ((fit_path if node.kind == "pile" else fit)(node.name, GROUP, SMALLEST), SMALLEST, "nb-sub", False),
+        (named, SMALLEST, "nb-sub", False),
         (fit(node.source, GROUP, SMALLEST, mono=True), SMALLEST, "nb-value", True),
         (fit(about if about != node.symbol else "", GROUP, SMALLEST), SMALLEST, "nb-sub", False),
     ]

@@ -435,7 +435,12 @@ def _tip(node: Node) -> str:
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about_text(node)]
     kept = ", ".join(f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6])
-    lines += [" / ".join(node.scope), node.where, node.source, say("tip_saves", what=kept) if kept else ""]
+    lines += [
+        node.module or " / ".join(node.scope),
+        node.where,
+        node.source,
+        say("tip_saves", what=kept) if kept else "",
+    ]
     lines += [say("tip_version", n=node.version)] if node.version else []
     lines += [say("tip_freed")] if node.freed else []
     lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]

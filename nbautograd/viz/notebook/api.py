@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -13,28 +11,18 @@ from nbautograd import protocol
 from nbautograd.viz.capture import cotangents, diagnostics, torch_events
 from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
 from nbautograd.viz.capture.replay import replay_of
+from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.program_lines import player_lines
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
-from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
-__all__ = ["Animation", "Picture", "Recording", "animate", "callers_names", "graph", "record"]
-
-
-def callers_names() -> Mapping[str, Any]:
-    """The variables of the code that called this package, as they are when they are looked at."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-        "nbautograd",
-        "contextlib",
-    ):
-        frame = frame.f_back
-    return ChainMap(frame.f_locals, frame.f_globals)
+__all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
 
 
 def graph(
@@ -60,8 +48,19 @@ def graph(
     :param opened: what stays open nevertheless: names of layers as the picture shows them, or ids of groups.
     :param resolve: tells the cell of a line of code; by default as the extension does.
     :param engine: ``own``, or ``dot`` for Graphviz's layout, where that is installed.
+    :param tensors: results, of nbautograd or of PyTorch.
+    :returns: the picture.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> viz.graph(w * 3, namespace={"w": w})
+    out → 1 leaf, 1 operation
+    out = w × …  MulBackward0  6.  f32 ()
+    └─ w  leaf  2.  f32 ()  .grad None
     """
     opened = _names(opened)
+    settle(namespace)
     model = build(list(tensors), namespace or callers_names(), resolve=resolve, fold=fold, opened=opened)
     deep = settings.depth if depth is None else depth
     if deep:
@@ -97,8 +96,30 @@ def animate(
     ``direction``, ``fold`` and ``opened`` are as for :func:`graph`; here, nothing is folded unless the graph is large.
     With ``ask`` the player asks for each gradient before it shows it, helps after a wrong answer, and keeps a score.
     An error that ends the pass is raised as usual; its traceback says so, and ``error.animation`` is the picture.
+
+    :param tensor: a result, of nbautograd or of PyTorch.
+    :param gradient: what ``backward`` is given; needed for results of other shapes than ().
+    :param retain_graph: keep the graph for another pass.
+    :param create_graph: record the pass itself.
+    :param inputs: the only tensors whose gradients are accumulated.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :param resolve: tells the cell of a line of code; by default the notebook does.
+    :param direction: as for :func:`graph`.
+    :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
+    :param opened: as for :func:`graph`.
+    :param ask: ask for each gradient before it is shown.
+    :returns: the animation.
+    :raises RuntimeError: what ``backward`` raises.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> played = viz.animate(w * w, namespace={"w": w})
+    >>> w.grad
+    tensor(4.)
     """
     namespace, opened = namespace or callers_names(), _names(opened)
+    settle(namespace)
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
@@ -113,7 +134,7 @@ def animate(
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
     try:
-        _observed(tensor, gradient, model, recorder, run, bool(retain_graph or create_graph), create_graph)
+        _observed(tensor, gradient, recorder, run, bool(retain_graph or create_graph), create_graph)
     except Exception as error:
         if not recorder.frames and model.roots:
             recorder.refuse(error, tensor)
@@ -136,7 +157,6 @@ def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
 def _observed(
     tensor: Any,
     gradient: Any,
-    model: GraphModel,
     recorder: Recorder,
     run: Callable[[], None],
     retain: bool,
@@ -149,7 +169,7 @@ def _observed(
         return
     roots = ((tensor.grad_fn, tensor.output_nr),)
     seed = gradient if gradient is not None else tensor.detach().new_ones(tensor.shape)
-    with torch_events.watch(model, roots, (seed,), recorder, retain_graph=retain, create_graph=create):
+    with torch_events.watch(roots, (seed,), recorder, retain_graph=retain, create_graph=create):
         run()
 
 
@@ -161,19 +181,37 @@ def record(
     direction: str | None = None,
     progress: bool = False,
 ) -> Iterator[Recording]:
-    """Record every backward pass of nbautograd inside the ``with`` block.
+    """Record every backward pass inside the ``with`` block, of nbautograd and of PyTorch.
 
     The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then.
+    PyTorch's operations inside the block are watched (see :func:`watch`).
 
     :param progress: show a bar that counts passes, where tqdm is installed.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :param resolve: tells the cell of a line of code; by default the notebook does.
+    :param direction: as for :func:`graph`.
+    :returns: a context manager, whose target is the recording.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> with viz.record() as recording:
+    ...     (w * w).backward()
+    ...
+    >>> w.grad
+    tensor(4.)
     """
     with _bar() if progress else nullcontext(None) as count:
-        recorder = Recorder(namespace=namespace or callers_names(), resolve=resolve, progress=count)
+        names = namespace or callers_names()
+        recorder = Recorder(namespace=names, resolve=resolve, progress=count)
         recording = Recording(recorder.timeline(), direction)
+        watching = TorchWatch()
+        watching.start()
         try:
-            with protocol.observe(recorder):
+            with protocol.observe(recorder), torch_events.passes_observed():
                 yield recording
         finally:
+            watching.stop(names)
             recording.timeline = recorder.timeline()
 
 

@@ -17,7 +17,7 @@ from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.api import callers_names
+from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LONG = 40
 LIBRARIES = ("numpy", "torch")
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ""
+    ".nb-code .nb-lines { white-space: pre; }\n"
     ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
     ".nb-code .nb-word { color: var(--nb-out); }\n"
     ".nb-code .nb-number { color: var(--nb-leaf); }\n"
@@ -54,9 +54,10 @@ def code(
     gradient: Any = None,
     *,
     library: str = "numpy",
+    flat: bool | None = None,
     namespace: Mapping[str, Any] | None = None,
 ) -> Code:
-    """The forward and the backward pass that made a tensor, as one straight-line program.
+    """The forward and the backward pass that made a tensor, as a program.
 
     Each operation is a line with the body of its declaration, and each path along which a gradient comes a line with
     its formula: the sums of broadcasting, promotion and accumulation are written, too. Every line is computed while it
@@ -65,6 +66,8 @@ def code(
     :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
     :param gradient: what the backward pass starts with; needed unless the tensor has one element.
     :param library: ``numpy``, or ``torch`` for a program of tensors, which runs in PyTorch and in nbautograd.
+    :param flat: write one straight line, however long. Otherwise modules are functions, which calls of one structure
+        share, and steps that are alike are loops. By default graphs of up to 32 operations are written flat.
     :param namespace: variables whose names are to be used; by default those where this is called.
     :returns: shown by a notebook; ``save("backward.py")`` writes a file that runs with NumPy alone (or PyTorch).
     :raises ProgramError: something in the graph cannot be written: a function of your own, a hook, a value that has not
@@ -97,7 +100,7 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    return Code(program_of(tensor, gradient, namespace or callers_names(), library))
+    return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
 
 
 class Code:
@@ -144,7 +147,7 @@ class Code:
         shown: list[str] = []
         section: list[str] = []
         for line in [*lines, "# "]:
-            if line.startswith("# ") and section:
+            if line.startswith(("# ", "def ")) and section:
                 shown.append(_section(section))
                 section = []
             section.append(line)
@@ -182,9 +185,10 @@ def _section(lines: list[str]) -> str:
     """Lines below a heading, which folds them."""
     heading, *rest = lines
     text = highlighted("\n".join(rest) + "\n")
-    if not heading.startswith("# "):
+    if not heading.startswith(("# ", "def ")):
         return f"{highlighted(heading)}\n{text}"
-    return f"<details open><summary>{highlighted(heading)}\n</summary>{text}</details>"
+    opened = "" if heading.startswith("def ") else " open"  # a function is read when it is asked for
+    return f"<details{opened}><summary>{highlighted(heading)}\n</summary>{text}</details>"
 
 
 def highlighted(text: str) -> str:

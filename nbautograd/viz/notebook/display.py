@@ -13,6 +13,7 @@ from nbautograd.viz.draw import tensor_card
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
+from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.settings import settings
 
 __all__ = ["Autograd", "LiveTensor", "Locator", "TensorFormatter", "TensorImage", "autograd"]
@@ -178,7 +179,7 @@ class Autograd:
 
     def __enter__(self) -> api.Recording:
         self._stack.enter_context(self.held())
-        return self._stack.enter_context(self.recorded(api.callers_names()))
+        return self._stack.enter_context(self.recorded(callers_names()))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -209,6 +210,7 @@ def autograd(**new: Any) -> Autograd:
 
     :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, errors, widget,
         image, embed.
+    :returns: the recorded passes, as the target of the ``with`` block.
     :raises AttributeError: there is no such setting.
     :raises traitlets.TraitError: a value does not fit.
 

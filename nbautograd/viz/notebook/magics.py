@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import difflib
 from typing import Any
@@ -24,6 +25,7 @@ from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
 from nbautograd.viz.settings import NAMES, choices, settings
 
@@ -108,6 +110,8 @@ class AutogradMagics(Magics):
     @magic_arguments()
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
     @argument("--in", dest="library", choices=LIBRARIES, default="numpy", help="write NumPy, or tensors of torch")
+    @argument("--flat", action="store_true", help="one straight line, however long")
+    @argument("--fold", "-f", action="store_true", help="modules as functions, equal steps as loops, however short")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
     @line_magic
     def code(self, line: str) -> Any:
@@ -117,7 +121,10 @@ class AutogradMagics(Magics):
         gradient = None
         if options.gradient is not None:
             (gradient,) = self._tensors("code --gradient", options.gradient, most=1)
-        return code(tensor, gradient, library=options.library, namespace=self.shell.user_ns)
+        if options.flat and options.fold:
+            raise UsageError("%code --flat and --fold exclude each other; give one of them")
+        flat = True if options.flat else False if options.fold else None
+        return code(tensor, gradient, library=options.library, flat=flat, namespace=self.shell.user_ns)
 
     @magic_arguments()
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
@@ -142,11 +149,13 @@ class AutogradMagics(Magics):
     @argument("--depth", help="how many operations from the result are drawn; 0 for all")
     @argument("--language", help="en (English) or zh (中文)")
     @argument("--tracing", help="on or off: whether operations note their line and values")
+    @argument("--torch", help="on or off: whether PyTorch's operations are watched; also written as: torch off")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
     @argument("--errors", help="on: below an operation's error, the graph so far with that operation in red; or off")
     @argument("--widget", help="on, or off for still pictures only")
     @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
     @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
+    @argument("words", nargs="*", help=argparse.SUPPRESS)
     @line_cell_magic
     def autograd(self, line: str, cell: str | None = None) -> Any:
         """Show the settings, or change some; ``%%autograd`` runs a cell and shows its passes and last value's graph.
@@ -154,6 +163,11 @@ class AutogradMagics(Magics):
         In front of a cell the settings hold for that cell only.
         """
         options = vars(parse_argstring(self.autograd, line))
+        words = options.pop("words")
+        if words:
+            if words[0] != "torch" or len(words) > 2:
+                raise UsageError(f"%autograd does not know {' '.join(words)!r}; write %autograd torch on, or torch off")
+            options["torch"] = words[1] if len(words) == 2 else "on"
         new = {name: value for name, value in options.items() if value is not None}
         try:
             block = autograd(**new)
@@ -304,7 +318,7 @@ class _Loaded:
         self.former_places = SourceLocator.locate
         self.locator = SourceLocator.locate = Locator(shell)
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
-        mixing = Mixing(shell)
+        mixing, self.cells = Mixing(shell), TorchCells(shell)
         self.events = [
             ("pre_run_cell", self.locator.before_cell),
             ("pre_run_cell", self.watch),
@@ -312,6 +326,8 @@ class _Loaded:
             ("post_run_cell", self.draw_failed),
             ("pre_run_cell", mixing.before_cell),
             ("post_run_cell", mixing.after_cell),
+            ("pre_run_cell", self.cells.before_cell),
+            ("post_run_cell", self.cells.after_cell),
         ]
         for name, callback in self.events:
             shell.events.register(name, callback)
@@ -362,6 +378,7 @@ class _Loaded:
         SourceLocator.locate = staticmethod(self.former_places)
         for name, callback in self.events:
             shell.events.unregister(name, callback)
+        self.cells.after_cell(None)
         tables.watch.counts = False
         self.tracebacks.undo()
         self.unwatch(None)

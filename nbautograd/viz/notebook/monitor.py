@@ -14,7 +14,7 @@ from typing import Any
 from nbautograd.viz.draw import theme
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.api import callers_names
+from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.lens import chosen, lens_data, pass_data
 from nbautograd.viz.notebook.monitor_picture import LINES, drawn
 from nbautograd.viz.notebook.pass_ring import PassRing
@@ -223,8 +223,9 @@ def monitor(
     :param live: whether a widget shows the plot while the loop runs; by default where there is a kernel.
     :param record: whether backward passes are recorded to be played, the last 50 and those at which the loss or the
         gradient leapt up. By default only those of graphs of at most 60 operations, and only as many as take a tenth
-        of the loop's time. PyTorch's own passes cannot be recorded.
+        of the loop's time. While PyTorch's passes are recorded, its operations are watched, which takes time, too.
     :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: the monitor, which is called once a step.
     :raises TypeError: something given is no tensor, module or collection of tensors.
     :raises ValueError: ``every`` is less than 1.
 

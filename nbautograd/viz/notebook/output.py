@@ -21,6 +21,7 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from nbautograd.viz.draw import raster, theme
 from nbautograd.viz.draw.graph_text import graph_rows
@@ -29,7 +30,18 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
-__all__ = ["LARGEST", "coloured", "details", "graph_table", "has_front_end", "image", "images", "table", "within"]
+__all__ = [
+    "LARGEST",
+    "coloured",
+    "details",
+    "graph_table",
+    "has_front_end",
+    "image",
+    "images",
+    "request",
+    "table",
+    "within",
+]
 
 LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
 
@@ -42,9 +54,13 @@ def has_front_end() -> bool:
     """
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
-    if getattr(shell, "kernel", None) is None:
-        return True
-    return bool((getattr(shell, "parent_header", None) or {}).get("metadata"))
+    return getattr(shell, "kernel", None) is None or bool(request(shell).get("metadata"))
+
+
+def request(shell: Any) -> dict[str, Any]:
+    """The message that asked for what runs now: IPython's kernel notes it at the shell, Pyodide's at the kernel."""
+    parent = getattr(shell, "parent_header", None) or getattr(shell.kernel, "_parent_header", None)
+    return parent if isinstance(parent, dict) else {}
 
 
 def coloured(svg: str) -> str:

@@ -15,13 +15,16 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.core import tracing
+from nbautograd.viz.capture import torch_events
 from nbautograd.viz.capture.recorder import Recorder
+from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.notebook.recording import Recording
 
 __all__ = ["PassRing"]
 
 LAST, OUTSTANDING = 50, 20  # passes that are kept
 SMALL, ELEMENTS = 60, 20_000  # operations, and elements of leaves, of a graph that is recorded without being asked for
+WATCHED = 100_000  # of PyTorch's operations
 SHARE, AT_FIRST = 0.1, 0.3  # of the loop's time that recording may take, and how many seconds in any case
 
 
@@ -39,10 +42,14 @@ class PassRing:
         self.spent, self.began = 0.0, time.perf_counter()
         self._active = False
         self._recorder: Recorder | None = None
-        self._open = ExitStack()
+        self._open, self._theirs = ExitStack(), ExitStack()
+        self._hears_theirs = False
 
     def start(self) -> None:
-        """Record the next pass; where passes are asked for, also trace the operations until :meth:`stop`."""
+        """Record the next pass; where passes are asked for, also trace the operations until :meth:`stop`.
+
+        PyTorch's are watched wherever their passes are recorded: they tell too little without.
+        """
         self._active, self.began = True, time.perf_counter()
         if self.record:
             self._open.enter_context(tracing.traced())
@@ -52,6 +59,7 @@ class PassRing:
         """Record no more."""
         self._active, self._recorder = False, None
         self._listen(False)
+        self._theirs.close()
         self._open.close()
         self.namespace = {}
 
@@ -82,6 +90,16 @@ class PassRing:
             wanted = self.spent < AT_FIRST + SHARE * (time.perf_counter() - self.began)
         self._recorder = Recorder(namespace=self.namespace) if wanted else None
         self._listen(bool(wanted))
+        self._listen_to_theirs(bool(wanted))
+
+    def _listen_to_theirs(self, on: bool) -> None:
+        """Hear of PyTorch's passes, too, and watch their operations, or no longer."""
+        if on and not self._hears_theirs:
+            self._theirs.enter_context(TorchWatch(WATCHED))
+            self._theirs.enter_context(torch_events.passes_observed())
+        elif not on:
+            self._theirs.close()
+        self._hears_theirs = on
 
     def _listen(self, on: bool) -> None:
         """Be among the observers or not; those of others may have come and gone in between."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.module_scopes import module_scopes
 from nbautograd.viz.read.naming import ResultNames, SourceLines
+from nbautograd.viz.read.segments import plan
 from nbautograd.viz.read.walk import GraphWalk
 
 if TYPE_CHECKING:
@@ -18,18 +20,27 @@ __all__ = ["player_lines", "program_of"]
 
 MOST = 20_000
 """Operations of a graph of which a program is written."""
-PLAYED = 60
-"""The same of a player, which shows it below."""
+FLAT = 32
+"""Operations of a graph whose program is one straight line, unless something else is asked for."""
+PLAYED = 120
+"""The same of a player, which shows it below: one straight line, so that each of its steps is a line."""
 PLAYED_ELEMENTS = 20_000
 """And the elements of a leaf: a pass is computed once more for it."""
 
 
 def program_of(
-    tensor: Any, gradient: Any, namespace: Mapping[str, Any], library: str, *, helpers: bool = True
+    tensor: Any,
+    gradient: Any,
+    namespace: Mapping[str, Any],
+    library: str,
+    *,
+    helpers: bool = True,
+    flat: bool | None = None,
 ) -> Program:
     """The program of a tensor's graph, with the names of the notebook.
 
     :param helpers: take over the functions that its lines call.
+    :param flat: write one straight line, however long, and no functions and loops; None: if it is short.
     """
     from nbautograd.program import write
 
@@ -37,12 +48,20 @@ def program_of(
     names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate))
 
     def tensor_name(leaf: Any) -> str:
-        return _first(names.leaves.get(id(leaf), "") or names.variables.tensor(leaf))
+        return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
 
     def name_of(node: Any, index: int) -> str:
         return _first(names.results.get((node, index), "")) or f"unused{index}"
 
-    return write(tensor, gradient, name_of=name_of, tensor_name=tensor_name, library=library, helpers=helpers)
+    tree = None
+    if not (len(walk.ops) <= FLAT if flat is None else flat):
+        scopes = walk.scopes()
+        if not any(scopes):
+            scopes = module_scopes(walk, namespace)
+        tree = plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
+    return write(
+        tensor, gradient, name_of=name_of, tensor_name=tensor_name, library=library, helpers=helpers, tree=tree
+    )
 
 
 def player_lines(
@@ -55,7 +74,7 @@ def player_lines(
     if any(getattr(leaf, "numel", int)() > PLAYED_ELEMENTS for leaf in whole.handles.kept):
         return []
     try:
-        program = program_of(tensor, gradient, namespace, "numpy", helpers=False)
+        program = program_of(tensor, gradient, namespace, "numpy", helpers=False, flat=True)
     except Exception:  # what cannot be written is played without
         return []
     boxes = {leaf.name: leaf.id for leaf in whole.leaves}

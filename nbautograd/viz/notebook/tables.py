@@ -272,6 +272,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: a table.
     :raises TypeError: something given is no tensor.
 
     >>> import nbautograd as torch
@@ -283,7 +284,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     leaf  type      grad before  added  now  passes  norm
     w     f32 (1,)  None         5.     5.   –       5
     """
-    from nbautograd.viz.notebook.api import callers_names
+    from nbautograd.viz.notebook.callers import callers_names
 
     return table_of(leaves_of(tensors, namespace if namespace is not None else callers_names()))
 
@@ -293,9 +294,19 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: a table of what the gradients were.
     :raises TypeError: something given is no tensor.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> (w * 5).backward()
+    >>> _ = viz.zero_grads(w, namespace={"w": w})
+    >>> print(w.grad)
+    None
     """
-    from nbautograd.viz.notebook.api import callers_names
+    from nbautograd.viz.notebook.callers import callers_names
 
     return zero(leaves_of(tensors, namespace if namespace is not None else callers_names()), set_to_none)
 

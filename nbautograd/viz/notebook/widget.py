@@ -13,7 +13,7 @@ import traitlets
 from IPython.core.getipython import get_ipython
 
 from nbautograd.viz.draw import theme
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import export, output
 
 __all__ = ["BackwardPlayer"]
 
@@ -22,7 +22,8 @@ _shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: which run of it, and
 
 def _here() -> tuple[str, str]:
     """The cell that runs now and this run of it, as the front end calls them; empty where it does not say."""
-    parent = getattr(get_ipython(), "parent_header", None) or {}
+    shell = get_ipython()
+    parent = {} if getattr(shell, "kernel", None) is None else output.request(shell)
     return str(parent.get("metadata", {}).get("cellId", "")), str(parent.get("header", {}).get("msg_id", ""))
 
 

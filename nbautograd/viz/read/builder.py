@@ -18,8 +18,9 @@ from nbautograd.viz.read import fold as folding, formulas, introspect, values
 from nbautograd.viz.read.cuts import cut_of
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
-from nbautograd.viz.read.module_scopes import module_scopes
+from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
+from nbautograd.viz.read.notes import remarks, trace_of
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.walk import GraphWalk
@@ -71,7 +72,8 @@ class _Builder:
     """Builds the model in the order of the walk."""
 
     def __init__(self, walk: GraphWalk, lines: SourceLines, namespace: Mapping[str, Any]) -> None:
-        self.walk, self.lines = walk, lines
+        self.walk, self.lines, self.namespace = walk, lines, namespace
+        self.paths: dict[int, str] | None = None  # of modules by id(), when they are asked for
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
         self.handles = Handles()
@@ -111,7 +113,7 @@ class _Builder:
             tuple(self.edges),
             tuple(dict.fromkeys(roots + ungraphed)),
             self.handles,
-            notes=(say("cut", count=len(walk.next)),) if walk.cut else (),
+            notes=(*([say("cut", count=len(walk.next))] if walk.cut else []), *remarks(walk.ops)),
             order=tuple(self.handles.ops[node] for node in walk.order),
             leaf_order=self.leaf_order(),
             tree=tree,
@@ -169,7 +171,7 @@ class _Builder:
 
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
-        name, trace = node_name(node), attribute(node, "trace")
+        name, trace = node_name(node), trace_of(node)
         key = self.new_id()
         self.handles.ops[node] = key
         cls = introspect.declared(node, name)
@@ -177,19 +179,30 @@ class _Builder:
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.names.results.get((node, 0), "")
-        known = Node(key, "op", name, label=label, symbol=symbol, **self.lines.fields(trace))
+        known = Node(key, "op", name, label=label, symbol=symbol, **self.lines.fields(trace), **self.around(trace))
         self.add(known if node in self.bare else self.described(known, node, cls, bool(boxes)))
         for output in outputs:
             self.ids[output] = key
             if output in boxes:
                 self.ids[output] = self.box(node, output[1], key)
 
+    def around(self, trace: Any) -> dict[str, Any]:
+        """The blocks in which an operation ran, and the module that the innermost of them is."""
+        blocks = attribute(trace, "scope", None) or ()
+        names = tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in blocks)
+        for block in reversed(blocks):
+            module = block.module() if getattr(block, "module", None) is not None else None
+            if module is not None:
+                if self.paths is None:
+                    self.paths = module_paths(self.namespace)
+                return {"scope": names, "module": one_line(self.paths.get(id(module), ""), 80)}
+        return {"scope": names}
+
     def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
         """The pill of an operation with all that it tells; its value is in its box, where it has one."""
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed = introspect.saved_of(node)
-        scope = attribute(attribute(node, "trace"), "scope", None) or ()
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
@@ -205,7 +218,6 @@ class _Builder:
             arguments=tuple((name, one_line(shown, 40)) for name, shown in self.reader.arguments(node) if shown),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
-            scope=tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in scope),
         )
 
     def outputs(self, node: Any) -> list[tuple[Any, int]]:
@@ -242,11 +254,16 @@ class _Builder:
                 named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
                 retains=introspect.retains(tensor),
                 grad=values.inline(attribute(tensor, "grad")) if introspect.retains(tensor) else "",
-                **(self.reader.about(tensor, node) if tensor is not None else {}),
+                **self.about_result(node, index, tensor),
             )
         )
         self.link(op, key, index, "result")
         return key
+
+    def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
+        """What a result tells besides its value; of one without a variable, whether it still lives is chance."""
+        named = self.names.own_name(node, index) or (node, index) in self.names.root_tensors
+        return self.reader.about(tensor, node) if tensor is not None and named else {}
 
     def constant(self, operand: Any, element: str, user: Any) -> str:
         """The box of a constant argument of ``user``, or its number; ``element``: what part of a variable it was."""
@@ -275,7 +292,7 @@ class _Builder:
 
     def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
         """What cut a constant off from the graph, and the same as a note; empty where nothing is known."""
-        trace = attribute(user, "trace")
+        trace = trace_of(user)
         cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
         if cut is None:
             return "", ()

@@ -31,6 +31,8 @@ __all__ = ["BUDGET", "Segment", "allowed", "choose", "collapse", "nearest", "pla
 
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
+LAYERS = 24
+"""Layers and operations between them that are all drawn; of more, the steps of a loop are folded, too."""
 _DIGITS = re.compile("[0-9]+")
 _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 
@@ -49,8 +51,8 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
         segment.closed = False
     kept = _Kept(everything, opened)
     if fold is not False:
-        _close(_layers(tree), kept)
-    if not fold and tree.size() <= budget:
+        _close_layers(tree, kept)
+    if not fold and tree.size() <= (budget if fold is False else min(budget, LAYERS)):
         return tree
     for segment in everything:
         if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
@@ -83,6 +85,15 @@ class _Kept:
 def _close(segments: Iterable[Segment], kept: _Kept) -> None:
     for segment in segments:
         segment.closed = bool(segment.children) and segment not in kept
+
+
+def _close_layers(tree: Segment, kept: _Kept) -> None:
+    """Close the layers of a segment; of one that stays open, those inside it."""
+    layers = _layers(tree)
+    _close(layers, kept)
+    for layer in layers:
+        if not layer.closed:
+            _close_layers(layer, kept)
 
 
 def _layers(tree: Segment) -> list[Segment]:
@@ -375,10 +386,19 @@ def _owner(names: Iterable[str]) -> str:
     >>> _owner(["net.0.weight", "net.0.bias"]), _owner(["w", "net.0.bias"])
     ('net.0', '')
     """
-    owners = sorted({name.rpartition(".")[0].split(" ")[-1] for name in names})
-    if not owners:
+    return _within(name.rpartition(".")[0].split(" ")[-1] for name in names)
+
+
+def _within(modules: Iterable[str]) -> str:
+    """The module that all these are parts of, or are.
+
+    >>> _within(["net.0.norm", "net.0"]), _within(["net.0", ""])
+    ('net.0', '')
+    """
+    ends = sorted(set(modules))
+    if not ends:
         return ""
-    both = zip(owners[0].split("."), owners[-1].split("."), strict=False)
+    both = zip(ends[0].split("."), ends[-1].split("."), strict=False)
     return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
@@ -393,7 +413,8 @@ def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]
         shown = " · ".join(f"{name} ×{count}" if count > 1 else name for name, count in kinds.most_common(4))
         shown += " · …" * (len(kinds) > 4)
     scope = segment.kind == "scope"
-    owner = _owner(name for node in own for name in leaves.get(node.id, ())) if scope else ""
+    module = _within(node.module for node in own) if scope else ""
+    owner = module or (_owner(name for node in own for name in leaves.get(node.id, ())) if scope else "")
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     return Node(
@@ -408,6 +429,7 @@ def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]
         source=places[-1][1] if len(places) == 1 and not scope else "",
         saved=None,
         scope=own[0].scope,
+        module=module,
         members=len(own),
         times=segment.times,
     )

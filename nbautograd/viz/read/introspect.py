@@ -12,11 +12,13 @@ from nbautograd import protocol
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.model import Saved
+from nbautograd.viz.read.notes import Digest, trace_of
 
 __all__ = [
     "Names",
     "assigned",
     "attribute",
+    "changed_saved",
     "declared",
     "hooks_of",
     "is_tensor",
@@ -26,6 +28,8 @@ __all__ = [
     "window_of",
 ]
 
+_SCALAR_FORMS = {"MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0"}
+"""Nodes of PyTorch's for an argument that is a Python number, which need no declaration of their own."""
 _KINDS = ("tensor", "pre", "post", "accumulated")
 
 
@@ -65,7 +69,7 @@ def declared(node: Any, name: str) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    declaration = protocol.declaration(name)
+    declaration = protocol.declaration(_SCALAR_FORMS.get(name, name))
     return cls if declaration is None else declaration()
 
 
@@ -91,7 +95,7 @@ def metadata(node: Any, index: int) -> tuple[str, str]:
 
 def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
     """The shape of a node's result, or of a leaf; None where nothing tells it."""
-    variable, trace = attribute(node, "variable"), attribute(node, "trace")
+    variable, trace = attribute(node, "variable"), trace_of(node)
     try:
         if variable is not None:
             return values.shape(variable)
@@ -171,6 +175,17 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
     ), False
 
 
+def changed_saved(node: Any) -> str:
+    """Of one of PyTorch's nodes, the saved value that has been written to since; or nothing."""
+    for name in _saved_names_of(node):
+        try:
+            getattr(node, name)
+        except Exception as error:
+            if "inplace" in str(error):
+                return _own_name(name)
+    return ""
+
+
 def _saved_names_of(node: Any) -> tuple[str, ...]:
     cls = type(node)
     if cls not in _known_names:
@@ -187,14 +202,16 @@ def _own_name(name: str) -> str:
 
 
 def operands_of(node: Any) -> dict[str, Any]:
-    """The values that formulas name: from the trace, or as far as they were saved."""
-    trace = attribute(node, "trace")
-    if trace is not None:
-        return {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
+    """The values that formulas name: what was saved, and from the trace what is exact."""
     operands = saved_values(node)
     for name in _saved_names_of(node):
         if _own_name(name) not in operands:
             operands[_own_name(name)] = attribute(node, name)
+    trace = trace_of(node)
+    if trace is not None:
+        noted = {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
+        exact = {name: value for name, value in noted.items() if not isinstance(value, Digest)}
+        operands |= {name: value for name, value in exact.items() if value is not None or name not in operands}
     return operands
 
 
@@ -286,10 +303,17 @@ class Names:
         return ""
 
     @staticmethod
-    def _joined(names: list[str]) -> str:
+    def _public(names: list[str]) -> list[str]:
         public = [name for name in names if not name.startswith("_")] or names[:1]
-        plain = [name for name in public if name.isidentifier()] or public[:1]
-        return " = ".join(one_line(name, 40) for name in plain[:3])
+        return [name for name in public if name.isidentifier()] or public[:1]
+
+    def _joined(self, names: list[str]) -> str:
+        return " = ".join(one_line(name, 80 if "." in name else 40) for name in self._public(names)[:3])
+
+    def whole(self, tensor: Any) -> str:
+        """One name of a tensor, however long; that of an element of a sequence for such, or nothing."""
+        names = self._public(self.by_tensor.get(id(tensor), []))
+        return names[0] if names else self.element(tensor)
 
     def tensor(self, tensor: Any) -> str:
         """What a tensor is called, or nothing."""

@@ -19,6 +19,7 @@ import numpy as np
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_parts, entry_of, matrix_parts
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["LocalDerivative", "count_of", "local_derivative"]
 
@@ -188,7 +189,7 @@ class _ShapeOnly:
 def _operands(node: Any, declared: Any) -> dict[str, Any]:
     """Arrays, numbers and options by the names that formulas have for them."""
     operands: dict[str, Any] = {}
-    trace = attribute(node, "trace")
+    trace = trace_of(node)
     for operand in trace.operands if trace is not None else ():
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = _ShapeOnly(tuple(operand.shape), operand.dtype or "float32")

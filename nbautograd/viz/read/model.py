@@ -99,6 +99,8 @@ class Node:
     """Whether a backward pass has used up what the operation had saved."""
     scope: tuple[str, ...] = ()
     """The named blocks in which the operation ran, the outermost first."""
+    module: str = ""
+    """The module in whose call it ran, as variables name it: ``net.layers.0``."""
     members: int = 0
     """Of a group, how many operations (or leaves) it stands for."""
     times: int = 0

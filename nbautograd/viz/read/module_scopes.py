@@ -13,7 +13,7 @@ from typing import Any
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["module_scopes"]
+__all__ = ["module_paths", "module_scopes"]
 
 CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 """Modules that only hold others, and are never called."""
@@ -65,6 +65,18 @@ def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:
             if id(parameter) in leaves:
                 owners.setdefault(id(parameter), tuple(_around(name, path, classes)))
     return owners
+
+
+def module_paths(namespace: Mapping[str, Any]) -> dict[int, str]:
+    """Of each module that the variables hold, by id(), what it is called: ``net.layers.0``."""
+    paths: dict[int, str] = {}
+    for name, module in _modules(namespace):
+        try:
+            for path, one in module.named_modules():
+                paths.setdefault(id(one), f"{name}.{path}" if path else name)
+        except Exception:
+            continue
+    return paths
 
 
 def _modules(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:

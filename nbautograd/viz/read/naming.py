@@ -9,6 +9,7 @@ from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.introspect import Names, attribute, node_name
+from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "ResultNames", "SourceLines"]
@@ -89,7 +90,7 @@ class ResultNames:
         """Names of results by the lines that assigned them; results of one name, as in a loop, are numbered."""
         assigned: dict[str, list[Any]] = {}
         for node in self.walk.order:
-            trace = attribute(node, "trace")
+            trace = trace_of(node)
             if trace is None or node in self.multiple:
                 continue
             told = introspect.assigned(self.lines.of(trace)[1])
@@ -107,7 +108,7 @@ class ResultNames:
             return self.root_tensors[node, index]
         if (node, index) in self.variables.tensors:
             return self.variables.tensors[node, index]
-        trace = attribute(node, "trace")
+        trace = trace_of(node)
         return trace.output() if trace is not None and index == 0 else None
 
     def base_name(self, base: Any) -> str:

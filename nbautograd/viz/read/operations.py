@@ -12,15 +12,20 @@ from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.naming import ResultNames
+from nbautograd.viz.read.notes import Digest, trace_of
 from nbautograd.viz.read.tiles import Tile, tile
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
-NUMBERS = {"input", "other", "exponent", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
+NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
 """Parameters whose number is drawn as a constant."""
-OPTIONS = {"dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction"}
+OPTIONS = {
+    "dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction", "out", "kernel", "stride",
+    "padding", "dilation", "groups", "eps", "rows", "axes", "wide", "own", "ignored",
+    "by_frequency", "sparse",
+}  # fmt: skip
 """Parameters that are left out where an operation is written as an expression."""
 
 
@@ -56,10 +61,10 @@ class OperationReader:
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
         """Value, shape and dtype of a result, as far as they are known."""
-        trace = attribute(node, "trace") if index == 0 else None
+        trace = trace_of(node) if index == 0 else None
         if trace is not None:
-            tensor = trace.value if trace.value is not None else trace.output()
-            value = values.text(tensor) if tensor is not None else ""
+            known = self.value(node, 0)
+            value = values.text(known) if known is not None else ""
             return value, str(tuple(trace.shape)), values.dtype_text(trace.dtype)
         tensor = self.names.output_tensor(node, index)
         if tensor is None:
@@ -68,14 +73,23 @@ class OperationReader:
 
     def tile(self, node: Any, index: int) -> Tile | None:
         """A result as a tile, if its value is known."""
-        trace = attribute(node, "trace") if index == 0 else None
-        value = trace.value if trace is not None else None
-        known = value if value is not None else self.names.output_tensor(node, index)
+        known = self.value(node, index)
         return None if known is None else tile(known)
+
+    def value(self, node: Any, index: int) -> Any:
+        """A result: as it was noted, or the tensor itself, as long as it lives; None where neither is there."""
+        trace = trace_of(node) if index == 0 else None
+        noted = trace.value if trace is not None else None
+        if noted is not None and not isinstance(noted, Digest):
+            return noted
+        tensor = self.names.output_tensor(node, index)
+        if tensor is None or (noted is not None and attribute(tensor, "grad_fn") is not node):
+            return noted
+        return tensor
 
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
-        trace, edges = attribute(node, "trace"), self.walk.next[node]
+        trace, edges = trace_of(node), self.walk.next[node]
         names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ())
         operands = []
         for operand in trace.operands if trace is not None else ():
@@ -89,7 +103,7 @@ class OperationReader:
 
     def arguments(self, node: Any) -> list[tuple[str, str]]:
         """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
-        trace, edges = attribute(node, "trace"), self.walk.next[node]
+        trace, edges = trace_of(node), self.walk.next[node]
         if trace is None:
             names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")
             if len(edges) == 3 and node_name(node).startswith("Addmm"):
@@ -114,8 +128,8 @@ class OperationReader:
     def expression(self, node: Any, symbol: str) -> str:
         """The operation as it might be written: ``a = w + x``."""
         arguments = [shown or "…" for name, shown in self.arguments(node) if name not in OPTIONS]
-        if node_name(node).startswith("Rsub"):
-            arguments.reverse()  # rsub(input, other) is other − input
+        if node_name(node).startswith(("Rsub", "PowBackward2")):
+            arguments.reverse()  # rsub(input, other) is other − input, and this power is of its second argument
         label = self.names.results.get((node, 0), "")
         if symbol in INFIX and len(arguments) == 2:
             written = f"{arguments[0]} {symbol} {arguments[1]}"
@@ -178,5 +192,6 @@ class OperationReader:
     def operands(self, node: Any) -> tuple[tuple[str, str], ...]:
         """The values that formulas name, where they are single numbers."""
         values_by_name = introspect.operands_of(node)
-        written = {one_line(n, 40): values.inline(v, 1) for n, v in values_by_name.items() if v is not None}
+        known = {n: v for n, v in values_by_name.items() if v is not None and "_sym_" not in n}
+        written = {one_line(n, 40): values.inline(v, 1) for n, v in known.items()}
         return tuple((n, v) for n, v in sorted(written.items()) if len(v) <= 12 and " " not in v)

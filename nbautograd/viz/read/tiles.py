@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.read import values
+from nbautograd.viz.read.notes import Digest
 
 __all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "tile"]
 
@@ -81,6 +82,8 @@ def tile(value: Any) -> Tile | None:
     >>> made.columns, made.cells, made.inf
     (2, (1.0, 2.0, 3.0, 'inf'), 1)
     """
+    if isinstance(value, Digest):
+        return _of_sample(value)
     try:
         if not values.is_near(value, LARGEST):
             return None
@@ -104,6 +107,17 @@ def tile(value: Any) -> Tile | None:
         counts["norm"] = float(_rounded(np.array([np.linalg.norm(numbers)]))[0])
         counts["histogram"] = tuple(np.histogram(numbers, BINS)[0].tolist())
     return Tile(shape, means.shape[1], _cells(means), block, **counts)
+
+
+def _of_sample(digest: Digest) -> Tile | None:
+    """The tile of the elements that were kept of a large tensor; its norm is that of all."""
+    sampled = tile(digest.read())
+    if sampled is None:
+        return None
+    rows, columns = math.prod(digest.shape[:-1]), digest.shape[-1]
+    block = math.ceil(rows / (len(sampled.cells) // sampled.columns)), math.ceil(columns / sampled.columns)
+    norm = float(_rounded(np.array([digest.mean_and_norm()[1]]))[0])
+    return replace(sampled, shape=digest.shape, block=block, norm=norm if math.isfinite(norm) else 0.0)
 
 
 def _block_means(matrix: np.ndarray[Any, Any], block: tuple[int, int]) -> np.ndarray[Any, Any]:

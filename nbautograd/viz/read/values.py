@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
+from nbautograd.viz.read.notes import Digest
 
 __all__ = ["dtype_text", "host", "inline", "is_finite", "is_near", "nbytes", "shape", "shape_text", "text"]
 
@@ -178,6 +179,8 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
 
 
 def _summary(value: Any, brief: bool = False) -> str:
+    if isinstance(value, Digest):
+        return _of_digest(value)
     values = stored(value)
     if values is not None:
         about = say("stored", count=len(values), size=_size(value))
@@ -203,8 +206,15 @@ def _summary(value: Any, brief: bool = False) -> str:
     return say("norm", norm=norm) if brief else say("mean_norm", mean=mean, norm=norm)
 
 
+def _of_digest(digest: Digest) -> str:
+    mean, norm = digest.mean_and_norm()
+    if math.isfinite(mean) and math.isfinite(norm):
+        return say("mean_norm", mean=_brief(mean), norm=_brief(norm))
+    return say("not_finite")
+
+
 def _brief(number: Any) -> str:
-    number = number.item()
+    number = getattr(number, "item", lambda: number)()
     if isinstance(number, complex):
         return f"{number:.2g}"
     if number == int(number) and abs(number) < 1e6:

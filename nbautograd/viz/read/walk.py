@@ -10,6 +10,7 @@ from typing import Any
 
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["GraphWalk"]
 
@@ -92,7 +93,7 @@ class GraphWalk:
 
     def signature(self, node: Any) -> Any:
         """A key that is equal for operations that are the same step of a loop."""
-        trace, rank, own = attribute(node, "trace"), self.rank, self.rank[node]
+        trace, rank, own = trace_of(node), self.rank, self.rank[node]
         inputs = tuple(
             -1 if to is None else own - rank[to] if to in rank and own - rank[to] <= NEAR else 0
             for to, _ in self.next[node]
@@ -101,7 +102,7 @@ class GraphWalk:
 
     def scopes(self) -> list[tuple[Any, ...]]:
         """The named blocks of each operation, as far as its trace tells them."""
-        traces = (attribute(node, "trace") for node in self.order)
+        traces = (trace_of(node) for node in self.order)
         return [tuple(attribute(trace, "scope", None) or ()) for trace in traces]
 
     def inputs(self) -> list[list[int]]:

@@ -177,6 +177,23 @@ TEXTS: dict[str, tuple[str, str]] = {
         "图太大，只读取了离结果最近的 {count:,} 个节点",
     ),
     "more": ("⋯ more", "⋯ 更多"),
+    "not_finite": ("NaN or Inf", "NaN 或 Inf"),
+    "torch_unwatched": (
+        "PyTorch keeps no lines and values: load the extension before the cell, or see viz.watch()",
+        "PyTorch 不保存代码行和数值：请在运行该单元格之前加载扩展，或使用 viz.watch()",
+    ),
+    "torch_compiled": (
+        "a compiled function is one operation: call it without torch.compile to see inside",
+        "编译后的函数是一个运算：不用 torch.compile 调用它，就能看到内部",
+    ),
+    "torch_checkpoint": (
+        "checkpoint computes its function again in the backward pass: with use_reentrant=False it is drawn",
+        "checkpoint 在反向传播时重新计算其函数：使用 use_reentrant=False 即可画出",
+    ),
+    "torch_partly": (
+        "watched are {watched:,} of {count:,} operations: of a cell the first {budget:,}, and none outside",
+        "{count:,} 个运算中观察到 {watched:,} 个：每个单元格只观察前 {budget:,} 个，单元格之外的不观察",
+    ),
     "another": ("another", "另一个张量"),
     "no_graph": ("requires_grad=False: there is no graph", "requires_grad=False：没有计算图"),
     "line_of": ("{cell}, line {n}", "{cell}，第 {n} 行"),
@@ -288,6 +305,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "set_depth": ("how many operations from the result are drawn (0: all)", "画出离结果多少步以内的运算（0：全部）"),
     "set_language": ("of captions, buttons and what is read aloud", "说明、按钮和朗读文字的语言"),
     "set_tracing": ("whether operations note their line and values", "运算是否记录代码行和数值"),
+    "set_torch": ("whether PyTorch's operations are watched, too", "是否也观察 PyTorch 的运算"),
     "set_tensors": ("what a tensor shows as a cell's value", "张量作为单元格结果时显示什么"),
     "set_errors": ("below an operation's error, the graph so far", "运算出错时，在下方画出到那里为止的计算图"),
     "run_to_play": ("A still picture: run the cell to play it.", "静态图：运行这个单元格即可播放。"),

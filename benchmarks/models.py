@@ -1,0 +1,125 @@
+"""Real models: a training step under nbautograd and PyTorch, one thread each.
+
+    python benchmarks/models.py [--rounds N] [--only lstm,gpt,…] [--record FOLDER]
+
+The programs are those of ``workloads/networks.py``; the losses of the first step are compared before anything is timed.
+Columns: a step's time, how many times as long as PyTorch it takes (the median of the rounds and its quartiles), the
+same of the matrix products and convolutions alone, if NumPy's BLAS did nothing else all the time, and the peak of
+memory over what was there before the first step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from compare import heading, record, threads
+
+ROUNDS = 15
+
+
+def chosen(keys: list[str]) -> list[Any]:
+    """The workloads of these keys, all if there are none.
+
+    :raises SystemExit: there is none of a key.
+    """
+    from workloads.networks import WORKLOADS
+
+    if unknown := set(keys) - {workload.key for workload in WORKLOADS}:
+        raise SystemExit(f"--only: there are no models {', '.join(sorted(unknown))}")
+    return [workload for workload in WORKLOADS if workload.key in keys or not keys]
+
+
+def timed(workloads: list[Any], rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Seconds per step by model, library and round."""
+    from measuring import in_turn, prepared
+
+    times = {}
+    for workload in workloads:
+        times[workload.key] = in_turn(prepared(workload, ["PyTorch"]), rounds, workload.repeats)
+        print(workload.key, file=sys.stderr, flush=True)
+    return times
+
+
+def operations(workload: Any) -> float:
+    """The floating-point operations of the products and convolutions of a step, as PyTorch counts them."""
+    torch = import_module("torch")
+    step = workload.makers["PyTorch"]()
+    counter = import_module("torch.utils.flop_counter").FlopCounterMode(display=False)
+    with warnings.catch_warnings(action="ignore"), torch.backends.mkldnn.flags(enabled=False), counter:
+        step()  # without that library, whose recurrent layers are not counted
+    return float(counter.get_total_flops())
+
+
+def rates(size: int = 1024, calls: int = 10) -> dict[str, float]:
+    """Floating-point operations per second of a large product in float32, by library: the best of some calls."""
+    import numpy as np
+    from measuring import clock
+
+    now, a = clock(), np.random.default_rng(0).standard_normal((size, size), np.float32)
+    t = import_module("torch").tensor(a)
+    best = dict.fromkeys(("NumPy", "PyTorch"), float("inf"))
+    for _ in range(calls):
+        for name, product in (("NumPy", lambda: a.dot(a)), ("PyTorch", lambda: t @ t)):
+            start = now()
+            product()
+            best[name] = min(best[name], now() - start)
+    return {name: 2 * size**3 / seconds for name, seconds in best.items()}
+
+
+def rows(workloads: list[Any], times: Any, memory: Any, rate: float) -> tuple[list[list[str]], dict[str, Any]]:
+    """The table's rows, and their figures."""
+    from measuring import OURS, ratios
+
+    lines, figures = [], {}
+    for workload in workloads:
+        key = workload.key
+        ratio, seconds = ratios(times[key], workload.goals)["PyTorch"], statistics.median(times[key][OURS])
+        ours, theirs = memory[key][OURS], memory[key]["PyTorch"]
+        over = f"**{ours / theirs:.2f}**" if theirs else ""
+        products = operations(workload) / rate / statistics.median(times[key]["PyTorch"])
+        limit = f"{products:.2f}"
+        lines.append([workload.title, f"{1e3 * seconds:,.2f} ms", str(ratio), limit, f"{ours:.1f} MB", over])
+        figures[key] = {
+            "PyTorch": ratio.middle,
+            "products": products,
+            "microseconds": 1e6 * seconds,
+            "memory": memory[key],
+        }
+    return lines, figures
+
+
+def main() -> None:
+    """Run what is asked for, print it, and record it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="at least 2: quartiles are shown")
+    parser.add_argument("--only", default="", help="keys of models, with commas between; all by default")
+    parser.add_argument("--record", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    threads(1)
+    from measuring import OURS, table
+    from memory import peaks
+
+    for library in ("nbautograd", "torch"):
+        import_module(library).set_num_threads(1)
+    workloads = chosen([key for key in options.only.split(",") if key])
+    times = timed(workloads, options.rounds)
+    speed = rates()
+    memory = peaks([workload.key for workload in workloads], [OURS, "PyTorch"])
+    lines, figures = rows(workloads, times, memory, speed["NumPy"])
+    heads = ["a training step", "nbautograd", "over PyTorch", "products alone", "peak memory", "over PyTorch's"]
+    products = ", ".join(f"{name} {rate / 1e9:.0f}" for name, rate in speed.items())
+    text = f"{table(heads, lines)}\n\nA product of 1024x1024 in float32, GFLOP/s: {products}."
+    report = f"{heading(1)}\n\n{text}\n"
+    print(report)
+    if options.record:
+        record(options.record, "models", report, figures, 1)
+
+
+if __name__ == "__main__":
+    main()

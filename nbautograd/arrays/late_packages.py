@@ -1,0 +1,49 @@
+"""Packages that are large and rarely used, SciPy and ml_dtypes: imported when they are first asked for.
+
+In a browser a package is fetched before it can be imported, which Pyodide does for what a cell imports by name, and not
+for what a function imports while it runs. Where the browser can wait inside of Python, it is fetched here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+__all__ = ["late"]
+
+
+def late(module: str) -> Any:
+    """A module of such a package.
+
+    :raises ImportError: it is not installed; in a browser: it has to be fetched by a cell of its own.
+
+    >>> float(late("scipy.special").erf(0.0))
+    0.0
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if sys.platform != "emscripten" or error.name != package:
+            raise
+        _fetch(package)
+        importlib.invalidate_caches()
+        return importlib.import_module(module)
+
+
+def _fetch(package: str) -> None:
+    """Have Pyodide load a package; Python waits.
+
+    :raises ImportError: it cannot wait here.
+    """
+    import pyodide_js  # type: ignore[import-not-found, unused-ignore]
+    from pyodide.ffi import can_run_sync, run_sync  # type: ignore[import-not-found, unused-ignore]
+
+    if not can_run_sync():
+        raise ModuleNotFoundError(
+            f"this needs {package}, which the browser has not loaded yet: run a cell that holds nothing but "
+            f"'import {package}', and then this one again",
+            name=package,
+        )
+    run_sync(pyodide_js.loadPackage(package))

@@ -1,0 +1,213 @@
+"""``nbautograd lite``: the course as a static site, whose Python runs in the reader's browser.
+
+The site is JupyterLite with its kernel for Pyodide, the CPython that is compiled to WebAssembly. When a kernel starts,
+it loads NumPy from Pyodide, and from the site the wheels of this package and of what its players need. So a notebook's
+first cell can import it. The wheels are made from what is installed: building a site needs no network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from nbautograd.cli import lab, wheels
+
+__all__ = ["build", "lacking", "run"]
+
+NEEDED = ("jupyterlite-core", "jupyterlite-pyodide-kernel", "jupyter-server", "packaging")
+"""What builds a site: the extra ``lite``."""
+PREINSTALLED = ("anywidget", "graphviz")
+"""What this package requires and Pyodide does not have. It does have NumPy, with which every kernel starts, and what is
+loaded when it is asked for: SciPy and ml_dtypes, large and rarely used."""
+NOT_PACKED = ("ipython", "traitlets", "typing-extensions", "widgetsnbextension")
+"""What those require and Pyodide has, or the kernel, which brings a stand-in for the last one."""
+LOADED = ("numpy", "typing-extensions")
+"""What those need of Pyodide and its kernel does not load by itself."""
+KERNEL = "@jupyterlite/pyodide-kernel-extension"
+EXTENSIONS = {
+    "jupyterlite-pyodide-kernel": KERNEL,
+    "anywidget": "anywidget",
+    "jupyterlab-widgets": "@jupyter-widgets/jupyterlab-manager",
+}
+"""JupyterLab's extensions that the site has, by the distributions that bring them."""
+APPS = ("lab", "notebooks", "tree")
+RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
+STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
+"""The packages of Pyodide that a kernel starts with, besides what those depend on."""
+LATE = ("scipy", "ml-dtypes")
+MARK = "jupyter-lite.json"
+"""A file that every such site has."""
+
+
+def run(folder: Path, pyodide: Path | None) -> int:
+    """Build the site, and say how it is looked at; returns the exit status."""
+    target = folder.expanduser().resolve()
+    try:
+        build(target, None if pyodide is None else pyodide.expanduser().resolve())
+    except (OSError, ValueError, PackageNotFoundError) as error:
+        reason = f"{error} is not installed" if isinstance(error, PackageNotFoundError) else error
+        say(str(reason) if reason else type(error).__name__)
+        return 1
+    if pyodide is not None:
+        for line in lacking(pyodide.expanduser()):
+            say(line)
+    count = sum(path.is_file() for path in target.rglob("*"))
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    print(f"The site is in {target} ({count} files, {size / 1e6:.0f} MB). Any web server can serve it; to look at it:")
+    print(f"  {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {target}")
+    print("and open http://127.0.0.1:8000/lab/index.html?path=01_tensors.ipynb")
+    return 0
+
+
+def say(line: str) -> None:
+    """A line about what is wrong."""
+    print(f"nbautograd lite: {line}", file=sys.stderr, flush=True)
+
+
+def build(target: Path, pyodide: Path | None = None) -> None:
+    """Build the site in a folder that is new, empty, or a former site, which is replaced when the new one is whole.
+
+    :param pyodide: a folder with Pyodide, which becomes part of the site; None for the usual place on the network.
+    :raises ValueError: the folder holds something else, a package is missing, or ``pyodide`` is no Pyodide.
+    :raises OSError: the folder cannot be written to.
+    """
+    if target.is_file() or (target.is_dir() and any(target.iterdir()) and not (target / MARK).is_file()):
+        raise ValueError(f"{target} holds something else, which is not overwritten: name another folder")
+    missing = [name for name in NEEDED if not _is_installed(name)]
+    if missing:
+        raise ValueError(f"not installed: {', '.join(missing)}: pip install 'nbautograd[lite]'")
+    if pyodide is not None and (absent := [name for name in RUNTIME if not (pyodide / name).is_file()]):
+        raise ValueError(f"{pyodide} is no Pyodide of version 314 or newer: it has no {', '.join(absent)}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    prefix, beside = f".{target.name}-", target.parent  # from where it can be renamed
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=beside, ignore_cleanup_errors=True) as folder:
+        source, site = Path(folder, "source"), Path(folder, "site")
+        prepare(source, pyodide)
+        _jupyterlite(source, site)
+        _check(site)
+        if target.exists():
+            target.rename(Path(folder, "former"))
+        site.rename(target)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def prepare(source: Path, pyodide: Path | None) -> None:
+    """Write what JupyterLite builds the site from: notebooks, wheels, settings."""
+    packages = source / "pypi"  # which JupyterLite makes an index of, for %pip
+    packages.mkdir(parents=True)
+    for notebook in lab.copy(lab.course(), source / "course")[0]:
+        notebook.write_text(joined(notebook.read_text("utf-8")), encoding="utf-8")
+    made = [wheels.repack(each, packages) for each in wheels.closure(PREINSTALLED, NOT_PACKED)]
+    made.append(wheels.repack_own(packages))
+    up = "../" * len(Path("extensions", KERNEL, "static").parts)  # from where the kernel's worker lies
+    loaded = [*LOADED, *(f"{up}pypi/{each.name}" for each in made)]
+    kernel: dict[str, Any] = {"loadPyodideOptions": {"packages": loaded}}
+    if pyodide is not None:
+        kernel["disablePyPIFallback"] = True  # such a site is for where there is no network
+        (source / "static").mkdir()
+        try:
+            (source / "static" / "pyodide").symlink_to(pyodide, target_is_directory=True)
+        except OSError:  # Windows allows it to some
+            shutil.copytree(pyodide, source / "static" / "pyodide")
+    settings = {"appName": "nbautograd", "litePluginSettings": {f"{KERNEL}:kernel": kernel}}
+    content = {"jupyter-lite-schema-version": 0, "jupyter-config-data": settings}
+    (source / MARK).write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+
+def joined(notebook: str) -> str:
+    r"""A notebook whose outputs are texts, and not lists of lines: JupyterLite shows those with commas in between.
+
+    >>> joined('{"cells": [{"outputs": [{"text": ["a\\n", "b"], "data": {"text/html": ["<p>", "</p>"]}}]}]}')
+    '{"cells": [{"outputs": [{"text": "a\\nb", "data": {"text/html": "<p></p>"}}]}]}'
+    """
+    content = json.loads(notebook)
+    for output in [output for cell in content["cells"] for output in cell.get("outputs", ())]:
+        for texts in (output, output.get("data", {})):
+            for key, lines in texts.items():
+                if isinstance(lines, list) and key != "traceback":
+                    texts[key] = "".join(lines)
+    return json.dumps(content, ensure_ascii=False)
+
+
+def extension(name: str, path: str) -> Path:
+    """The folder of a JupyterLab extension that a distribution brings.
+
+    :raises ValueError: it is not where that was installed.
+    """
+    end = f"share/jupyter/labextensions/{path}/package.json"
+    installed = distribution(name)
+    for file in installed.files or ():
+        if str(file).replace(os.sep, "/").endswith(end):
+            place = Path(str(installed.locate_file(file))).resolve()
+            if place.is_file():
+                return place.parent
+    raise ValueError(f"{name}'s JupyterLab extension is not found: pip install --force-reinstall {name}")
+
+
+def _jupyterlite(source: Path, site: Path) -> None:
+    """Run JupyterLite.
+
+    :raises ValueError: it failed.
+    """
+    options = [f"--lite-dir={source}", f"--output-dir={site}", f"--contents={source / 'course'}"]
+    options += [f"--apps={app}" for app in APPS]
+    options += [f"--LiteBuildConfig.federated_extensions={extension(*each)}" for each in EXTENSIONS.items()]
+    options += ["--ignore-sys-prefix", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive"]
+    command = [sys.executable, "-m", "jupyterlite_core", "build", *options]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTERLITE_")}
+    done = subprocess.run(
+        command, cwd=source, env=env, text=True, errors="replace", check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode:
+        raise ValueError(f"JupyterLite failed:\n{done.stdout[-4000:]}")
+
+
+def _check(site: Path) -> None:
+    """See that all is where the settings say.
+
+    :raises ValueError: it is not, as with a version of JupyterLite that lays its files out in another way.
+    """
+    settings = json.loads((site / MARK).read_text("utf-8"))["jupyter-config-data"]["litePluginSettings"]
+    kernel = settings[f"{KERNEL}:kernel"]
+    workers = [*(site / "extensions" / KERNEL / "static").glob("*.worker*.js")]
+    own = [name for name in kernel["loadPyodideOptions"]["packages"] if name.endswith(".whl")]
+    paths = [(worker.parent / name).resolve() for worker in workers[:1] for name in own]
+    paths += [site / "files" / notebook.name for notebook in lab.course().glob("*.ipynb")]
+    absent = [str(path.relative_to(site)) for path in paths if not path.is_file()]
+    if not workers or absent:
+        what = ", ".join(absent) or "worker"
+        raise ValueError(f"this version of JupyterLite lays sites out in another way: there is no {what}")
+
+
+def lacking(pyodide: Path) -> list[str]:
+    """What a folder with Pyodide does not have, in lines: npm's package ``pyodide``, for one, has no packages."""
+    packages = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"]
+    lines: list[str] = []
+    known: dict[str, str] = {}  # files by package
+    for names, need in ((STARTED_WITH, "the course needs it"), (LATE, "only what uses it will fail")):
+        before, waiting = set(known), list(names)
+        while waiting:
+            name = wheels.normalized(waiting.pop())
+            if name not in known:
+                entry = packages.get(name, {"file_name": name, "depends": []})
+                known[name] = entry["file_name"]
+                waiting += entry["depends"]
+        absent = sorted(known[name] for name in set(known) - before if not (pyodide / known[name]).is_file())
+        if absent:
+            lines.append(f"{pyodide} has no {', '.join(absent)}: {need}")
+    return lines

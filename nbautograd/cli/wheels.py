@@ -1,0 +1,117 @@
+"""Wheels made from what is installed, for a Python that has no files but those it is sent.
+
+No package index is asked and nothing is compiled: a wheel is put together from the files of an installed distribution.
+Compiled modules are left out where the same module stands beside them in Python, as those that mypyc compiles do.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution, distribution
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+__all__ = ["closure", "normalized", "repack", "repack_own"]
+
+ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
+"""What requirements may depend on, in a browser."""
+COMPILED = (".so", ".pyd", ".dylib")
+NOTEBOOKS, STUB = "course", ".pyi"
+"""Of this package these are left out: the site has the notebooks beside it, and only type checkers read stubs."""
+WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+def normalized(name: str) -> str:
+    """The name of a distribution as package indexes compare it.
+
+    >>> normalized("jupyterlab_widgets")
+    'jupyterlab-widgets'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closure(names: Iterable[str], without: Iterable[str]) -> list[Distribution]:
+    """These distributions and all that they require in a browser, but for those ``without`` and what only those need.
+
+    :raises PackageNotFoundError: one of them is not installed.
+    """
+    from packaging.requirements import Requirement
+
+    chosen: dict[str, Distribution] = {}
+    waiting, known = [normalized(name) for name in names], {normalized(name) for name in without}
+    while waiting:
+        name = waiting.pop()
+        if name in known:
+            continue
+        known.add(name)
+        chosen[name] = found = distribution(name)
+        for requirement in map(Requirement, found.requires or ()):
+            if requirement.marker is None or requirement.marker.evaluate(dict(ENVIRONMENT)):
+                waiting.append(normalized(requirement.name))
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def repack(installed: Distribution, folder: Path) -> Path:
+    """Write the wheel of an installed distribution, of Python only, into a folder.
+
+    :raises ValueError: it was installed in a way that leaves no list of files, or has modules that are only compiled.
+    """
+    name = installed.metadata["Name"]
+    if not installed.files or any(str(file).endswith(".pth") for file in installed.files):
+        raise ValueError(f"{name} is not installed as files of its own (is it editable?): pip install {name}")
+    contents = {}
+    for file in installed.files:
+        path = PurePosixPath(file)
+        if path.is_absolute() or path.parts[0] == ".." or "__pycache__" in path.parts:
+            continue  # commands and data outside of the packages
+        if path.parts[0].endswith(".dist-info"):
+            continue
+        if path.suffix in COMPILED:
+            module = path.with_name(path.name.partition(".")[0] + ".py")
+            if "__mypyc" in path.name or module in map(PurePosixPath, installed.files):
+                continue
+            raise ValueError(f"{name} cannot be used in a browser: {path} is compiled, and there is no {module.name}")
+        contents[str(path)] = Path(str(installed.locate_file(file))).read_bytes()
+    return _write(folder, name, installed.version, installed.read_text("METADATA") or "", contents)
+
+
+def repack_own(folder: Path) -> Path:
+    """Write the wheel of this package, however it is installed."""
+    package = Path(str(files("nbautograd")))
+    contents = {}
+    for path in _own_files(package):
+        contents[f"nbautograd/{path.relative_to(package).as_posix()}"] = path.read_bytes()
+    installed = distribution("nbautograd")
+    return _write(folder, "nbautograd", installed.version, installed.read_text("METADATA") or "", contents)
+
+
+def _own_files(package: Path) -> Iterator[Path]:
+    for path in sorted(package.rglob("*")):
+        relative = path.relative_to(package)
+        left_out = "__pycache__" in relative.parts or relative.parts[0] == NOTEBOOKS or path.suffix == STUB
+        if path.is_file() and not left_out:
+            yield path
+
+
+def _write(folder: Path, name: str, version: str, metadata: str, contents: dict[str, bytes]) -> Path:
+    """Write a wheel; the same files give the same bytes."""
+    stem = f"{normalized(name).replace('-', '_')}-{version}"
+    place = folder / f"{stem}-py3-none-any.whl"
+    info = f"{stem}.dist-info"
+    contents = {**contents, f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": WHEEL.encode()}
+    record = [f"{path},sha256={_hash(content)},{len(content)}\n" for path, content in contents.items()]
+    contents[f"{info}/RECORD"] = "".join([*record, f"{info}/RECORD,,\n"]).encode()
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path, content in contents.items():
+            entry = zipfile.ZipInfo(path)  # of 1980
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return place
+
+
+def _hash(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

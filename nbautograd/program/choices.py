@@ -1,0 +1,37 @@
+"""How operations are written where there are several ways: in the same way wherever they are computed alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["Choices"]
+
+
+class Choices:
+    """Which ways of writing an operation come to other bits somewhere.
+
+    A sum that is written as NumPy users would comes to the same bits by luck in one step of a loop and not in the next.
+    What is to be written alike is written once to find out, and then again.
+
+    :ivar changed: whether something became known that would have been written otherwise before.
+    """
+
+    def __init__(self) -> None:
+        self.wrong: dict[Any, set[Any]] = {}
+        self.used: dict[Any, set[Any]] = {}
+        self.changed = False
+
+    def ways(self, key: Any, all_ways: tuple[Any, ...]) -> Iterator[Any]:
+        """All of them; those that have been wrong for something of the same key come last."""
+        wrong = {*self.wrong.get(key, ())}
+        yield from sorted(all_ways, key=wrong.__contains__)
+
+    def right(self, key: Any, way: Any) -> None:
+        """A way came to the right bits."""
+        self.used.setdefault(key, set()).add(way)
+
+    def failed(self, key: Any, way: Any) -> None:
+        """A way came to other bits, or to nothing."""
+        self.wrong.setdefault(key, set()).add(way)
+        self.changed = self.changed or way in self.used.get(key, ())

@@ -1,0 +1,174 @@
+"""What is noted of one call of an operation of PyTorch's, and how it is read: as the trace of one of nbautograd's."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.protocol import Operand, Trace
+from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import attribute, declared, node_name
+
+__all__ = ["NotedCall", "Parameters", "dtype_name", "parameter", "trace_of_call"]
+
+OUR_NAMES = {
+    "end": "stop", "size": "shape", "ignore_index": "ignored", "indices": "index", "kernel_size": "kernel",
+    "split_size": "sections", "split_sizes": "sections", "padding_idx": "padding", "normalized_shape": "shape",
+    "input": "base", "scale_grad_by_freq": "by_frequency", "min": "low", "max": "high", "min_val": "low",
+    "max_val": "high",
+}  # fmt: skip
+"""Parameters that are called otherwise in our declarations; each where the declaration has it."""
+STATE = {"running_mean", "running_var"}
+"""Arguments that are updated, and no part of the result."""
+REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
+
+
+class Parameters:
+    """The parameters of one of PyTorch's operations."""
+
+    __slots__ = ("defaults", "name", "names", "writes")
+
+    def __init__(self, function: Any) -> None:
+        schema = function._schema
+        self.name = schema.name
+        self.writes = schema.name.endswith("_")
+        self.names = [parameter(argument.name) for argument in schema.arguments]
+        self.defaults = [
+            argument.default_value if argument.has_default_value() else None for argument in schema.arguments
+        ]
+
+
+def parameter(name: str) -> str:
+    """What a parameter is called here."""
+    return "input" if name == "self" else name
+
+
+class NotedCall:
+    """An operation whose node has not been met yet.
+
+    :ivar parameters: None for a function of the user's, of which the results are not known before its node is met.
+    """
+
+    __slots__ = ("arguments", "outputs", "parameters", "place", "result", "scope")
+
+    def __init__(
+        self, parameters: Parameters | None, arguments: list[tuple[Any, ...]], place: tuple[Any, ...], scope: Any
+    ) -> None:
+        self.parameters, self.arguments, self.place, self.scope = parameters, arguments, place, scope
+        self.outputs: list[weakref.ref[Any]] = []
+        self.result: tuple[Any, ...] = ()
+
+    def made(self, tensor: Any) -> bool:
+        """Whether this operation made a tensor, as far as can be told."""
+        if self.parameters is None:
+            return True
+        shape = self.result[2] if self.result else None
+        alive = [one for output in self.outputs if (one := output()) is not None]
+        return any(one is tensor for one in alive) or (len(alive) < len(self.outputs) and tuple(tensor.shape) == shape)
+
+    def output(self, node: Any) -> Callable[[], Any]:
+        """What gives the result as long as it lives, and as long as it was not written to by another operation."""
+        ref = self.outputs[0]
+        if self.parameters is None or not self.parameters.writes:
+            return ref
+        number = node._sequence_nr()  # and not the node, which keeps this
+
+        def result() -> Any:
+            tensor = ref()
+            made = attribute(tensor, "grad_fn")
+            return tensor if made is not None and made._sequence_nr() == number else None
+
+        return result
+
+
+# -- reading the notes -----------------------------------------------------------------------------------------------
+
+
+def trace_of_call(noted: NotedCall, node: Any) -> Trace:
+    """The notes as the trace of their node."""
+    operands: list[Operand] = []
+    for name, value, *about in noted.arguments:
+        if about and about[0] == "tensors":
+            operands += [_operand(f"{name}[{i}]", part, rest) for i, (part, *rest) in enumerate(value)]
+        else:
+            operands.append(_operand(name, value, about))
+    value, _, shape, dtype = noted.result
+    code, line, instruction = noted.place
+    return Trace(
+        code.co_filename,
+        line,
+        noted.output(node),
+        _read(value),
+        shape,
+        dtype_name(dtype),
+        tuple(_with_slots(_as_declared(operands, node), node)),
+        noted.scope,
+        code,
+        instruction,
+    )
+
+
+def _operand(name: str, value: Any, about: list[Any]) -> Operand:
+    if not about:
+        value = tuple(value) if isinstance(value, list) else value
+        value = REDUCTIONS.get(value, value) if name == "reduction" else value
+        return Operand(name, None, value, None, None, None)
+    _, shape, dtype, tensor = about
+    return Operand(name, None, _read(value), shape, dtype_name(dtype), tensor)
+
+
+def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
+    """The same by the names of our declaration, without the options that it does not have."""
+    operation = attribute(declared(node, node_name(node)), "operation")
+    if not callable(operation):
+        return operands
+    known = inspect.signature(operation()).parameters
+    renamed = []
+    for operand in operands:
+        name, bracket, rest = operand.name.partition("[")
+        ours = name if name in known else OUR_NAMES.get(name, name)
+        if ours in known or (operand.shape is not None and ours not in STATE):
+            value = operand.value
+            if ours == "dim" and isinstance(value, tuple) and len(value) == 1:
+                value = value[0]
+            if (ours, value) != ("ignored", -100):  # what stands for nothing
+                renamed.append(operand._replace(name=ours + bracket + rest, value=value))
+    places = {name: place for place, name in enumerate(known)}
+    return sorted(renamed, key=lambda operand: places.get(operand.name.partition("[")[0], len(places)))
+
+
+def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
+    """The same with the places that arguments have among the node's edges: those that have a derivative, in order."""
+    edges = len(node.next_functions)
+    inputs = tuple(attribute(declared(node, node_name(node)), "inputs") or ())
+    if len(inputs) == edges and not any("[" in operand.name for operand in operands):
+        return [o._replace(slot=inputs.index(o.name) if o.name in inputs else None) for o in operands]
+    tensors = [i for i, operand in enumerate(operands) if operand.shape is not None]
+    for narrower in (
+        [i for i in tensors if operands[i].name.partition("[")[0] in inputs],
+        [i for i in tensors if (operands[i].dtype or "").startswith(("float", "bfloat", "complex"))],
+    ):
+        if len(tensors) != edges and len(narrower) >= edges:
+            tensors = narrower
+    slots = {i: slot for slot, i in enumerate(tensors[:edges])}
+    for i, operand in enumerate(operands):  # a number in the place of a tensor
+        if operand.shape is None and operand.name in inputs and inputs.index(operand.name) >= edges:
+            slots[i] = inputs.index(operand.name)
+    return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
+
+
+def _read(value: Any) -> Any:
+    """A copy as an array; what lies on another device is copied here now. None for what has no values."""
+    if not hasattr(value, "is_sparse"):
+        return value
+    try:
+        return values.host(value)
+    except Exception:
+        return None
+
+
+def dtype_name(dtype: Any) -> str:
+    """Such as ``float32``."""
+    return str(dtype).rpartition(".")[2]

@@ -1,0 +1,400 @@
+"""PyTorch's operations watched while they run: line, arguments, result and module of each, noted with its node.
+
+A ``TorchDispatchMode`` sees each operation below autograd, which is where one operation is one node: ``linear`` comes
+as ``t`` and ``addmm``, with their arguments by name. The node is made before, so its sequence number is the last one
+that was given out. The node itself is met when a later operation gets the result as an argument, or at the end of the
+block, and then the notes go into its ``metadata``: they live as long as the node, and no longer. Of small results and
+arguments a copy is kept, of large results a sample; no tensor is kept alive.
+
+Nothing is imported from PyTorch, and nothing of this runs, unless a block is watched.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.errors import is_pytorchs
+from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
+from nbautograd.viz.read import notes
+
+__all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
+
+SMALL = 4096  # bytes of a tensor that is copied
+COPIES = 500  # tensors of which a copy is kept for the next operation that they go to
+ROWS = 32  # of a sample, and columns
+HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
+"""What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
+PACKAGES = ("torch", "nbautograd", "contextlib")
+"""Where an operation's caller is not looked for."""
+
+
+def pytorch() -> Any:
+    """The module ``torch``, if somebody has imported it and it is PyTorch's; else None."""
+    module = sys.modules.get("torch")
+    core = getattr(module, "_C", None)
+    return module if hasattr(getattr(core, "_autograd", None), "_get_sequence_nr") else None
+
+
+writes: deque[tuple[weakref.ref[Any], int, str, int]] = deque(maxlen=500)
+"""The last in-place writes: the tensor, its version after it, file and line."""
+_current: TorchWatch | None = None
+
+
+def watching() -> TorchWatch | None:
+    """What watches now, or None."""
+    return _current
+
+
+def settle(namespace: Mapping[str, Any] | None = None) -> None:
+    """Give the results of the block that is being watched their notes, as they are about to be looked at."""
+    if _current is not None:
+        _current.settle(namespace)
+
+
+class TorchWatch:
+    """Watches a block: ``start``, then ``stop``; or as a ``with`` block. Inside of another one it renews the budget.
+
+    :param budget: how many operations are noted.
+    """
+
+    def __init__(self, budget: int = notes.BUDGET) -> None:
+        self.budget, self.left = budget, budget
+        self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of their nodes
+        self.troubles = 0
+        self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of tensors
+        self._mode: Any = None
+        self._on = False
+        self._full: int | None = None  # the sequence number from which on nothing was noted, because it was enough
+        self._hooks: list[Any] = []
+        self._scopes: list[Any] = []
+        self._thread = 0
+        self._torch: Any = None
+        self._sequence = -1
+        self._helped = False  # whether the last operation may only have prepared the one that the last node is of
+
+    # -- beginning and end -------------------------------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """Watch from now on; False where there is no PyTorch to be watched, or somebody else has a mode of his own."""
+        global _current
+        torch = pytorch()
+        if torch is None or self._mode is not None:
+            return False
+        if _current is not None:
+            _current.renew(self.budget)
+            return True
+        if torch._C._len_torch_dispatch_stack():  # somebody else left one open, and will leave it elsewhere
+            return False
+        self._torch, self._thread = torch, threading.get_ident()
+        self._peek = torch._C._autograd._get_sequence_nr
+        self._apply = torch.autograd.Function.apply.__func__.__code__
+        self._sequence = self._peek()
+        modules = torch.nn.modules.module
+        self._hooks = [
+            modules.register_module_forward_pre_hook(self._entered),
+            modules.register_module_forward_hook(self._left, always_call=True),
+        ]
+        self._mode, _current = _mode_class(torch)(self), self
+        self._switch(True)
+        return True
+
+    def stop(self, namespace: Mapping[str, Any] | None = None) -> None:
+        """Watch no longer; what the block has left behind in ``namespace`` gets its notes."""
+        global _current
+        if self._mode is None:
+            settle(namespace)
+            return
+        self._switch(False)
+        self._mode = _current = None
+        for hook in self._hooks:
+            hook.remove()
+        for scope in self._scopes[:1]:
+            protocol.scopes.set(scope)
+        self._hooks, self._scopes = [], []
+        if self._full is not None:
+            notes.passed_over.append((self._full, self._peek()))
+        self.settle(namespace)
+        self.waiting.clear()
+        self._copies.clear()
+
+    def renew(self, budget: int) -> None:
+        """Note so many operations more."""
+        self.left = max(self.left, budget)
+        if self._full is not None:
+            notes.passed_over.append((self._full, self._peek()))
+            self._full = None
+        self._switch(True)
+
+    def _switch(self, on: bool) -> None:
+        """Be among PyTorch's modes or not."""
+        if on != self._on:
+            self._on = on
+            if on:
+                self._mode.__enter__()
+            else:
+                _taken_off(self._mode)
+
+    def __enter__(self) -> TorchWatch:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.stop()
+
+    def settle(self, namespace: Mapping[str, Any] | None = None) -> None:
+        """Give the nodes of results that are alive their notes."""
+        calls = [noted for calls in list(self.waiting.values()) for noted in calls]
+        alive = [tensor for noted in calls for ref in noted.outputs if (tensor := ref()) is not None]
+        for tensor in alive:
+            self.met(tensor)
+        for value in list(namespace.values()) if namespace is not None and self.waiting else ():
+            if is_pytorchs(value) and hasattr(type(value), "grad_fn"):
+                self.met(value)
+
+    # -- modules -----------------------------------------------------------------------------------------------------
+
+    def _entered(self, module: Any, args: Any) -> None:
+        if threading.get_ident() == self._thread:
+            if self._full is not None:  # inside of an operation no mode can be left
+                self._switch(False)
+            before = protocol.scopes.get()
+            self._scopes.append(before)
+            protocol.scopes.set((*before, protocol.entry(type(module).__name__, module)))
+
+    def _left(self, module: Any, args: Any, result: Any) -> None:
+        if threading.get_ident() == self._thread and self._scopes:
+            protocol.scopes.set(self._scopes.pop())
+
+    # -- operations --------------------------------------------------------------------------------------------------
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one of PyTorch's operations, and note it if it has a node."""
+        if self._full is not None:
+            return function(*args, **kwargs)
+        noted = None
+        sequence = self._peek()
+        parameters = _parameters.get(function) or _parameters_of(function)
+        if (sequence != self._sequence or self._helped) and threading.get_ident() == self._thread:
+            self._sequence, self._helped = sequence, False
+            try:
+                noted = self._before(parameters, args, kwargs, sequence - 1)
+            except Exception:  # any: the user's operation must not fail because of its picture
+                self.troubles += 1
+        result = function(*args, **kwargs)
+        if noted is not None or parameters.writes:
+            try:
+                if parameters.writes:
+                    self._written(result)
+                if noted is not None:
+                    self._after(noted, result, sequence - 1)
+            except Exception:
+                self.troubles += 1
+        return result
+
+    def _before(
+        self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], sequence: int
+    ) -> NotedCall | None:
+        if not self._torch.is_grad_enabled():
+            self._inside_function(sequence)
+            return None
+        given = [*zip(parameters.names, args, strict=False)]
+        given += [(parameter(name), value) for name, value in kwargs.items()]
+        if not self._meet(given) or not self._affordable():
+            return None
+        known = dict(given)
+        arguments: list[tuple[Any, ...]] = []
+        for name, default in zip(parameters.names, parameters.defaults, strict=True):
+            value = known.get(name, default)
+            if value is not None:
+                arguments.append((name, *self._about(value)))
+        return NotedCall(parameters, arguments, _place(sys._getframe(2)), protocol.current_scope())
+
+    def _affordable(self) -> bool:
+        if self.left <= 0:
+            self._full = self._sequence - 1 if self._full is None else self._full
+            return False
+        self.left -= 1
+        return True
+
+    def _inside_function(self, sequence: int) -> None:
+        """The node was made by ``Function.apply``, which has called the user's ``forward``: note that call."""
+        frame: Any = sys._getframe(3)
+        while frame is not None and frame.f_code is not self._apply:
+            frame = frame.f_back
+        if frame is None or sequence in self.waiting or not self._affordable():
+            return
+        names = list(inspect.signature(frame.f_locals["cls"].forward).parameters)
+        given = frame.f_locals["args"]
+        names = (
+            names[len(names) - len(given) :] if len(names) >= len(given) else [f"input{i}" for i in range(len(given))]
+        )
+        arguments = [(name, *self._about(value)) for name, value in zip(names, given, strict=True)]
+        self.waiting[sequence] = [NotedCall(None, arguments, _place(frame), protocol.current_scope())]
+
+    def _written(self, tensor: Any) -> None:
+        """Note where a tensor was written to: an error of a backward pass may ask."""
+        if isinstance(tensor, self._torch.Tensor):
+            code, line, _ = _place(sys._getframe(2))
+            writes.append((weakref.ref(tensor), tensor._version + 1, code.co_filename, line))
+
+    def _meet(self, given: list[tuple[str, Any]]) -> bool:
+        """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
+        wanted, tensor_class = False, self._torch.Tensor
+        for _, value in given:
+            if isinstance(value, tensor_class):
+                tensors: Any = (value,)
+            else:
+                tensors = value if isinstance(value, (list, tuple)) else ()
+            for one in tensors:
+                if isinstance(one, tensor_class) and one.requires_grad:
+                    wanted = True
+                    if self.waiting:
+                        self.met(one)
+        return wanted
+
+    def met(self, tensor: Any) -> None:
+        """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
+        node = tensor.grad_fn
+        number = -1 if node is None else node._sequence_nr()
+        for noted in reversed(self.waiting.get(number, ())):
+            if noted.made(tensor):
+                del self.waiting[number]
+                if noted.parameters is None:
+                    self._conclude(noted, [tensor])
+                notes.note(node, partial(trace_of_call, noted))
+                return
+
+    def _about(self, value: Any) -> tuple[Any, ...]:
+        """A Python value; of a tensor a copy if it is small, its shape and dtype, and itself as long as it lives."""
+        if isinstance(value, self._torch.Tensor):
+            known = None if value.is_leaf else self._copies.get(id(value))  # a leaf's .data may have been written to
+            if known is None or known[1]() is not value or known[0] != value._version:
+                known = self._copied(value)
+            return known[2:]
+        if isinstance(value, (list, tuple)) and any(isinstance(one, self._torch.Tensor) for one in value):
+            return [self._about(one) for one in value], "tensors"
+        if isinstance(value, (bool, int, float, complex, str, list, tuple)):
+            return (value,)
+        return (getattr(value, "__name__", None) or str(value)[:40],)  # an object of anybody's is not kept alive
+
+    def _copied(self, tensor: Any) -> tuple[Any, ...]:
+        """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""
+        if len(self._copies) > COPIES:
+            self._copies.clear()
+        ref = weakref.ref(tensor)
+        known = tensor._version, ref, self._small(tensor), "tensor", tuple(tensor.shape), tensor.dtype, ref
+        self._copies[id(tensor)] = known
+        return known
+
+    def _small(self, tensor: Any) -> Any:
+        """A copy of a small tensor, on its own device; None for others."""
+        if tensor.numel() * tensor.element_size() > SMALL or tensor.layout is not self._torch.strided:
+            return None
+        if tensor.device.type == "cpu":
+            try:
+                return tensor.detach().numpy().copy()
+            except Exception:  # a dtype that NumPy does not have, a lazy conjugate, a tensor without memory
+                pass
+        return tensor.detach().clone()
+
+    def _after(self, noted: NotedCall, result: Any, sequence: int) -> None:
+        tensors = [result] if isinstance(result, self._torch.Tensor) else [
+            one for one in (result if isinstance(result, (list, tuple)) else ()) if isinstance(one, self._torch.Tensor)
+        ]  # fmt: skip
+        if not tensors:
+            return
+        self._conclude(noted, tensors)
+        self.waiting.setdefault(sequence, []).append(noted)
+        if noted.parameters.name.endswith("_"):  # what is written to may have been copied in between, with a node
+            self.waiting.setdefault(sequence - 1, []).append(noted)
+        assert noted.parameters is not None
+        self._helped = noted.parameters.name in HELPERS
+        if len(self.waiting) > 4 * self.budget:
+            self.waiting.pop(next(iter(self.waiting)))
+
+    def _conclude(self, noted: NotedCall, tensors: list[Any]) -> None:
+        """Note the results."""
+        _, ref, value, kind, shape, dtype, _ = self._copied(tensors[0])
+        noted.result = self._digest(tensors[0]) if value is None else value, kind, shape, dtype
+        noted.outputs = [ref, *(weakref.ref(one) for one in tensors[1:])]
+
+    def _digest(self, tensor: Any) -> Any:
+        """What is kept of a large result."""
+        if not tensor.is_floating_point() or tensor.layout is not self._torch.strided:
+            return None
+        flat = tensor.detach()
+        flat = flat.reshape(-1, flat.shape[-1]) if flat.ndim else flat.reshape(1, 1)
+        down, across = (-(-size // ROWS) for size in flat.shape)
+        sample = flat[::down, ::across].to(self._torch.float32, copy=True)
+        numbers = flat.mean(), self._torch.linalg.vector_norm(flat)
+        if tensor.device.type == "cpu":
+            return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample.numpy(), numbers)
+        return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample, numbers)
+
+
+_parameters: dict[Any, Parameters] = {}
+
+
+def _parameters_of(function: Any) -> Parameters:
+    known = _parameters[function] = Parameters(function)
+    return known
+
+
+_modes: dict[Any, type] = {}
+
+
+def _mode_class(torch: Any) -> type:
+    """The mode that hands each operation to a watch."""
+    base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
+    if base not in _modes:
+
+        class Watching(base):  # type: ignore[misc, valid-type]
+            supports_higher_order_operators = True
+
+            def __init__(self, watch: TorchWatch) -> None:
+                super().__init__()
+                self.call = watch.call
+
+            @classmethod
+            def _should_skip_dynamo(cls) -> bool:  # what it wraps methods in is loaded on the first call, in a second
+                return False
+
+            @classmethod
+            def ignore_compile_internals(cls) -> bool:  # compiled functions run compiled
+                return True
+
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                return self.call(func, args, kwargs or {})
+
+        _modes[base] = Watching
+    return _modes[base]
+
+
+def _taken_off(mode: Any) -> None:
+    """Leave a mode; those that the block has entered above it and not left are put back."""
+    above: list[Any] = []
+    stack = sys.modules["torch.utils._python_dispatch"]
+    current: Any = stack._get_current_dispatch_mode
+    try:
+        while (top := current()) is not None and top is not mode:
+            above.append(stack._pop_mode())
+        if top is mode:
+            mode.__exit__(None, None, None)
+    finally:
+        for one in reversed(above):
+            stack._push_mode(one)
+
+
+def _place(frame: Any) -> tuple[Any, int, int]:
+    """The code outside of PyTorch that called the operation: its line and its instruction."""
+    while frame.f_back is not None and (frame.f_globals.get("__name__") or "torch").partition(".")[0] in PACKAGES:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lineno, frame.f_lasti

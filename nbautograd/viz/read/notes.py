@@ -1,0 +1,92 @@
+"""What is known of an operation besides its node: where it ran, its arguments, its result (see ``protocol.Trace``).
+
+nbautograd's nodes carry that themselves, noted by tracing. For PyTorch's it is put into ``node.metadata``, a dictionary
+that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.language import say
+
+__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "note", "passed_over", "remarks", "trace_of"]
+
+KEY = "nbautograd"
+"""Of ``node.metadata``."""
+BUDGET = 2000
+"""Operations of PyTorch's that are noted in a cell, or in a block."""
+passed_over: deque[tuple[int, int]] = deque(maxlen=100)
+"""The sequence numbers, from and to, of operations that were too many in their cell."""
+
+
+def trace_of(node: Any) -> Any:
+    """The ``protocol.Trace`` of an operation; None where nobody noted one."""
+    try:
+        if not can_be_noted(node):
+            return getattr(node, "trace", None)
+        trace = node.metadata.get(KEY)
+        if callable(trace):  # noted without formatting
+            trace = node.metadata[KEY] = trace(node)
+        return trace
+    except Exception:  # a picture is drawn of any object
+        return None
+
+
+def can_be_noted(node: Any) -> bool:
+    """Whether it is a node of PyTorch's, with a place for notes."""
+    return hasattr(type(node), "metadata") and not hasattr(type(node), "trace")
+
+
+def note(node: Any, trace: Any) -> None:
+    """Note a trace with a node of PyTorch's, or a function of the node that formats one when it is first read."""
+    node.metadata[KEY] = trace
+
+
+def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
+    """What is to be said of PyTorch's operations: that nobody, or not everybody, has noted them, or seen inside."""
+    theirs = [node for node in nodes if can_be_noted(node)]
+    without = [node for node in theirs if trace_of(node) is None]
+    kinds = {type(node).__name__ for node in theirs}
+    said = [say(text) for kind, text in _OPAQUE.items() if kind in kinds]
+    if without and len(without) == len(theirs):
+        said.append(say("torch_unwatched"))
+    elif any(first <= node._sequence_nr() < last for first, last in passed_over for node in without):
+        watched = len(theirs) - len(without)
+        said.append(say("torch_partly", watched=watched, count=len(theirs), budget=BUDGET))
+    return tuple(said)
+
+
+_OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}
+
+
+class Digest:
+    """What is kept of a large result: its mean and norm, and elements evenly spaced over its rows and columns."""
+
+    __slots__ = ("dtype", "numbers", "sample", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: str, sample: Any, numbers: tuple[Any, Any] | None) -> None:
+        self.shape, self.dtype, self.sample, self.numbers = shape, dtype, sample, numbers
+
+    @property
+    def size(self) -> int:
+        """How many elements there were."""
+        return math.prod(self.shape)
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """The sample as an array; what lies on another device is copied now."""
+        if not isinstance(self.sample, np.ndarray):
+            self.sample = self.sample.cpu().numpy()
+        return self.sample
+
+    def mean_and_norm(self) -> tuple[float, float]:
+        """Of all elements; where they were not computed, NaN."""
+        if self.numbers is None:
+            return math.nan, math.nan
+        mean, norm = self.numbers = float(self.numbers[0]), float(self.numbers[1])
+        return mean, norm

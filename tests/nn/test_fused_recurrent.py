@@ -1,0 +1,95 @@
+"""Recurrent layers as one node: next to PyTorch, and next to the same layers step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd.core import tracing
+from nbautograd.nn.functional import fused_recurrent
+
+KINDS = ("LSTM", "GRU", "RNN", "ReLU")
+
+
+def layer(torch: Any, kind: str, *sizes: int, **options: Any) -> Any:
+    """A layer of a kind, with parameters that are the same in both libraries."""
+    torch.manual_seed(0)
+    name, options = ("RNN", {"nonlinearity": "relu", **options}) if kind == "ReLU" else (kind, options)
+    return getattr(torch.nn, name)(*sizes, **options)
+
+
+def results(torch: Any, module: Any, kind: str, dtype: Any) -> list[Any]:
+    """Outputs and all gradients of a loss that depends on the outputs and on the last states."""
+    x = torch.randn(16, 8, 6, dtype=dtype, requires_grad=True)
+    count = module.num_layers * (2 if module.bidirectional else 1)
+    states = [torch.randn(count, 8, 32, dtype=dtype, requires_grad=True) for _ in range(1 + (kind == "LSTM"))]
+    output, last = module(x, tuple(states) if kind == "LSTM" else states[0])
+    loss = (output * output.detach().cos()).sum()
+    for power, state in enumerate(last if kind == "LSTM" else (last,), 2):
+        loss = loss + (state**power).sum()
+    loss.backward()
+    found = [output.detach(), x.grad, *(s.grad for s in states), *(p.grad for p in module.parameters())]
+    return [t.numpy() for t in found]
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"bidirectional": True}], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_those_of_pytorch(kind: str, options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    for name, tolerance in (("float64", 1e-12), ("float32", 2e-5)):
+        pair = []
+        for library in (nb, torch):
+            dtype = getattr(library, name)
+            pair.append(results(library, layer(library, kind, 6, 32, 2, **options).to(dtype), kind, dtype))
+        for ours, theirs in zip(*pair, strict=True):
+            np.testing.assert_allclose(ours, theirs, tolerance, tolerance * max(1, np.abs(theirs).max()))
+
+
+def test_a_large_layer_is_one_node_and_a_traced_one_is_not() -> None:
+    module, x = nb.nn.LSTM(6, 32), nb.randn(16, 8, 6)
+    assert type(module(x)[0].grad_fn).__name__ == "LstmLayerBackward0"
+    assert type(module(x[:1, :1])[0].grad_fn).__name__ == "StackBackward0"
+    with tracing.traced():
+        assert type(module(x)[0].grad_fn).__name__ == "StackBackward0"
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_derivatives_of_derivatives_are_those_of_the_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def derivatives() -> list[Any]:
+        nb.manual_seed(0)
+        module = layer(nb, kind, 3, 4, bidirectional=True).double()
+        x = nb.randn(5, 2, 3, dtype=nb.float64, requires_grad=True)
+        state = x[:2, :, :1] * nb.ones(4, dtype=nb.float64)  # which depends on the input, too
+        output, last = module(x, (state, state * 2) if kind == "LSTM" else state)
+        loss = (output**2).sum() + (last[0] if kind == "LSTM" else last).sum()
+        (g,) = nb.autograd.grad(loss, x, create_graph=True)
+        return [g.detach().numpy(), *(t.numpy() for t in nb.autograd.grad((g**2).sum(), [x, *module.parameters()]))]
+
+    pair = []
+    for size in (1, 1 << 30):
+        monkeypatch.setattr(fused_recurrent, "MIN_SIZE", size)
+        pair.append(derivatives())
+    for one_node, steps in zip(*pair, strict=True):
+        np.testing.assert_allclose(one_node, steps, 1e-11, 1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_some_gradients(kind: str) -> None:
+    module, x = layer(nb, kind, 6, 32), nb.randn(16, 8, 6)
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+    module.weight_hh_l0.requires_grad_(True)
+    module(x)[1][0].sum().backward()
+    assert module.weight_hh_l0.grad is not None
+    assert module.weight_ih_l0.grad is None
+
+
+def test_nan_goes_through() -> None:
+    module, x = nb.nn.GRU(6, 32), nb.randn(16, 8, 6)
+    x[3, 2] = float("nan")
+    output = module(x)[0]
+    assert bool(output[3:, 2].isnan().all())
+    assert not bool(output[:3].isnan().any())

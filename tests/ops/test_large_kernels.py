@@ -1,0 +1,135 @@
+"""What is computed in another way where there is much of it: next to PyTorch, at sizes on both sides of the limit."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+
+torch = pytest.importorskip("torch")
+
+
+def normal(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def agree(program: Callable[..., Any], *arrays: Any, tolerance: float = 1e-10) -> None:
+    """Result and gradients of a program are the same under both libraries."""
+    pair = []
+    for library in (nb, torch):
+        operands = [library.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]
+        result = program(library, *operands)
+        result.backward(library.tensor(normal(*result.shape, seed=1).astype(arrays[0].dtype)))
+        pair.append([result.detach().numpy(), *(t.grad.numpy() for t in operands if t.requires_grad)])
+    for ours, theirs in zip(*pair, strict=True):
+        np.testing.assert_allclose(ours, theirs, tolerance, tolerance * max(1.0, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("rows", [3, 700])
+def test_normalisation(rows: int) -> None:
+    w, b = normal(24, seed=2), normal(24, seed=3)
+    x = normal(rows, 24, 3) * 2 + 5
+
+    def function(library: Any, name: str) -> Any:
+        return getattr(library.nn.functional, name)
+
+    agree(lambda T, x, w, b: function(T, "batch_norm")(x, None, None, w, b, True), x, w, b)
+    agree(lambda T, x: function(T, "batch_norm")(x, None, None, None, None, True), x)
+    agree(lambda T, x, w, b: function(T, "group_norm")(x, 4, w, b), x, w, b)
+    agree(lambda T, x: function(T, "group_norm")(x, 1), x)
+    y = normal(rows, 3, 24) * 2 + 5
+    agree(lambda T, x, w, b: function(T, "layer_norm")(x, (24,), w, b), y, w, b)
+    agree(lambda T, x: function(T, "layer_norm")(x, (3, 24)), y)
+    agree(lambda T, x, w: function(T, "layer_norm")(x, (3, 24), w), y, normal(3, 24, seed=4))
+
+
+@pytest.mark.parametrize("rows", [3, 700])
+def test_softmax(rows: int) -> None:
+    for dim in (-1, 0):
+        agree(lambda T, x, dim=dim: x.softmax(dim), normal(rows, 50) * 5)
+        agree(lambda T, x, dim=dim: x.log_softmax(dim), normal(rows, 50) * 5)
+
+
+def test_the_error_function_and_gelu() -> None:
+    special = pytest.importorskip("scipy.special")
+    x = np.concatenate([np.linspace(-9, 9, 200_001), [0.0, -0.0, 1e-30, -1e-40, 3e38, -3e38]]).astype(np.float32)
+    wide = x.astype(np.float64)
+    true = special.erf(wide)
+    found = nb.tensor(x).erf().numpy()
+    assert (np.abs(found - true) <= 0.54 * np.spacing(np.abs(true).astype(np.float32)) + 1e-46).all()
+    t = nb.tensor(x, requires_grad=True)
+    result = nb.nn.functional.gelu(t)
+    result.sum().backward()
+    assert np.abs(result.detach().numpy() - wide * special.ndtr(wide))[:-6].max() < 2e-6
+    slope = special.ndtr(wide) + wide * np.exp(-wide * wide / 2) / np.sqrt(2 * np.pi)
+    assert np.abs(t.grad.numpy() - slope).max() < 5e-7
+    assert result[-2:].tolist() == [float(x[-2]), 0.0]
+    assert t.grad[-2:].tolist() == [1.0, 0.0]
+    assert bool(nb.nn.functional.gelu(nb.full((300,), float("nan"))).isnan().all())
+
+
+def test_rows_added_at_indices() -> None:
+    random = np.random.default_rng(0)
+    index = random.integers(-30, 30, 500)
+    for kind in (np.float32, np.float64):
+        x = normal(30, 64).astype(kind)
+        agree(lambda T, x, i: x[i], x, index, tolerance=1e-5)
+        agree(lambda T, x, i: x[i.reshape(50, 10)], x, index, tolerance=1e-5)
+        agree(lambda T, x, i: T.nn.functional.embedding(i.abs() % 30, x), x, index, tolerance=1e-5)
+        agree(lambda T, x, i: T.zeros(30, 64, dtype=x.dtype).index_add(0, i % 30, x[i]), x, index, tolerance=1e-5)
+
+
+def test_maxima_of_windows_and_their_places() -> None:
+    values = {
+        "numbers": normal(2, 3, 7, 8),
+        "ties": np.round(normal(2, 3, 7, 8)),
+        "nan": np.where(normal(2, 3, 7, 8) > 1, np.nan, normal(2, 3, 7, 8)),
+        "infinite": np.where(normal(2, 3, 7, 8) > -0.5, -np.inf, 1.0),
+        "integers": (normal(2, 3, 7, 8) * 3).astype(np.int64),
+    }
+    for kernel, stride, padding, dilation in itertools.product((1, 2, 3), (1, 2, 3), (0, 1), (1, 2)):
+        if padding <= (dilation * (kernel - 1) + 1) // 2:
+            for name, x in values.items():
+                ours, theirs = (
+                    T.nn.functional.max_pool2d(T.tensor(x), kernel, stride, padding, dilation, return_indices=True)
+                    for T in (nb, torch)
+                )
+                for a, b in zip(ours, theirs, strict=True):
+                    np.testing.assert_array_equal(a.numpy(), b.numpy(), f"{name} {kernel} {stride} {padding}")
+
+
+def test_convolutions_of_short_and_long_rows() -> None:
+    for (c, o, height, width), padding, dilation in itertools.product(
+        [(2, 3, 5, 6), (5, 4, 9, 30), (40, 40, 6, 5)], (0, 1), (1, 2)
+    ):
+        options = {"padding": padding, "dilation": dilation}
+        arrays = normal(3, c, height, width), normal(o, c, 2, 3, seed=2), normal(o, seed=3)
+        agree(lambda T, x, w, b, o=options: T.nn.functional.conv2d(x, w, b, **o), *arrays)
+    agree(lambda T, x, w: T.nn.functional.conv3d(x, w, padding=1), normal(2, 3, 4, 5, 6), normal(2, 3, 2, 2, 2, seed=2))
+
+
+def test_a_filter_for_each_channel() -> None:
+    for stride, padding, dilation in itertools.product((1, 2), (0, 1), (1, 2)):
+        agree(
+            lambda T, x, w, b, o=(stride, padding, dilation): T.nn.functional.conv2d(x, w, b, *o, groups=5),
+            *(normal(3, 5, 7, 8), normal(5, 1, 3, 2, seed=2), normal(5, seed=3)),
+        )
+    agree(lambda T, x, w: T.nn.functional.conv1d(x, w, groups=5), normal(300, 5, 40), normal(5, 1, 3, seed=2))
+
+
+def test_repeated_pixels() -> None:
+    for options in ({"scale_factor": 2}, {"scale_factor": 3}, {"size": (7, 9)}, {"size": (2, 3)}, {"size": (8, 5)}):
+        agree(lambda T, x, o=options: T.nn.functional.interpolate(x, **o), normal(2, 3, 4, 5))
+
+
+def test_leaky_relu_of_special_values() -> None:
+    x = [float("inf"), -float("inf"), float("nan"), -0.0, 0.0, -2.0]
+    for slope in (0.0, 0.1, 1.0, 1.5, -0.5):
+        ours, theirs = (T.nn.functional.leaky_relu(T.tensor(x), slope).numpy() for T in (nb, torch))
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(np.signbit(ours[3:]), np.signbit(theirs[3:]))
