@@ -292,7 +292,7 @@ class _Builder:
 
     def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
         """What cut a constant off from the graph, and the same as a note; empty where nothing is known."""
-        trace = attribute(user, "trace")
+        trace = trace_of(user)
         cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
         if cut is None:
             return "", ()
