@@ -28,7 +28,8 @@ from tests.package_sources import (
 
 NAMESPACES = """
     nn optim sparse masked linalg fft special signal cuda random storage serialization utils func return_types library
-    distributions cli program testing profiler version torch_version overrides compat traced amp cpu exercises __main__"""
+    distributions cli program testing profiler version torch_version overrides compat traced amp cpu exercises
+    __main__"""
 LAYERS = [
     {
         f"nbautograd.{name}"
