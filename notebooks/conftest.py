@@ -6,6 +6,6 @@ from nbautograd import cuda
 
 collect_ignore_glob = []
 if find_spec("torch") is None:
-    collect_ignore_glob.append("*13_pytorch_models.ipynb")
+    collect_ignore_glob.append("*14_pytorch_models.ipynb")
 if cuda.is_available():
-    collect_ignore_glob.append("*12_cuda.ipynb")  # its stored outputs are those of a machine without a GPU
+    collect_ignore_glob.append("*13_cuda.ipynb")  # its stored outputs are those of a machine without a GPU

@@ -3,11 +3,13 @@
 With ``--check`` nothing is run or written: it fails if one is not in the form in which it would be stored.
 
 The English notebook is the source of the code: its code cells are first carried, by cell id, into the Chinese one of
-the same name under ``zh/``, whose first cell alone has a line more, which chooses the language. What differs from run
-to run (times, widget models) is not stored, so that running this twice changes nothing.
+the same name under ``zh/``. Their comments and texts are translated as ``zh/code.toml`` says, and the first cell has a
+line more, which chooses the language. What differs from run to run (times, widget models) is not stored, so that
+running this twice changes nothing.
 """
 
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -18,24 +20,50 @@ CHINESE = "\n%autograd --language 中文"
 WIDGET = "application/vnd.jupyter.widget-view+json"  # shows nothing but an error without its kernel
 
 
+def words_of(name: str, everywhere: bool = True) -> dict[str, str]:
+    """What stands in the code of a notebook for people, English and Chinese: comments and texts."""
+    tables = tomllib.loads((HERE / "zh" / "code.toml").read_text(encoding="utf-8"))
+    return (tables["everywhere"] if everywhere else {}) | tables.get(name, {})
+
+
+def translated(code: str, words: dict[str, str]) -> str:
+    """The code of a cell with its comments and texts in the other language; the longer ones first.
+
+    >>> translated("print('twice')  # twice", {"# twice": "# 两次", "'twice'": "'两次'"})
+    "print('两次')  # 两次"
+    """
+    for english in sorted(words, key=len, reverse=True):
+        code = code.replace(english, words[english])
+    return code
+
+
 def carry(source: Path, target: Path) -> None:
     """Copy the code cells of one notebook into those with the same ids of its translation."""
+    words = words_of(source.stem)
     code = {cell.id: cell for cell in nbformat.read(source, 4).cells if cell.cell_type == "code"}
     notebook = nbformat.read(target, 4)
-    translated = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if [cell.id for cell in translated] != list(code):
-        missing = sorted({cell.id for cell in translated} ^ set(code)) or "none, but their order differs"
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if [cell.id for cell in cells] != list(code):
+        missing = sorted({cell.id for cell in cells} ^ set(code)) or "none, but their order differs"
         raise SystemExit(f"{target} and {source} do not have the same code cells; in one of them only: {missing}")
-    for cell in translated:
-        cell.source = code[cell.id].source + (CHINESE if cell.id == "setup" else "")
+    for cell in cells:
+        cell.source = translated(code[cell.id].source, words) + (CHINESE if cell.id == "setup" else "")
         cell.metadata = code[cell.id].metadata
     nbformat.write(notebook, target)
+
+
+def is_only_a_widget(output: nbformat.NotebookNode) -> bool:
+    """Whether an output shows nothing without its kernel: controls, such as sliders, have no picture."""
+    data = output.get("data", {})
+    return WIDGET in data and "text/html" not in data
 
 
 def clean(notebook: nbformat.NotebookNode) -> None:
     """Leave out what differs from run to run, or is nothing without its kernel."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if not is_only_a_widget(output)]
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET, None)
             output.get("metadata", {}).pop(WIDGET, None)

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -198,3 +199,51 @@ def test_doctor_outlives_what_hangs_and_what_crashes() -> None:
     crashing = [sys.executable, "-c", "import os, signal; os.abort()"]
     assert doctor.program("driver", crashing, "", "").state == "broken"
     assert "nowhere" in doctor.program("driver", ["/nowhere/at/all"], "", "").detail
+
+
+# -- nbautograd course -------------------------------------------------------------------
+
+
+def cells_of(notebook: Path) -> dict[str, dict[str, Any]]:
+    return {cell["id"]: cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]}
+
+
+@pytest.mark.parametrize("answers", ["folded", "none", "solved"])
+def test_the_course_for_a_class(run: Any, tmp_path: Path, answers: str) -> None:
+    done = run("course", "class", "--answers", answers)
+    assert done.returncode == 0 and f"answers: {answers}" in done.stdout
+    names = {path.name for path in course().glob("*.ipynb")}
+    folder = tmp_path / "here" / "class"
+    assert {path.name for path in folder.iterdir()} == names
+    for name in names:
+        whole, written = cells_of(course() / name), cells_of(folder / name)
+        order = [key for key in written if key.split("-")[0] in ("try", "check", "answer")]
+        if answers == "folded":
+            assert written == whole
+        if answers == "none":
+            assert not any(key.startswith("answer-") for key in order)
+        if answers == "solved":
+            for check in (key for key in order if re.fullmatch(r"check-\d+", key)):
+                assert order[order.index(check) - 1] == check.replace("check", "answer")
+            assert all(not cell.get("outputs") for cell in written.values())
+
+
+def test_the_chinese_course_for_a_class(run: Any, tmp_path: Path) -> None:
+    assert run("course", "class", "--language", "zh").returncode == 0
+    for path in (tmp_path / "here" / "class").iterdir():
+        assert path.read_bytes() and "中文" in path.read_text(encoding="utf-8")
+
+
+def test_a_class_room_is_not_overwritten(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "here" / "class"
+    folder.mkdir()
+    (folder / "03_backward.ipynb").write_text("mine")
+    done = run("course", "class")
+    assert done.returncode == 1 and "03_backward.ipynb is there already; name another folder" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["03_backward.ipynb"]
+
+
+def test_a_class_room_that_cannot_be_made(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "here" / "class").write_text("a file")
+    done = run("course", "class")
+    assert done.returncode == 1 and "cannot write the course to" in done.stderr

@@ -16,7 +16,7 @@ from nbautograd.arrays import late_packages
 from tests import needs
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = ("01_tensors", "02_graph", "03_backward", "11_network")
+NOTEBOOKS = ("01_tensors", "02_graph", "03_backward", "12_network")
 RUN = """
 import json, sys
 class Blocked:

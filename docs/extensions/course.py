@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-PAGES = ("[0-9]*.ipynb", "gallery.ipynb", "zh/*.ipynb", "README.md")
+PAGES = ("*.ipynb", "zh/*.ipynb", "README.md")
 PYTORCH = "import torch as pytorch"
 STORED = {
     "en": "PyTorch was not installed where this page was built. The pictures are those that the notebook keeps; "

@@ -1,7 +1,7 @@
 """The command ``nbautograd``.
 
-``lab`` opens the course in JupyterLab, ``lite`` makes a site of it that runs in the browser, ``doctor`` says what works
-here, ``source`` prints the code of an operation.
+``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``lite`` makes a site of it that runs in the
+browser, ``doctor`` says what works here, ``source`` prints the code of an operation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import doctor, lab, lite, source
+from nbautograd.cli import course, doctor, lab, lite, source
 
 __all__ = ["main"]
 
@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return lab.run(chosen.folder, chosen.language, chosen.browser, handed_on)
     if handed_on:
         parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
+    if chosen.command == "course":
+        return course.run(chosen.folder, chosen.language, chosen.answers)
     if chosen.command == "lite":
         return lite.run(chosen.folder, chosen.pyodide)
     if chosen.command == "source":
@@ -48,18 +50,28 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"nbautograd {version('nbautograd')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    course = commands.add_parser(
+    notebooks = commands.add_parser(
         "lab",
         help="copy the course to a folder and open it in JupyterLab",
         description="Copy the course to a folder, without overwriting anything, and open it in JupyterLab.",
         epilog="What comes after -- is handed to JupyterLab: nbautograd lab -- --port=9999",
     )
     default = "nbautograd-course"
-    course.add_argument("folder", nargs="?", type=Path, default=Path(default), help=f"by default ./{default}")
-    course.add_argument("--language", choices=["en", "zh"], default="en", help="of the notebook that is opened")
-    course.add_argument(
+    notebooks.add_argument("folder", nargs="?", type=Path, default=Path(default), help=f"by default ./{default}")
+    notebooks.add_argument("--language", choices=["en", "zh"], default="en", help="of the notebook that is opened")
+    notebooks.add_argument(
         "--no-browser", dest="browser", action="store_false", help="print the address, start no browser"
     )
+
+    class_room = commands.add_parser(
+        "course",
+        help="write the course to a folder for a class, with or without its worked answers",
+        description="Write one language's notebooks to a new folder, their worked answers as the class needs them.",
+    )
+    class_room.add_argument("folder", type=Path, help="where to")
+    class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="of the notebooks")
+    said = "; ".join(f"{name} - {text}" for name, text in course.EDITIONS.items())
+    class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
 
     site = commands.add_parser(
         "lite",

@@ -185,7 +185,7 @@ def cuda() -> Finding:
 def pytorch() -> Finding:
     """PyTorch, whose models can be drawn."""
     code = "import torch; print(torch.__version__)"
-    gives = "pictures of PyTorch's own graphs (notebook 13), and tests against it"
+    gives = "pictures of PyTorch's own graphs (notebook 14), and tests against it"
     return imported("PyTorch", "torch", code, gives, "pip install torch (see pytorch.org)")
 
 

@@ -136,6 +136,7 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     if doc is None or ">>> " not in doc:
         return
     names = _names(code)
+    hints = {name: hint if isinstance(hint, str) else str(hint) for name, hint in hints.items()}  # or are evaluated
     operands = [name for name in names if "Tensor" in hints.get(name, "")]
     tensor, number = _operands(accepts)
     words = {name: number if "Number" in hints[name] else tensor for name in operands}
@@ -145,7 +146,7 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
         result = result or BROADCAST
         raises.append(("RuntimeError", "the shapes do not broadcast, or a dtype is not taken"))
     else:
-        result = result or f"a tensor of the shape of ``{operands[0]}``"
+        result = result or f"a tensor of the shape of ``{operands[0] if operands else names[0]}``"
         if accepts != "bifc":
             raises.append(("RuntimeError", "the dtype is another"))
     ending = "; integers give the default floating dtype." if floating else "."

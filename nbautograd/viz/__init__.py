@@ -10,6 +10,7 @@
     viz.grads()             # the gradients of all leaves here, as a table
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
+    viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
     viz.settings.language = "中文"
 
     with viz.watch():       # PyTorch's operations, too; a notebook's cells are watched anyway
@@ -25,6 +26,7 @@ from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
 from nbautograd.viz.notebook.monitor import Monitor, monitor
 from nbautograd.viz.notebook.tables import grads, zero_grads
+from nbautograd.viz.notebook.tangent import Tangent, tangent
 from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
@@ -34,6 +36,7 @@ __all__ = [
     "Monitor",
     "Picture",
     "Recording",
+    "Tangent",
     "animate",
     "autograd",
     "code",
@@ -42,6 +45,7 @@ __all__ = [
     "monitor",
     "record",
     "settings",
+    "tangent",
     "watch",
     "zero_grads",
 ]

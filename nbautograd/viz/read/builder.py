@@ -15,6 +15,7 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
+from nbautograd.viz.read.cuts import cut_of
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes
@@ -264,13 +265,14 @@ class _Builder:
         named = self.names.own_name(node, index) or (node, index) in self.names.root_tensors
         return self.reader.about(tensor, node) if tensor is not None and named else {}
 
-    def constant(self, operand: Any, element: str) -> str:
-        """The box of a constant argument, or its number; ``element``: what part of a variable it was, if any."""
+    def constant(self, operand: Any, element: str, user: Any) -> str:
+        """The box of a constant argument of ``user``, or its number; ``element``: what part of a variable it was."""
         tensor = operand.tensor() if operand.tensor is not None else None
         name = self.names.variables.tensor(tensor) or element
         known = operand.value if operand.value is not None else tensor
         value = values.text(known)
         alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
+        cut, told = self.cut(name, user)
         scalar = operand.shape is None or (not name and operand.shape == ())
         return self.add(
             Node(
@@ -283,9 +285,19 @@ class _Builder:
                 dtype="" if scalar else values.dtype_text(operand.dtype or ""),
                 named=scalar or bool(name),
                 view_of=alias,
-                notes=(say("detached_from", name=alias),) if alias else (),
+                cut=cut,
+                notes=((say("detached_from", name=alias),) if alias else ()) + told,
             )
         )
+
+    def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
+        """What cut a constant off from the graph, and the same as a note; empty where nothing is known."""
+        trace = trace_of(user)
+        cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
+        if cut is None:
+            return "", ()
+        place = say("line_of", cell=one_line(self.lines.of(trace)[0], 60), n=cut.line)
+        return cut.call, (say("cut_off", call=cut.call, place=place, name=cut.name),)
 
     # -- edges -----------------------------------------------------------------------
 
@@ -303,7 +315,7 @@ class _Builder:
                 self.link(self.more(node), key, slot, "constant")
         for operand in self.reader.constants(node) if node not in self.bare else ():
             slot = -1 if operand.slot is None else operand.slot
-            self.link(self.constant(operand, self.reader.element(node, operand)), key, slot, "constant")
+            self.link(self.constant(operand, self.reader.element(node, operand), node), key, slot, "constant")
 
     def more(self, node: Any) -> str:
         """The node that stands for the part of the graph that was not read."""

@@ -246,11 +246,13 @@ class Names:
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self.by_tensor: dict[int, list[str]] = {}
+        self.by_name: dict[str, Any] = {}
         self.by_output: dict[tuple[Any, int], list[str]] = {}
         self.tensors: dict[tuple[Any, int], Any] = {}
         self.sequences: list[tuple[str, Any]] = []  # variables along which no gradient goes, such as a loop's inputs
         for name, value in self._pairs(namespace):
             self.by_tensor.setdefault(id(value), []).append(name)
+            self.by_name[name] = value
             node = attribute(value, "grad_fn")
             if node is not None:
                 output = (node, attribute(value, "output_nr", 0) or 0)
@@ -283,7 +285,7 @@ class Names:
         yield from inner
 
     def detached_from(self, tensor: Any) -> str:
-        """The name of the recorded result from which a constant was detached, so that they share memory; or nothing."""
+        """The name of the leaf or result from which a constant was detached, so that they share memory; or nothing."""
         place = attribute(tensor, "data_ptr")
         if not callable(place) or attribute(tensor, "requires_grad", False):
             return ""
@@ -292,6 +294,10 @@ class Names:
             for (node, index), other in self.tensors.items():
                 if other is not tensor and start and other.data_ptr() == start:
                     return self.output(node, index)
+            for name, other in self.by_name.items():
+                tracked = other is not tensor and attribute(other, "requires_grad", False)
+                if tracked and start and is_tensor(other) and other.data_ptr() == start:
+                    return one_line(name, 40)
         except Exception:
             pass
         return ""

@@ -89,6 +89,8 @@ class Node:
     """How often a tensor has been written to in place."""
     view_of: str = ""
     """The name of the tensor whose memory this one shares."""
+    cut: str = ""
+    """Of a constant, the call that cut it off from the graph."""
     retains: bool = False
     """Whether a computed tensor keeps its gradient (``retain_grad``)."""
     hooks: tuple[tuple[str, int], ...] = ()

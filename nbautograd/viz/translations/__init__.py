@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nbautograd.viz.translations import kernel, large, paths, player, prediction
+from nbautograd.viz.translations import exercises, kernel, large, paths, player, prediction
 
 __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 
 _PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER | large.PLAYER
-_ALL = _PLAYER | kernel.TEXTS | paths.PYTHON | large.PYTHON
+_ALL = _PLAYER | kernel.TEXTS | exercises.TEXTS | paths.PYTHON | large.PYTHON
 ENGLISH = {key: english for key, (english, _) in _ALL.items()}
 CHINESE = {key: chinese for key, (_, chinese) in _ALL.items()}
 PLAYER = tuple(_PLAYER)

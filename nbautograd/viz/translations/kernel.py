@@ -110,6 +110,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "shares its memory with {name}, from which it was detached: no gradient goes back to {name}",
         "与 {name} 共享内存，但已从中 detach：梯度不会传回 {name}",
     ),
+    "cut_off": (
+        "cut off by {call}, {place}: no gradient goes back to {name} this way",
+        "在{place}被 {call} 切断：梯度不会从这里传回 {name}",
+    ),
+    "memory_of": ("memory of {name}", "{name} 的内存"),
+    "cut_by": ("cut by {call}", "被 {call} 切断"),
     "was_zeroed": ("{name}.grad was set to zero after pass {n}", "第 {n} 次之后 {name}.grad 被清零"),
     "was_none": ("{name}.grad was set to None after pass {n}", "第 {n} 次之后 {name}.grad 被设为 None"),
     "was_changed": ("{name}.grad was changed after pass {n}", "第 {n} 次之后 {name}.grad 被修改"),
@@ -266,6 +272,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card_empty": ("no elements", "没有元素"),
     "card_of": ("tensor {name}", "张量 {name}"),
     # the monitor
+    "tangent": ("{name} = {x}, height {y}, slope {slope}", "{name} = {x}，高度 {y}，斜率 {slope}"),
+    "tangent_steps": (
+        "{n} steps: {name} from {first} to {x}, height {y}, slope {slope}",
+        "{n} 步：{name} 从 {first} 到 {x}，高度 {y}，斜率 {slope}",
+    ),
+    "tangent_row": ("height {y}, slope {slope}", "高度 {y}，斜率 {slope}"),
     "monitor": ("training: step {n}, loss {loss}", "训练：第 {n} 步，损失 {loss}"),
     "monitor_empty": ("training: no step yet", "训练：尚无数据"),
     "monitor_live": ("training monitor (live while the kernel runs)", "训练监视（内核运行时实时更新）"),

@@ -1,0 +1,224 @@
+"""The curve of a function of one number, with its tangent at a point, and the steps that a descent takes on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.callers import callers_names
+
+__all__ = ["Tangent", "tangent"]
+
+WIDE, HIGH = 640, 260
+LEFT, RIGHT, TOP, BOTTOM = 62, 14, 40, 30  # room for the axes, and for the title
+SAMPLES = 160  # points of the curve
+MOST = 60  # points that are shown
+STAY, GLIDE = 4, 6  # frames at a point, and on the way to the next one
+SECONDS = 0.6  # from point to point
+
+
+class Tangent:
+    """What :func:`tangent` returns: the last line of a cell shows it, ``save`` writes a file."""
+
+    def __init__(
+        self, f: Callable[[float], Any], points: Sequence[tuple[float, float]], low: float, high: float, name: str
+    ) -> None:
+        self.points, self.name = list(points), one_line(name, 20)
+        self.low, self.high = low, high
+        self._xs = [low + (high - low) * i / SAMPLES for i in range(SAMPLES + 1)]
+        self._ys = [_number(f(x)) for x in self._xs]
+        self._heights = [_number(f(x)) for x, _ in self.points]
+        self._way = [(x, slope, _number(f(x))) for x, slope in _frames(self.points)]
+
+    @property
+    def label(self) -> str:
+        """One line that says what this is."""
+        (first, _), (x, slope) = self.points[0], self.points[-1]
+        known = {"name": self.name, "x": f"{x:.4g}", "y": f"{self._heights[-1]:.4g}", "slope": f"{slope:.4g}"}
+        if len(self.points) == 1:
+            return say("tangent", **known)
+        return say("tangent_steps", n=len(self.points) - 1, first=f"{first:.4g}", **known)
+
+    @property
+    def svg(self) -> str:
+        """The drawing. Where there are several points, the last one walks over all of them."""
+        finite = [y for y in (*self._ys, *self._heights) if math.isfinite(y)]
+        least, most = (min(finite), max(finite)) if finite else (0.0, 1.0)
+        margin = (most - least) * 0.06 or 0.5
+        least, most = least - margin, most + margin
+
+        def across(x: float) -> float:
+            return LEFT + (x - self.low) / (self.high - self.low) * (WIDE - LEFT - RIGHT)
+
+        def down(y: float) -> float:
+            return HIGH - BOTTOM - (y - least) / (most - least) * (HIGH - TOP - BOTTOM)
+
+        def at(x: float, y: float) -> str:
+            return f"{across(x):.1f} {down(min(max(y, least - 9 * margin), most + 9 * margin)):.1f}"
+
+        body = [_text(14, 22, self.label, 13.5, LIGHT["fg"], ' font-weight="700"')]
+        for y in {least + margin, most - margin}:
+            body.append(f'<path d="M{LEFT} {down(y):.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
+            body.append(
+                _text(
+                    LEFT - 6,
+                    down(y) + 4,
+                    f"{0.0 if abs(y) < margin / 60 else y:.3g}",
+                    10.5,
+                    LIGHT["muted"],
+                    ' text-anchor="end"',
+                )
+            )
+        for x, anchor in ((self.low, "start"), (self.high, "end")):
+            body.append(_text(across(x), HIGH - 10, f"{x:.3g}", 10.5, LIGHT["muted"], f' text-anchor="{anchor}"'))
+        middle = (LEFT + WIDE - RIGHT) / 2
+        body.append(_text(middle, HIGH - 10, self.name, 11, LIGHT["muted"], ' text-anchor="middle"'))
+        curve = [at(x, y) for x, y in zip(self._xs, self._ys, strict=True) if math.isfinite(y)]
+        body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
+
+        def line(x: float, slope: float, y: float) -> str:
+            """As much of the tangent as is in sight, so that a steep one keeps its slope."""
+            ends = []
+            for end in (self.low, self.high):
+                rise = slope * (end - x)
+                seen = min(max(y + rise, least - margin), most + margin) - y
+                ends.append(at(end if seen == rise else x + seen / slope, y + seen))
+            return f"M{ends[0]}L{ends[1]}"
+
+        frames = [(at(x, y), line(x, slope, y)) for x, slope, y in self._way if math.isfinite(y + slope)]
+        walked = [at(x, y) for (x, _), y in zip(self.points, self._heights, strict=True) if math.isfinite(y)]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" '
+            f'role="img" font-family="{escape(SANS)}"><title>{escape(self.label)}</title>'
+            f"<desc>{escape(repr(self), 2000)}</desc>"
+            "<style>@media (prefers-reduced-motion:reduce){.nb-walk{display:none}.nb-end{display:inline}}</style>"
+            f'<clipPath id="nb-plot"><rect x="{LEFT}" y="{TOP - 8}" width="{WIDE - LEFT - RIGHT}" '
+            f'height="{HIGH - TOP - BOTTOM + 16}"/></clipPath>'
+            f'<rect x="0.5" y="0.5" width="{WIDE - 1}" height="{HIGH - 1}" rx="8" fill="{LIGHT["bg"]}" '
+            f'stroke="{LIGHT["line"]}"/>{"".join(body)}<g clip-path="url(#nb-plot)">{self._marks(walked, frames)}'
+            "</g></svg>\n"
+        )
+
+    @staticmethod
+    def _marks(walked: list[str], frames: list[tuple[str, str]]) -> str:
+        """The tangent and its point; of several points their traces, and one that walks."""
+        if not frames:
+            return ""
+        ink, (last, touching) = LIGHT["grad"], frames[-1]
+        line = f'<path d="{touching}" stroke="{ink}" stroke-width="1.6" fill="none"'
+        cx, cy = last.split(" ")
+        dot = f'<circle r="5.5" cx="{cx}" cy="{cy}" fill="{ink}"'
+        if len(walked) == 1:
+            return f"{line}/>{dot}/>"
+        traces = "".join(
+            f'<circle r="3.5" cx="{x}" cy="{y}" fill="{LIGHT["done"]}" opacity="0.55"/>'
+            for x, y in (place.split(" ") for place in walked)
+        )
+        values = [[place.split(" ")[0] for place, _ in frames], [place.split(" ")[1] for place, _ in frames]]
+        values.append([line for _, line in frames])
+        lasts = f'dur="{SECONDS * len(walked):.1f}s" repeatCount="indefinite"'
+        x, y, d = (
+            f'<animate attributeName="{name}" values="{";".join(each)}" {lasts}/>'
+            for name, each in zip(("cx", "cy", "d"), values, strict=True)
+        )
+        return (
+            f'{traces}<g class="nb-end" display="none">{line}/>{dot}/></g>'
+            f'<g class="nb-walk">{line}>{d}</path>{dot}>{x}{y}</circle></g>'
+        )
+
+    def save(self, path: Any) -> Any:
+        """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.
+
+        :return: the path.
+        """
+        kinds = {".svg": lambda: self.svg, ".html": self.html, ".txt": lambda: repr(self)}
+        return export.save(path, kinds)
+
+    def html(self) -> str:
+        """A page of its own."""
+        return export.page(self.label, output.image(output.coloured(self.svg), self.label))
+
+    def __repr__(self) -> str:
+        rows = (
+            f"{self.name} = {x:.4g}: {say('tangent_row', y=f'{y:.4g}', slope=f'{slope:.4g}')}"
+            for (x, slope), y in zip(self.points, self._heights, strict=True)
+        )
+        return "\n".join((self.label, *rows)) if len(self.points) > 1 else self.label
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        svg = output.coloured(self.svg)
+        return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
+
+
+def tangent(
+    f: Callable[[float], Any], *points: Any, low: float | None = None, high: float | None = None, name: str = ""
+) -> Tangent:
+    """The curve of a function of one number, and the straight line that ``.grad`` says is its tangent.
+
+    The slope of the line is not computed here: it is what the backward pass has found, so that one sees whether that
+    is the slope of the curve.
+
+    :param f: the function; it is called with numbers.
+    :param points: where: leaves of one element that have a gradient, or pairs of numbers (place, slope). Of several
+        points, as those of a descent, each leaves a trace, and one walks over all of them.
+    :param low: where the curve begins, and ``high``, where it ends; by default around the points.
+    :param name: of the variable; by default that of the leaf where this is called.
+    :raises TypeError: a point is neither a leaf with a gradient nor a pair of numbers.
+    :raises ValueError: there is no point, or ``low`` is not less than ``high``.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> (w * w).backward()
+    >>> viz.tangent(lambda w: w * w, w, name="w")
+    w = 3, height 9, slope 6
+    """
+    if not points:
+        raise ValueError("tangent needs at least one point: a leaf with a gradient, or a pair (place, slope)")
+    pairs = [_pair(point) for point in points[-MOST:]]
+    places = [x for x, _ in pairs if math.isfinite(x)] or [0.0]
+    room = (max(places) - min(places)) * 0.35 or max(abs(places[0]), 1.0) * 2
+    low, high = min(places) - room if low is None else low, max(places) + room if high is None else high
+    if not low < high:
+        raise ValueError(f"low must be less than high, got low={low} and high={high}")
+    known = callers_names().items() if not name else ()
+    name = name or next((key for key, value in known if value is points[-1] and not key.startswith("_")), "x")
+    return Tangent(f, pairs, low, high, name)
+
+
+def _pair(point: Any) -> tuple[float, float]:
+    if isinstance(point, tuple | list) and len(point) == 2:
+        return _number(point[0]), _number(point[1])
+    slope = getattr(point, "grad", None)
+    if slope is None:
+        what = "a leaf without a gradient; run backward() first" if hasattr(point, "grad") else type(point).__name__
+        raise TypeError(f"a point must be a leaf with a gradient, or a pair (place, slope), got {what}")
+    return _number(point), _number(slope)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value.item() if hasattr(value, "item") else value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"tangent draws functions of one number, got {type(value).__name__}: {error}") from error
+
+
+def _frames(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Place and slope in each frame of a walk: a stay at each point, then the way to the next one."""
+    frames = []
+    for (x, slope), (next_x, next_slope) in pairwise(points):
+        frames += [(x, slope)] * STAY
+        parts = [i / GLIDE for i in range(1, GLIDE)]
+        frames += [(x + (next_x - x) * part, slope + (next_slope - slope) * part) for part in parts]
+    return frames + [points[-1]] * STAY
+
+
+def _text(x: float, y: float, text: str, size: float, ink: str, more: str = "") -> str:
+    font = f' font-family="{escape(MONO)}"' if size == 10.5 else ""
+    return f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" fill="{ink}"{more}{font}>{escape(text)}</text>'

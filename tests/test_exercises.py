@@ -1,0 +1,138 @@
+"""The exercises of the course: handed out, solved, and with wrong answers typed in."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbautograd import nn, tensor as make
+from nbautograd.exercises import exercise, same, score
+from tests import needs
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "notebooks"
+NAMES = sorted(path.stem for path in FOLDER.glob("[0-9a]*.ipynb") if '"try-1"' in path.read_text(encoding="utf-8"))
+TRIALS = tomllib.loads((Path(__file__).parent / "wrong_answers.toml").read_text(encoding="utf-8"))
+"""Of each exercise: what a reader may write instead, and what the check says to it."""
+
+
+def run(path: Path, trials: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
+    cells = {number: [trial["code"] for trial in each] for number, each in trials.items()}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.run_exercises", str(path)],
+        input=json.dumps(cells), cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", NAMES)
+def test_exercises(name: str) -> None:
+    needs.package("IPython")
+    if "import torch as pytorch" in (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"):
+        needs.package("torch")
+    trials = TRIALS[name]
+    said = run(FOLDER / f"{name}.ipynb", trials)
+    numbers = [key.removeprefix("check-") for key in said["handed_out"]]
+    assert [*trials] == numbers, "every exercise has wrong answers to be tried"
+    for key, text in said["handed_out"].items():
+        assert "not tried yet" in text, key
+    for key, text in said["solved"]["said"].items():
+        assert f"Exercise {key.removeprefix('check-')}: right" in text, (key, text)
+    assert said["solved"]["score"].startswith(f"{len(numbers)} of {len(numbers)} exercises solved.")
+    for number, texts in said["solved"]["tried"].items():
+        for trial, text in zip(trials[number], texts, strict=True):
+            wanted = trial["says"]
+            assert wanted in text and (wanted == "right") == (": right" in text), (number, trial["code"], text)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", NAMES)
+def test_exercises_in_chinese(name: str) -> None:
+    needs.package("IPython")
+    if "import torch as pytorch" in (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"):
+        needs.package("torch")
+    said = run(FOLDER / "zh" / f"{name}.ipynb", {})
+    assert all("还没有做" in text for text in said["handed_out"].values())
+    assert all("正确" in text for text in said["solved"]["said"].values())
+
+
+def said_by(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+def test_dots_are_not_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    def skeleton(x: Any) -> Any:
+        return ...
+
+    class Layer(nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = ...
+            return y
+
+    for answer in (..., skeleton, Layer):
+
+        @exercise(1, answer)
+        def check(answer: Any) -> str:
+            return "asked"
+
+        assert "not tried yet" in said_by(capsys)
+
+    @exercise(1, 3, ...)
+    def partly(*answers: Any) -> None: ...
+
+    assert "1 of 2 answers are still dots" in said_by(capsys)
+
+
+def test_dots_in_an_index_are_code(capsys: pytest.CaptureFixture[str]) -> None:
+    def last(x: Any) -> Any:
+        return x[..., -1]
+
+    @exercise(1, last)
+    def check(last: Any) -> None: ...
+
+    assert said_by(capsys) == "Exercise 1: right\n"
+
+
+def test_what_an_answer_raises_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(x: Any) -> Any:
+        return x @ x
+
+    @exercise(4, broken)
+    def check(broken: Any) -> None:
+        broken(make(1.0))
+
+    text = said_by(capsys)
+    assert text.startswith("Exercise 4: not yet. ShapeError: ") and "(in: return x @ x)" in text
+    score()
+    assert "  4  not yet\n" in said_by(capsys)
+
+
+def test_every_fault_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    @exercise(5, 1)
+    def check(answer: int) -> Any:
+        yield "one"
+        yield "two"
+
+    assert said_by(capsys) == "Exercise 5: not yet. one\nExercise 5: not yet. two\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted", "is_same"),
+    [
+        (make([1.0, 2.0]), [1, 2], True), ((1, 2), make([1, 2]), True), ([[1], [3]], make([[1], [3]]), True),
+        (1.00001, 1, True), (1.01, 1, False), ([1, 2], [[1, 2]], False), ([1, [2]], [1, 2], False), (True, 1, True),
+        ("ERROR ", "error", True), ("error", (2, 3), False), ({1, 2}, {2, 1}, True), (None, None, True),
+        (None, 0, False), (object(), 1, False), ((), (), True),
+        (make(2.0, requires_grad=True), 2, True), (1j, 1j, True),
+    ],
+)  # fmt: skip
+def test_same(answer: Any, wanted: Any, is_same: bool) -> None:
+    assert same(answer, wanted) is is_same
