@@ -43,6 +43,7 @@ STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
 """The packages of Pyodide that a kernel starts with, besides what those depend on."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
+DEADLINE = 600.0  # seconds for JupyterLite; it takes five
 """A file that every such site has."""
 
 
@@ -171,7 +172,7 @@ def _jupyterlite(source: Path, site: Path) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTERLITE_")}
     done = subprocess.run(
         command, cwd=source, env=env, text=True, errors="replace", check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE,
     )  # fmt: skip
     if done.returncode:
         raise ValueError(f"JupyterLite failed:\n{done.stdout[-4000:]}")

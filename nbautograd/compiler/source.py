@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["compiled", "evaluated", "expression_of"]
+__all__ = ["compiled", "evaluated", "executed", "expression_of"]
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
@@ -59,6 +59,11 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
 def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> Any:
     """What an expression of a declaration comes to, with ``names`` before those of ``scope``."""
     return eval(_expression(expression), scope, names)
+
+
+def executed(lines: str, names: dict[str, Any]) -> None:
+    """Run generated lines, which read and set ``names``."""
+    exec(lines, names)
 
 
 @functools.lru_cache(2000)

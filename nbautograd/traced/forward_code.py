@@ -19,7 +19,7 @@ from nbautograd.compiler.promotion import HalfPrecision, promote
 from nbautograd.compiler.rewrite import Substitute
 from nbautograd.compiler.runtime import FORWARD
 from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, OpSchema
-from nbautograd.compiler.source import expression_of
+from nbautograd.compiler.source import evaluated, expression_of
 from nbautograd.core.tensor import wrap
 from nbautograd.core.views import AsStridedBackward0, CopySlices, _layout
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
@@ -343,7 +343,7 @@ class Forward:
         text, guard = writer.tiled_expression(
             Substitute({n: ast.Name(a) for n, a in writer.arrays.items()}).visit(tree)
         )
-        if text is None or not eval(f"True{guard}", dict(options)):
+        if text is None or not evaluated(f"True{guard}", {}, dict(options)):
             return None
         called = ", ".join(names[name] for name in op.tensors)
         return f"{self.space.constant(FORWARD['compute_tiled'])}({self.space.constant(op)}, {text!r}, {called})"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.compiler.source import evaluated, executed
 from nbautograd.traced.runtime import NAMES, WANTED
 
 __all__ = ["Namespace"]
@@ -65,11 +66,11 @@ class Namespace:
 
     def run(self, source: str) -> None:
         """Run lines with the values of the call that compiles."""
-        exec(source, self.values)
+        executed(source, self.values)
 
     def evaluated(self, text: str) -> Any:
         """What an expression is in the call that compiles."""
-        return eval(text, self.values)
+        return evaluated(text, self.values, {})
 
 
 class _Resolve(ast.NodeTransformer):
