@@ -21,6 +21,7 @@ from nbautograd.nn.functional.fused_recurrent import fused
 from tests.ops.cases import CASES as SHARED, Case
 from tests.ops.cases.case import case
 
+
 def layer(mode: str, gates: int) -> Case:
     """A recurrent layer as one node, which modules make of large ones only; ``tests/nn`` compares it with PyTorch."""
 
