@@ -81,6 +81,13 @@ class Node:
     Subclasses are compiled from the operations' declarations (see ``compiler/op.py``). Each has a slot per saved value
     and ``vjp(g, retain_graph)``, the vector-Jacobian product over arrays: from the gradient of the output to those of
     the first and the second input. ``vjp_graph`` does the same over tensors and so records itself.
+
+    :returns: a node; operations make their own.
+
+    >>> import nbautograd as torch
+    >>> y = torch.tensor(2.0, requires_grad=True) * 3
+    >>> isinstance(y.grad_fn, torch.autograd.graph.Node), y.grad_fn.name()
+    (True, 'MulBackward0')
     """
 
     __slots__ = ("__weakref__", "_seq", "extras", "input_meta", "next0", "next1")
