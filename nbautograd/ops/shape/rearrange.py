@@ -44,7 +44,19 @@ def flip(input: Tensor, *dims: int) -> Tensor:
     return np.flip(input, tuple(output)).copy() if input.ndim else input.copy()
 
 
-Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self
+def _reversed(self: Tensor) -> Tensor:
+    """``reversed(tensor)``: the tensor flipped along the first dimension.
+
+    :returns: a tensor of the same shape.
+
+    >>> import nbautograd as torch
+    >>> reversed(torch.tensor([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
+    return flip(self, 0) if self._a.ndim else self
+
+
+Tensor.__reversed__ = _reversed
 
 
 @composite()

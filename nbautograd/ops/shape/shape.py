@@ -350,7 +350,17 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
-    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``."""
+    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
+
+    :param memory_format: the order that is asked for.
+    :returns: a Python bool.
+    :raises TypeError: ``memory_format`` is no memory format.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2, 3)
+    >>> x.is_contiguous(), x.t().is_contiguous()
+    (True, False)
+    """
     a = self._a
     if not isinstance(memory_format, memory_formats.memory_format):
         kind = type(memory_format).__name__
