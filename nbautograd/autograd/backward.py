@@ -406,6 +406,8 @@ def _backward(
     :param retain_graph: keep the saved tensors for another pass over the same graph.
     :param create_graph: record the pass, so that its gradients can be differentiated.
     :param inputs: accumulate into these tensors only.
+    :returns: None.
+    :raises RuntimeError: nothing requires grad, the graph has been freed, or ``gradient`` is missing or does not fit.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([1., 2.], requires_grad=True)

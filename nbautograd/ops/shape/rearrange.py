@@ -154,6 +154,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 def repeat(input: Tensor, *repeats: int) -> Tensor:
     """The tensor repeated along each dimension, copied.
 
+    :param repeats: how often, for each dimension; further ones come in front.
+    :returns: a tensor of as many dimensions as there are numbers.
     :raises RuntimeError: there are fewer numbers than dimensions, or one is negative.
 
     >>> import nbautograd as torch

@@ -110,6 +110,9 @@ def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
 def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """A view with another shape, of which one size may be -1; or with the bytes reinterpreted as another dtype.
 
+    :param shape: integers, or one sequence of them; or a dtype.
+    :param dtype: a dtype, by name.
+    :param size: the shape, by name.
     :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
         then).
 
