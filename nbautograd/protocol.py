@@ -46,7 +46,17 @@ __all__ = [
 
 @runtime_checkable
 class GraphNode(Protocol):
-    """One step of a recorded computation, seen from its result: where gradients come in and where they go on."""
+    """One step of a recorded computation, seen from its result: where gradients come in and where they go on.
+
+    :param args, kwargs: none: it is a protocol, of which there are no instances.
+    :returns: nothing: ``isinstance`` asks it whether an object has what it names.
+    :raises TypeError: it is called.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> isinstance((x * 2).grad_fn, GraphNode), isinstance(x, GraphNode)
+    (True, False)
+    """
 
     @property
     def next_functions(self) -> tuple[tuple[GraphNode | None, int], ...]:
@@ -58,7 +68,18 @@ class GraphNode(Protocol):
 
 @runtime_checkable
 class Leaf(Protocol):
-    """Where an edge ends: the node that adds what arrives to ``variable.grad``."""
+    """Where an edge ends: the node that adds what arrives to ``variable.grad``.
+
+    :param args, kwargs: none: it is a protocol, of which there are no instances.
+    :returns: nothing: ``isinstance`` asks it whether an object has what it names.
+    :raises TypeError: it is called.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> leaf, _ = (x * 2).grad_fn.next_functions[0]
+    >>> isinstance(leaf, Leaf), leaf.variable is x
+    (True, True)
+    """
 
     @property
     def variable(self) -> Any:
@@ -66,20 +87,32 @@ class Leaf(Protocol):
 
 
 class Operand(NamedTuple):
-    """One argument of a traced operation."""
+    """One argument of a traced operation.
+
+    :param name: the parameter's name, such as ``other``.
+    :param slot: its place in ``next_functions``; None when no gradient goes there.
+    :param value: a Python number, or the array when it is small enough to be kept, or None.
+    :param shape: None for a Python number.
+    :param dtype: such as ``float32``; None for a Python number.
+    :param tensor: the tensor that was passed, as long as it lives: a weak reference.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> from nbautograd.core.tracing import traced
+    >>> with traced():
+    ...     y = x * 2
+    >>> [(each.name, each.shape, each.dtype) for each in y.grad_fn.trace.operands]
+    [('input', (), 'float32'), ('other', None, None)]
+    """
 
     name: str
-    """The parameter's name, such as ``other``."""
     slot: int | None
-    """Its place in ``next_functions``; None when no gradient goes there."""
     value: Any
-    """A Python number, or the array when it is small enough to be kept, or None."""
     shape: tuple[int, ...] | None
-    """None for a Python number."""
     dtype: str | None
-    """Such as ``float32``; None for a Python number."""
     tensor: weakref.ref[Any] | None
-    """The tensor that was passed, as long as it lives."""
 
     @property
     def parameter(self) -> tuple[str, int | None]:
@@ -93,32 +126,55 @@ class Operand(NamedTuple):
 
 
 class ScopeEntry(NamedTuple):
-    """One entry into a named block."""
+    """One entry into a named block.
+
+    :param name, number: of the block, and of this entry, among all.
+    :param module: the module whose call the block is, as long as it lives: a weak reference, or None.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> ScopeEntry("encoder", 1)
+    ScopeEntry(name='encoder', number=1, module=None)
+    """
 
     name: str
     number: int
-    """Of this entry, among all."""
     module: weakref.ref[Any] | None = None
-    """The module whose call the block is, as long as it lives."""
 
 
 class Trace(NamedTuple):
-    """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off)."""
+    """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off).
+
+    :param filename: of the code that called the operation; a notebook gives each cell its own.
+    :param lineno: the line there.
+    :param output: a function that returns the tensor that the operation made, as long as it lives.
+    :param value: the array that it made when it is small enough to be kept, or None.
+    :param shape, dtype: those of the result.
+    :param operands: its arguments.
+    :param scope: the named blocks around the call, outermost first.
+    :param code, instruction: what called the operation, and by which instruction: ``co_positions()`` tells its place in
+        the line.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> from nbautograd.core.tracing import traced
+    >>> with traced():
+    ...     y = x * 2
+    >>> y.grad_fn.trace.shape, y.grad_fn.trace.dtype, y.grad_fn.trace.output() is y
+    ((), 'float32', True)
+    """
 
     filename: str
-    """Of the code that called the operation; a notebook gives each cell its own."""
     lineno: int
     output: Callable[[], Any]
-    """The tensor that the operation made, as long as it lives."""
     value: Any
-    """The array that it made when it is small enough to be kept, or None."""
     shape: tuple[int, ...]
     dtype: str
     operands: tuple[Operand, ...]
     scope: tuple[ScopeEntry, ...] = ()
-    """The named blocks around the call, outermost first."""
     code: CodeType | None = None
-    """What called the operation, and by which instruction: ``co_positions()`` tells its place in the line."""
     instruction: int = -1
 
 
@@ -129,7 +185,17 @@ declared: dict[str, Callable[[], type]] = {}
 
 
 def declaration(name: str) -> Callable[[], type] | None:
-    """The entry of ``declared``; what is loaded only when it is asked for has one, too."""
+    """The entry of ``declared``; what is loaded only when it is asked for has one, too.
+
+    :param name: of the node, such as ``MulBackward0``.
+    :returns: a function without arguments that returns the node's class; None if nothing of this name is declared.
+    :raises TypeError: ``name`` cannot be hashed.
+
+    >>> declaration("MulBackward0")().inputs
+    ('input', 'other')
+    >>> declaration("NoBackward0") is None
+    True
+    """
     if name not in declared:
         _lazy.load()
     return declared.get(name)
@@ -141,13 +207,27 @@ _entries = count(1)
 
 
 def entry(name: str, module: Any = None) -> ScopeEntry:
-    """A new entry into a named block."""
+    """A new entry into a named block.
+
+    :param name: of the block.
+    :param module: the module whose call it is, or None.
+    :returns: the entry, with a number of its own.
+    :raises TypeError: there can be no weak reference to ``module``.
+
+    >>> entry("encoder").name
+    'encoder'
+    """
     return ScopeEntry(name, next(_entries), None if module is None else weakref.ref(module))
 
 
 @contextmanager
 def scope(name: str, module: Any = None) -> Iterator[None]:
     """What is traced inside the ``with`` block belongs together in pictures, under ``name``; modules do this.
+
+    :param name: of the block.
+    :param module: the module whose call it is, or None.
+    :returns: a context manager.
+    :raises TypeError: on entering, there can be no weak reference to ``module``.
 
     >>> with scope("encoder"):
     ...     [block.name for block in current_scope()]
@@ -161,7 +241,14 @@ def scope(name: str, module: Any = None) -> Iterator[None]:
 
 
 def current_scope() -> tuple[ScopeEntry, ...]:
-    """The named blocks that are open, outermost first."""
+    """The named blocks that are open, outermost first.
+
+    :returns: a tuple of entries; empty outside.
+
+    >>> with scope("model"), scope("encoder"):
+    ...     [block.name for block in current_scope()]
+    ['model', 'encoder']
+    """
     return scopes.get()
 
 
@@ -172,7 +259,13 @@ def _file_place(filename: str, lineno: int) -> tuple[str, str]:
 
 
 class SourceLocator:
-    """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number."""
+    """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number.
+
+    :returns: an object without state: ``locate`` is called on the class.
+
+    >>> SourceLocator.locate("/home/somebody/train.py", 3)
+    ('train.py', '')
+    """
 
     locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
     """From a file name and a line number to what the file is called and the text of the line."""
@@ -183,7 +276,22 @@ class SourceLocator:
 
 
 class PassStarted(NamedTuple):
-    """A backward pass begins at ``roots``, each a node and which of its outputs, with these gradients."""
+    """A backward pass begins at ``roots``, each a node and which of its outputs, with these gradients.
+
+    :param roots: nodes, each with the number of an output.
+    :param gradients: an array or a tensor for each root.
+    :param retain_graph, create_graph: whether saved tensors are kept, and whether the pass itself is recorded.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * 2).backward()
+    >>> [(len(event.roots), event.retain_graph) for event in events if isinstance(event, PassStarted)][0]
+    (1, False)
+    """
 
     roots: tuple[tuple[GraphNode, int], ...]
     gradients: tuple[Any, ...]
@@ -192,7 +300,21 @@ class PassStarted(NamedTuple):
 
 
 class NodeStarted(NamedTuple):
-    """All gradients for ``node`` have arrived (None for an output that nothing used) and its formula runs now."""
+    """All gradients for ``node`` have arrived (None for an output that nothing used) and its formula runs now.
+
+    :param node: the node.
+    :param gradients: one for each output, or None.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * 2).backward()
+    >>> [event.node.name() for event in events if isinstance(event, NodeStarted)][0]
+    'MulBackward0'
+    """
 
     node: GraphNode
     gradients: tuple[Any, ...]
@@ -202,6 +324,21 @@ class EdgeSent(NamedTuple):
     """``node`` sent ``gradient`` along edge ``index`` to output ``to_index`` of ``to``, where the sum is now ``total``.
 
     This is the sum over paths inside one pass, in a buffer; ``.grad`` has not changed yet.
+
+    :param node, index: where it came from, and by which of the node's edges.
+    :param to, to_index: where it went, and to which output of that node.
+    :param gradient: what was sent.
+    :param total: the sum so far, in the shape of that output.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * x).backward()
+    >>> [(event.node.name(), event.index, float(event.gradient)) for event in events if isinstance(event, EdgeSent)][0]
+    ('MulBackward0', 0, 3.0)
     """
 
     node: GraphNode
@@ -213,7 +350,23 @@ class EdgeSent(NamedTuple):
 
 
 class HookCalled(NamedTuple):
-    """A hook of ``node`` ran (kind: ``tensor``, ``pre`` or ``post``) and may have replaced a gradient."""
+    """A hook of ``node`` ran (kind: ``tensor``, ``pre`` or ``post``) and may have replaced a gradient.
+
+    :param node: the node.
+    :param kind: ``tensor``, ``pre`` or ``post``.
+    :param before, after: the gradient, or the tuple of gradients, that the hook was given, and what goes on from there.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> handle = x.register_hook(lambda gradient: gradient * 10)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * 2).backward()
+    >>> [event.kind for event in events if isinstance(event, HookCalled)][0]
+    'tensor'
+    """
 
     node: GraphNode
     kind: str
@@ -222,7 +375,23 @@ class HookCalled(NamedTuple):
 
 
 class Accumulated(NamedTuple):
-    """A leaf's ``.grad`` was ``before`` (None at first) and is now ``after`` = before + incoming."""
+    """A leaf's ``.grad`` was ``before`` (None at first) and is now ``after`` = before + incoming.
+
+    :param node: the node of the leaf.
+    :param before: ``.grad`` until now, or None.
+    :param incoming: what arrived.
+    :param after: ``.grad`` from now on.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * 2).backward()
+    >>> [(event.before, float(event.after)) for event in events if isinstance(event, Accumulated)][0]
+    (None, 2.0)
+    """
 
     node: Leaf
     before: Any
@@ -231,7 +400,22 @@ class Accumulated(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """``autograd.grad`` took ``gradient`` for one of its inputs; nothing was accumulated."""
+    """``autograd.grad`` took ``gradient`` for one of its inputs; nothing was accumulated.
+
+    :param node: the node.
+    :param index: which of its outputs.
+    :param gradient: what arrived there.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     gradients = nb.autograd.grad(x * 2, x)
+    >>> [float(event.gradient) for event in events if isinstance(event, Captured)][0]
+    2.0
+    """
 
     node: GraphNode
     index: int  # type: ignore[assignment]  # hides tuple's method
@@ -239,14 +423,41 @@ class Captured(NamedTuple):
 
 
 class NodeFinished(NamedTuple):
-    """``node`` is done; ``freed`` tells whether it has just dropped its saved tensors."""
+    """``node`` is done; ``freed`` tells whether it has just dropped its saved tensors.
+
+    :param node: the node.
+    :param freed: whether its saved tensors have just been dropped.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * x).backward()
+    >>> [(event.node.name(), event.freed) for event in events if isinstance(event, NodeFinished)][0]
+    ('MulBackward0', True)
+    """
 
     node: GraphNode
     freed: bool
 
 
 class PassFinished(NamedTuple):
-    """The pass is over; ``error`` is the exception that ended it early, or None."""
+    """The pass is over; ``error`` is the exception that ended it early, or None.
+
+    :param error: the exception, or None.
+    :returns: a named tuple of these.
+    :raises TypeError: a field is missing.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> events = []
+    >>> with observe(events.append):
+    ...     (x * 2).backward()
+    >>> [event.error is None for event in events if isinstance(event, PassFinished)][0]
+    True
+    """
 
     error: BaseException | None
 
@@ -261,6 +472,10 @@ observers: ContextVar[tuple[Callable[[Event], object], ...]] = ContextVar("obser
 @contextmanager
 def observe(callback: Callable[[Event], object]) -> Iterator[None]:
     """Send the events of every backward pass inside the ``with`` block to ``callback``, in order.
+
+    :param callback: a function of one event.
+    :returns: a context manager.
+    :raises TypeError: in the pass, ``callback`` cannot be called.
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)

@@ -30,6 +30,19 @@ class GradientEdge(NamedTuple):
     """A place in the graph where a gradient arrives: a node, and for which of its outputs.
 
     It stands for the tensor that was computed there, without keeping it alive, in :func:`backward` and :func:`grad`.
+
+    :param node: a node of the graph.
+    :param output_nr: which of the node's outputs it is.
+    :param ownership_token: what keeps the node alive, where nothing else does; or None.
+    :returns: a named tuple of these.
+    :raises TypeError: ``node`` is missing.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = x * 2
+    >>> edge = torch.autograd.graph.GradientEdge(y.grad_fn, 0)
+    >>> torch.autograd.grad(y * y, edge)
+    (tensor(12.),)
     """
 
     node: Any
@@ -393,6 +406,8 @@ def _backward(
     :param retain_graph: keep the saved tensors for another pass over the same graph.
     :param create_graph: record the pass, so that its gradients can be differentiated.
     :param inputs: accumulate into these tensors only.
+    :returns: None.
+    :raises RuntimeError: nothing requires grad, the graph has been freed, or ``gradient`` is missing or does not fit.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([1., 2.], requires_grad=True)

@@ -23,7 +23,20 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What :func:`unpack_dual` returns: the value, and its tangent or None."""
+    """What :func:`unpack_dual` returns: the value, and its tangent or None.
+
+    :param primal: the value, a tensor without tangent at this level.
+    :param tangent: a tensor of the same shape, or None.
+    :returns: a named tuple of both.
+    :raises TypeError: there are more or fewer than two.
+
+    >>> import nbautograd as torch
+    >>> import nbautograd.autograd.forward_ad as forward_ad
+    >>> with forward_ad.dual_level():
+    ...     dual = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(dual * dual).tangent
+    tensor(6.)
+    """
 
     primal: Any
     tangent: Any
@@ -35,7 +48,16 @@ class UnpackedDualTensor(NamedTuple):
 def enter_dual_level() -> int:
     """Enter a level; until it is exited, tensors can have tangents.
 
+    :returns: the number of the level: 0.
     :raises RuntimeError: there is one already.
+
+    >>> import nbautograd as torch
+    >>> import nbautograd.autograd.forward_ad as forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    >>> forward_ad.unpack_dual(x * x).tangent
+    tensor(6.)
+    >>> forward_ad.exit_dual_level(level=level)
     """
     if levels:
         raise AutogradError(
@@ -48,7 +70,17 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Exit the level, and drop all tangents.
 
+    :param level: the number that :func:`enter_dual_level` returned; the innermost level if None.
+    :returns: None.
     :raises RuntimeError: there is none, or ``level`` is not the one entered last.
+
+    >>> import nbautograd as torch
+    >>> import nbautograd.autograd.forward_ad as forward_ad
+    >>> level = forward_ad.enter_dual_level()
+    >>> x = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    >>> forward_ad.exit_dual_level(level=level)
+    >>> forward_ad.unpack_dual(x).tangent is None
+    True
     """
     number = _innermost() if level is None else level
     if number < 0:
@@ -62,6 +94,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 class dual_level:  # noqa: N801 - PyTorch's name
     """The ``with`` block inside which tensors can carry tangents.
+
+    :returns: a context manager; its target is the number of the level.
+    :raises RuntimeError: on entering, there is a level already.
 
     >>> import nbautograd as torch
     >>> import nbautograd.autograd.forward_ad as forward_ad
@@ -127,9 +162,18 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     :param tensor: of a floating or complex dtype.
     :param tangent: of the same shape.
+    :param level: the number of the level; the innermost if None.
+    :returns: the view, of the shape of ``tensor``.
     :raises RuntimeError: there is no level, one of the two has a tangent already, their shapes differ, or ``tensor``
         was expanded and ``tangent`` was not.
     :raises ValueError: a dtype is neither floating nor complex.
+
+    >>> import nbautograd as torch
+    >>> import nbautograd.autograd.forward_ad as forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    ...     forward_ad.unpack_dual(x.exp()).tangent
+    tensor(7.3891)
     """
     number = _innermost() if level is None else level
     if isinstance(tensor, BatchedTensor) or isinstance(tangent, BatchedTensor):
@@ -171,7 +215,20 @@ def _dual_samples(samples: Tensor, tangent: Tensor, level: int | None) -> Tensor
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent, None where there is none."""
+    """The value and the tangent, None where there is none.
+
+    :param tensor: a tensor, dual or not.
+    :param level: the number of the level; the innermost if None.
+    :returns: ``primal``, a view of ``tensor``, and ``tangent``, of its shape.
+    :raises TypeError: ``tensor`` is no tensor.
+    :raises RuntimeError: ``tensor`` has a tangent, and there is no such level.
+
+    >>> import nbautograd as torch
+    >>> import nbautograd.autograd.forward_ad as forward_ad
+    >>> with forward_ad.dual_level():
+    ...     forward_ad.unpack_dual(torch.ones(2))
+    UnpackedDualTensor(primal=tensor([1., 1.]), tangent=None)
+    """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {kind_of(tensor)}")
     if isinstance(tensor, BatchedTensor):

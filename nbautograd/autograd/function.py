@@ -18,6 +18,7 @@ from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.pytree import tree_flatten
 from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.docstrings.methods import describe_methods
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 from nbautograd.ops._internal import cast, sum_to
@@ -39,7 +40,19 @@ class _Saved:
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of a custom function; each function has its own subclass, ``<Name>Backward``."""
+    """The node of a custom function; each function has its own subclass, ``<Name>Backward``.
+
+    :returns: a node; a custom function makes its own when it is applied.
+
+    >>> import nbautograd as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    >>> Double.apply(torch.tensor(2.0, requires_grad=True)).grad_fn.name()
+    'DoubleBackward'
+    """
 
     __slots__ = ("all_edges",)
 
@@ -241,7 +254,21 @@ BackwardCFunction.__module__ = "nbautograd.autograd.function"
 
 
 class FunctionMeta(type):
-    """Gives each custom function its own node class."""
+    """Gives each custom function its own node class.
+
+    :param name: the name of the class.
+    :param bases: its bases.
+    :param members: what it defines.
+    :returns: the class, whose ``_backward_cls`` is the class of its nodes.
+    :raises TypeError: an argument is missing or of a type that is not taken.
+
+    >>> import nbautograd as torch
+    >>> class Double(torch.autograd.Function):
+    ...     pass
+    ...
+    >>> type(Double).__name__, Double._backward_cls.__name__
+    ('FunctionMeta', 'DoubleBackward')
+    """
 
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
         super().__init__(name, bases, members)
@@ -252,6 +279,7 @@ class FunctionMeta(type):
         cls._node_class = cls._backward_cls = node
 
 
+@describe_methods
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base class of operations written by users, as static methods ``forward`` and ``backward``.
 
@@ -305,67 +333,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result; to be overridden.
-
-        :param args: ``ctx`` and the arguments; the arguments alone where there is a ``setup_context``.
-        :param kwargs: arguments by name.
-        :returns: a tensor of any shape, or a tuple of tensors and other values.
-        :raises NotImplementedError: it is not overridden.
-        """
+        """Compute the result; to be overridden."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Note on ``ctx`` what ``backward`` will need; overridden together with a ``forward`` without ``ctx``.
-
-        :param ctx: the context.
-        :param inputs: the arguments of ``forward``.
-        :param output: what it returned.
-        :returns: None.
-        :raises NotImplementedError: it is called and not overridden.
-
-        >>> import nbautograd as torch
-        >>> class Square(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(x):
-        ...         return x * x
-        ...     @staticmethod
-        ...     def setup_context(ctx, inputs, output):
-        ...         ctx.save_for_backward(*inputs)
-        ...     @staticmethod
-        ...     def backward(ctx, g):
-        ...         return 2 * ctx.saved_tensors[0] * g
-        ...
-        >>> x = torch.tensor(2.0, requires_grad=True)
-        >>> Square.apply(x).backward()
-        >>> x.grad
-        tensor(4.)
-        """
+        """Note on ``ctx`` what ``backward`` will need; overridden together with a ``forward`` without ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradients of the inputs; to be overridden.
-
-        :param ctx: the context.
-        :param grad_outputs: the gradient of each output, of its shape.
-        :returns: a gradient for each argument of ``forward``, of its shape; None for what has none.
-        :raises NotImplementedError: it is not overridden.
-
-        >>> import nbautograd as torch
-        >>> class Double(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         return 2 * x
-        ...     @staticmethod
-        ...     def backward(ctx, g):
-        ...         return 2 * g
-        ...
-        >>> x = torch.tensor(2.0, requires_grad=True)
-        >>> Double.apply(x).backward()
-        >>> x.grad
-        tensor(2.)
-        """
+        """Compute the gradients of the inputs; to be overridden."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function "
             "to use it with backward mode AD."
@@ -375,25 +353,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Compute the tangents of the outputs from those of the inputs; to be overridden for forward mode.
-
-        :param ctx: the context.
-        :param grad_inputs: the tangent of each argument; None for what has none.
-        :returns: the tangent of each output, of its shape.
-        :raises NotImplementedError: it is not overridden.
-        """
+        """Compute the tangents of the outputs from those of the inputs; to be overridden for forward mode."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Compute the results for all samples, and say where these are in them; to be overridden for ``vmap``.
-
-        :param info: ``info.batch_size`` and ``info.randomness``.
-        :param in_dims: for each argument the dimension that counts the samples, None where it is the same for all.
-        :returns: the results, and the dimension of each that counts the samples, or None.
-        """
+        """Compute the results for all samples, and say where these are in them; to be overridden for ``vmap``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
@@ -455,7 +422,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """PyTorch's former base class of functions with an ``inplace`` option; use :class:`Function`."""
+    """PyTorch's former base class of functions with an ``inplace`` option; use :class:`Function`.
+
+    :param args: none are taken, as by :class:`Function`.
+    :param kwargs: the same by name.
+    :returns: nothing: it is used by ``apply``, which returns what ``forward`` does, of the same shape.
+    :raises RuntimeError: an instance is called.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.autograd.function import InplaceFunction
+    >>> class Double(InplaceFunction):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    >>> Double.apply(torch.tensor(2.0))
+    tensor(4.)
+    """
 
 
 class _NotTwiceDifferentiable(Node):
@@ -473,7 +456,25 @@ class _NotTwiceDifferentiable(Node):
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of a ``backward`` whose own computation is not to be differentiated; trying to raises.
 
+    :param backward: the method, below ``@staticmethod``.
+    :returns: a function that does the same, but is not recorded.
     :raises RuntimeError: when a gradient that it computed is differentiated.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.autograd.function import once_differentiable
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, g):
+    ...         return 2 * g
+    ...
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    tensor(2.)
     """
 
     @functools.wraps(backward)

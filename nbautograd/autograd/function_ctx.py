@@ -11,7 +11,27 @@ __all__ = ["ForwardContext", "FunctionCtx"]
 
 
 class FunctionCtx:
-    """The context passed to ``forward`` and ``backward`` of a custom function; any attribute may be set on it."""
+    """The context passed to ``forward`` and ``backward`` of a custom function; any attribute may be set on it.
+
+    :returns: a context; a custom function makes its own.
+
+    >>> import nbautograd as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.power = 2
+    ...         ctx.save_for_backward(x)
+    ...         return x ** ctx.power
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return g * ctx.power * x
+    ...
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
     _to_save: tuple[Any, ...] = ()
     _to_save_forward: tuple[Any, ...] = ()

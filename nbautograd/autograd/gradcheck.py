@@ -248,7 +248,21 @@ def get_numerical_jacobian(
 
     :param fn: takes the inputs as one tuple.
     :param target: a tensor or tuple of those of the inputs that are wanted; by default all.
+    :param inputs: a tensor, or a tuple of them.
+    :param eps: the step of the differences.
+    :param grad_out: accepted only as 1.
+    :returns: a tuple of tensors of shape (elements of the input, elements of the output).
     :raises ValueError: ``grad_out`` is not 1.
+
+    >>> import warnings
+    >>> import nbautograd as torch
+    >>> from nbautograd.autograd.gradcheck import get_numerical_jacobian
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> with warnings.catch_warnings():  # that it is a former name
+    ...     warnings.simplefilter("ignore")
+    ...     (jacobian,) = get_numerical_jacobian(lambda xs: xs[0] ** 2, (x,))
+    >>> torch.allclose(jacobian, torch.tensor([[2.0, 0.0], [0.0, 4.0]], dtype=torch.float64))
+    True
     """
     _former("get_numerical_jacobian", grad_out)
     point = Point(lambda *xs: fn(xs), _tuple(inputs), eps)
@@ -261,7 +275,24 @@ def get_numerical_jacobian(
 def get_numerical_jacobian_wrt_specific_input(
     fn: Callable[..., Any], input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None
 ) -> tuple[Tensor, ...]:
-    """The Jacobian of each output with respect to one input by central differences; (inputs, outputs)."""
+    """The Jacobian of each output with respect to one input by central differences; (inputs, outputs).
+
+    :param fn: takes the inputs as arguments.
+    :param input_idx: which input.
+    :param inputs: a tensor, or a tuple of them.
+    :param outputs: has no effect: ``fn`` is called.
+    :param eps: the step of the differences.
+    :param input: has no effect.
+    :returns: a tuple of tensors of shape (elements of the input, elements of the output).
+    :raises IndexError: there is no such input.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.autograd.gradcheck import get_numerical_jacobian_wrt_specific_input
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> (jacobian,) = get_numerical_jacobian_wrt_specific_input(torch.square, 0, (x,), None, 1e-6)
+    >>> torch.allclose(jacobian, torch.tensor([[2.0, 0.0], [0.0, 4.0]], dtype=torch.float64))
+    True
+    """
     return tuple(map(wrap, Point(fn, _tuple(inputs), eps).measured(input_idx)))
 
 
@@ -270,7 +301,22 @@ def get_analytical_jacobian(
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
     """The Jacobians of an output by reverse mode; whether they are repeatable and their shapes and dtypes right.
 
+    :param inputs: a tensor, or a tuple of them.
+    :param output: a tensor computed from them.
+    :param nondet_tol: by how much two backward passes may differ.
+    :param grad_out: accepted only as 1.
+    :returns: a tuple of tensors of shape (elements of the input, elements of the output), and three bools.
     :raises ValueError: the output is complex, or ``grad_out`` is not 1.
+
+    >>> import warnings
+    >>> import nbautograd as torch
+    >>> from nbautograd.autograd.gradcheck import get_analytical_jacobian
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> with warnings.catch_warnings():  # that it is a former name
+    ...     warnings.simplefilter("ignore")
+    ...     get_analytical_jacobian((x,), x ** 2)
+    ((tensor([[2., 0.],
+            [0., 4.]], dtype=torch.float64),), True, True, True)
     """
     _former("get_analytical_jacobian", grad_out)
     if output.is_complex():

@@ -36,6 +36,8 @@ __all__ = [
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where in the graph the gradient of ``tensor`` arrives.
 
+    :param tensor: a tensor that requires grad.
+    :returns: the node, and the number of its output that the tensor is.
     :raises RuntimeError: the tensor does not require grad.
 
     >>> import nbautograd as torch
@@ -58,6 +60,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Note a write to the memory of one or more tensors that was done behind the library's back.
 
+    :param tensor: a tensor, or several.
+    :returns: None.
+    :raises AttributeError: one of several is no tensor.
+    :raises TypeError: it is neither a tensor nor several things.
+
     >>> import nbautograd as torch
     >>> x = torch.zeros(2)
     >>> torch.autograd.graph.increment_version(x)
@@ -73,6 +80,8 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 
     :param pin_memory: taken for the sake of programs that give it; the memory is pageable all the same.
     :param device_type: has no effect: what is saved is brought back to the device where it was.
+    :returns: a context manager.
+    :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -101,6 +110,13 @@ def register_multi_grad_hook(
 
     With ``mode="all"``, ``fn`` gets a list with the gradients of all tensors, None for those that the pass does not
     reach, as soon as it has all that are to come. With ``mode="any"`` it gets the first gradient that is there.
+
+    :param tensors: tensors that require grad.
+    :param fn: a function of the list of gradients, or of one gradient.
+    :param mode: ``"all"`` or ``"any"``.
+    :returns: a handle, whose ``remove()`` takes the hook away.
+    :raises RuntimeError: a tensor does not require grad.
+    :raises ValueError: ``mode`` is another.
 
     >>> import nbautograd as torch
     >>> a, b = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
@@ -222,6 +238,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
 
     Forward and backward both have to run inside the ``with`` block.
 
+    :returns: a context manager.
     :raises RuntimeError: the block is inside another.
 
     >>> import nbautograd as torch

@@ -23,7 +23,22 @@ Array = np.ndarray[Any, Any]
 
 
 class GradcheckError(NbautogradError, RuntimeError):
-    """A gradient does not agree with finite differences; the message shows both Jacobians."""
+    """A gradient does not agree with finite differences; the message shows both Jacobians.
+
+    :param args: the message.
+    :param kwargs: none are taken.
+    :returns: an exception, which is a RuntimeError.
+    :raises TypeError: an argument has a name.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.autograd.jacobians import GradcheckError
+    >>> x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    >>> try:
+    ...     torch.autograd.gradcheck(lambda x: x.detach() * x, (x,))
+    ... except GradcheckError:
+    ...     print("the gradients are wrong")
+    the gradients are wrong
+    """
 
 
 def tensors_of(answer: Any) -> list[Tensor]:

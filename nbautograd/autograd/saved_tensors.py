@@ -391,6 +391,9 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     pairs the innermost applies. ``pack_hook`` gets the argument or result of the operation itself, and must not modify
     it. Backward computes with the tensor that ``unpack_hook`` returns.
 
+    :param pack_hook: a function of a tensor, called when an operation saves it.
+    :param unpack_hook: a function of what ``pack_hook`` returned; it returns a tensor.
+    :returns: a context manager.
     :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
     :raises TypeError: on entering, a hook is not callable.
 
@@ -420,7 +423,19 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Refuse :class:`saved_tensors_hooks` inside the ``with`` block, or the decorated function, with this message."""
+    """Refuse :class:`saved_tensors_hooks` inside the ``with`` block, or the decorated function, with this message.
+
+    :param error_message: the message of the error.
+    :returns: a context manager, which also decorates functions.
+    :raises RuntimeError: on entering, inside :class:`saved_tensors_hooks`.
+
+    >>> import nbautograd as torch
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     with torch.autograd.graph.save_on_cpu():
+    ...         pass
+    Traceback (most recent call last):
+    nbautograd.errors.AutogradError: no hooks here
+    """
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message

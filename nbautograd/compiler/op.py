@@ -278,6 +278,7 @@ def op(
             setattr(Tensor, public + "_", make_inplace_method(public + "_", function, straight))
         if operators:
             declaration.operator = _stub(declaration)
+            docstrings.describe_operator(declaration.operator, function)
             for special in operators.split():
                 in_place = special.startswith("__i") and special != "__invert__"
                 setattr(Tensor, special, getattr(Tensor, public + "_") if in_place else declaration.operator)

@@ -18,6 +18,7 @@ from nbautograd.arrays import dtypes, version_counter
 from nbautograd.arrays.version_counter import changed_since, next_sequence_nr
 from nbautograd.core.exchanged_data import exchanged, latest
 from nbautograd.core.hooks import Hooks, RemovableHandle
+from nbautograd.docstrings.methods import describe_methods
 from nbautograd.errors import SCALAR_TYPES, AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
@@ -73,12 +74,20 @@ _WITH_NAMESPACE = {"AccumulateGrad", "CopyBackwards", "CopySlices"}
 """Nodes that PyTorch writes by hand: ``name()`` gives the C++ class."""
 
 
+@describe_methods
 class Node:
     """One operation on the tape: where its gradients go, its saved tensors, and its sequence number.
 
     Subclasses are compiled from the operations' declarations (see ``compiler/op.py``). Each has a slot per saved value
     and ``vjp(g, retain_graph)``, the vector-Jacobian product over arrays: from the gradient of the output to those of
     the first and the second input. ``vjp_graph`` does the same over tensors and so records itself.
+
+    :returns: a node; operations make their own.
+
+    >>> import nbautograd as torch
+    >>> y = torch.tensor(2.0, requires_grad=True) * 3
+    >>> isinstance(y.grad_fn, torch.autograd.graph.Node), y.grad_fn.name()
+    (True, 'MulBackward0')
     """
 
     __slots__ = ("__weakref__", "_seq", "extras", "input_meta", "next0", "next1")
@@ -152,12 +161,7 @@ class Node:
         return 1
 
     def name(self) -> str:
-        """The node's name.
-
-        >>> import nbautograd as torch
-        >>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
-        'MulBackward0'
-        """
+        """The node's name."""
         name = type(self).__name__
         return f"torch::autograd::{name}" if name in _WITH_NAMESPACE else name
 
@@ -198,21 +202,11 @@ class Node:
         return [*super().__dir__(), *("_saved_" + _public(slot) for slot in _saved_slots(type(self)))]
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``.
-
-        :param hook: the function.
-        :returns: a handle, whose ``remove()`` takes the hook away.
-        :raises TypeError: ``hook`` cannot be called.
-        """
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``."""
         return RemovableHandle(self._own_hooks().post, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the node runs; it may return new ``grad_outputs``.
-
-        :param hook: the function.
-        :returns: a handle, whose ``remove()`` takes the hook away.
-        :raises TypeError: ``hook`` cannot be called.
-        """
+        """Call ``hook(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
         return RemovableHandle(self._own_hooks().pre, hook)
 
     def _own_hooks(self) -> Hooks:

@@ -31,6 +31,7 @@ from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
 from nbautograd.core.tensor_kinds import TensorKinds
 from nbautograd.core.tensor_properties import TensorProperties
+from nbautograd.docstrings.methods import describe_methods
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 __all__ = ["Tensor", "array_of", "wrap"]
@@ -53,6 +54,7 @@ class _Fields(_Methods):
 _fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
 
 
+@describe_methods
 class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
@@ -142,15 +144,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
-        """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
-
-        >>> import nbautograd as torch
-        >>> w = torch.tensor([1.], requires_grad=True)
-        >>> d = w.detach()
-        >>> d[0] = 999
-        >>> w
-        tensor([999.], requires_grad=True)
-        """
+        """The same memory as a tensor without history; in-place writes to either are noticed by autograd."""
         detached = wrap(self._shared_array().view())
         if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
             detached._detached = True
@@ -219,15 +213,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 _set_fn(view, UnrecordedView() if value else None)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad`` in place.
-
-        :param requires_grad: whether operations on it are recorded.
-        :raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
-
-        >>> import nbautograd as torch
-        >>> torch.ones(2).requires_grad_()
-        tensor([1., 1.], requires_grad=True)
-        """
+        """Set ``requires_grad`` in place."""
         if not isinstance(requires_grad, bool):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind_of(requires_grad)}"
@@ -315,18 +301,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         return not self.is_leaf and self._fn.hooks is not None and self._fn.hooks.retain is not None
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this computed tensor in ``.grad`` from the next backward pass on; no-op for leaves.
-
-        :raises RuntimeError: the tensor does not require grad.
-
-        >>> import nbautograd as torch
-        >>> x = torch.tensor(2.0, requires_grad=True)
-        >>> y = x * x
-        >>> y.retain_grad()
-        >>> (3 * y).backward()
-        >>> y.grad
-        tensor(3.)
-        """
+        """Keep the gradient of this computed tensor in ``.grad`` from the next backward pass on; no-op for leaves."""
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
@@ -357,11 +332,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         return RemovableHandle(owner._own_hooks().tensor, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf.
-
-        :param hook: gets the tensor, whose ``.grad`` is new.
-        :raises RuntimeError: the tensor is no leaf that requires grad.
-        """
+        """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf."""
         if self._fn is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if self._fn is not LEAF:

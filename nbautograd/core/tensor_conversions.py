@@ -77,6 +77,19 @@ class TensorConversions:
         return backend.fetch(a)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """For NumPy: the elements as an array.
+
+        :param dtype: of the array; that of the tensor if None.
+        :param copy: True: copy; False: raise where that is needed; None: copy if it is needed.
+        :returns: an array of the same shape.
+        :raises RuntimeError: the tensor requires grad.
+        :raises TypeError: it is on a CUDA device.
+
+        >>> import numpy as np
+        >>> import nbautograd as torch
+        >>> np.asarray(torch.tensor([1, 2]))
+        array([1, 2])
+        """
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack_device__(self: Any) -> tuple[Any, int]:
@@ -124,6 +137,15 @@ class TensorConversions:
         return self._a.__cuda_array_interface__
 
     def __bool__(self: Any) -> bool:
+        """The element as a Python bool, as ``if`` asks for it.
+
+        :returns: a bool.
+        :raises RuntimeError: there is not exactly one element.
+
+        >>> import nbautograd as torch
+        >>> bool(torch.tensor([3])), bool(torch.tensor(0.0))
+        (True, False)
+        """
         if self.numel() != 1:
             count = "no values" if self.numel() == 0 else "more than one value"
             hint = f"this one has shape {list(self._a.shape)}; use .all() or .any()"
@@ -148,22 +170,69 @@ class TensorConversions:
         return value
 
     def __float__(self: Any) -> float:
+        """The element as a Python float.
+
+        :returns: a float.
+        :raises ValueError: there is not exactly one element.
+        :raises RuntimeError: it is complex and not real.
+
+        >>> import nbautograd as torch
+        >>> float(torch.tensor([3]))
+        3.0
+        """
         return float(self._real_number("double"))
 
     def __int__(self: Any) -> int:
+        """The element as a Python int, rounded towards zero.
+
+        :returns: an int.
+        :raises ValueError: there is not exactly one element.
+        :raises RuntimeError: it is complex and not real.
+
+        >>> import nbautograd as torch
+        >>> int(torch.tensor(-3.7))
+        -3
+        """
         return int(self._real_number("int64_t"))
 
     __long__ = __int__
 
     def __complex__(self: Any) -> complex:
+        """The element as a Python complex number.
+
+        :returns: a complex number.
+        :raises ValueError: there is not exactly one element.
+
+        >>> import nbautograd as torch
+        >>> complex(torch.tensor(3.0))
+        (3+0j)
+        """
         return complex(self._number())
 
     def __index__(self: Any) -> int:
+        """The element where Python wants an integer, as in a list's index.
+
+        :returns: an int.
+        :raises TypeError: there is not exactly one element, or the dtype is neither bool nor integer.
+
+        >>> import nbautograd as torch
+        >>> ["a", "b", "c"][torch.tensor(1)]
+        'b'
+        """
         if self._a.dtype.kind not in "iub" or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self._a.item())
 
     def __len__(self: Any) -> int:
+        """The length of the first dimension.
+
+        :returns: an int.
+        :raises TypeError: the tensor has no dimension.
+
+        >>> import nbautograd as torch
+        >>> len(torch.ones(3, 2))
+        3
+        """
         if self._a.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return int(self._a.shape[0])

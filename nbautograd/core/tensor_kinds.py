@@ -26,7 +26,17 @@ def _part(name: str, expected: str) -> Any:
         raise RuntimeError(f"{name} expected {expected} tensor layout but got Strided")
 
     method.__name__ = name
-    method.__doc__ = f"A part of a tensor of {expected} layout, which this one is not.\n\n:raises RuntimeError: always."
+    method.__doc__ = f"""A part of a tensor of {expected} layout, which this one is not.
+
+    :param args, kwargs: anything.
+    :returns: never.
+    :raises RuntimeError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).{name}()
+    Traceback (most recent call last):
+    RuntimeError: {name} expected {expected} tensor layout but got Strided
+    """
     return method
 
 
@@ -74,7 +84,14 @@ class TensorKinds:
         return False
 
     def is_shared(self: Any) -> bool:
-        """Whether other processes may share the memory; that of CUDA devices and of files counts so, as in PyTorch."""
+        """Whether other processes may share the memory; that of CUDA devices and of files counts so, as in PyTorch.
+
+        :returns: a Python bool.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2).is_shared()
+        False
+        """
         return self.is_cuda or mapped_file(root(self._a)) is not None
 
     def share_memory_(self: Any) -> NoReturn:
@@ -87,11 +104,25 @@ class TensorKinds:
         )
 
     def dense_dim(self: Any) -> int:
-        """How many dimensions are dense: all."""
+        """How many dimensions are dense: all.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).dense_dim()
+        2
+        """
         return self.ndim  # type: ignore[no-any-return]
 
     def sparse_dim(self: Any) -> int:
-        """How many dimensions are sparse: 0."""
+        """How many dimensions are sparse: 0.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).sparse_dim()
+        0
+        """
         return 0
 
     def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
@@ -112,7 +143,17 @@ class TensorKinds:
         return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
     def to_dense(self: Any, dtype: dtypes.dtype | None = None, *, masked_grad: bool | None = None) -> Any:
-        """The tensor itself, which is dense, or cast to a dtype."""
+        """The tensor itself, which is dense, or cast to a dtype.
+
+        :param dtype: the dtype of the result; that of the tensor if None.
+        :param masked_grad: has no effect.
+        :returns: a tensor of the same shape.
+        :raises TypeError: ``dtype`` is nothing that ``to`` takes.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([1, 2]).to_dense(torch.float32)
+        tensor([1., 2.])
+        """
         return self if dtype is None else self.to(dtype)
 
     def dequantize(self: Any) -> Any:

@@ -73,7 +73,16 @@ class TensorProperties:
     @overload
     def size(self, dim: int) -> int: ...
     def size(self: Any, dim: int | None = None) -> Any:
-        """The shape, or the length of one dimension."""
+        """The shape, or the length of one dimension.
+
+        :param dim: the dimension, counted from the end if negative; None for all.
+        :returns: a ``torch.Size``, or an integer.
+        :raises IndexError: ``dim`` is out of range.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(-1)
+        (torch.Size([2, 3]), 3)
+        """
         return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
 
     def dim(self: Any) -> int:
@@ -90,7 +99,14 @@ class TensorProperties:
     ndimension = dim
 
     def numel(self: Any) -> int:
-        """The number of elements."""
+        """The number of elements.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).numel()
+        6
+        """
         return math.prod(self._a.shape)
 
     nelement = numel
@@ -107,11 +123,25 @@ class TensorProperties:
         return self.itemsize  # type: ignore[no-any-return]
 
     def is_floating_point(self: Any) -> bool:
-        """Whether the dtype is a floating one."""
+        """Whether the dtype is a floating one.
+
+        :returns: a Python bool.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor(1.0).is_floating_point(), torch.tensor(1).is_floating_point()
+        (True, False)
+        """
         return self.dtype.is_floating_point  # type: ignore[no-any-return]
 
     def is_complex(self: Any) -> bool:
-        """Whether the dtype is a complex one."""
+        """Whether the dtype is a complex one.
+
+        :returns: a Python bool.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor(1j).is_complex()
+        True
+        """
         return self.dtype.is_complex  # type: ignore[no-any-return]
 
     @overload
@@ -119,7 +149,16 @@ class TensorProperties:
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self: Any, dim: int | None = None) -> Any:
-        """The strides, counted in elements; or the stride of one dimension."""
+        """The strides, counted in elements; or the stride of one dimension.
+
+        :param dim: the dimension, counted from the end if negative; None for all.
+        :returns: a tuple of integers, or an integer.
+        :raises IndexError: ``dim`` is out of range.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).stride(), torch.ones(2, 3).stride(0)
+        ((3, 1), 3)
+        """
         strides = stride_tools.strides_of(self._a)
         return strides if dim is None else strides[dimension(dim, self._a.ndim)]
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from nbautograd.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
-__all__ = ["describe", "describe_all", "describe_operation", "described", "fill"]
+__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
@@ -151,6 +151,21 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
             raises.append(("RuntimeError", "the dtype is another"))
     ending = "; integers give the default floating dtype." if floating else "."
     function.__doc__ = fill(doc, names + further, words, result.removesuffix(".") + ending, raises)
+
+
+def describe_operator(operator: Any, function: Any) -> None:
+    """The docstring of an operator: that of its function, but for the keywords, which it does not take.
+
+    Comparing with something of another type is no error.
+    """
+    without = [":param out:"] + [":raises TypeError:"] * (function.__name__ in ("eq", "ne"))
+    lines = []
+    for line in (function.__doc__ or "").split("\n"):
+        if line.strip().startswith(":param alpha:"):
+            line = f"{INDENT}:param alpha: for the function only: an operator takes its operands."
+        if not line.strip().startswith(tuple(without)):
+            lines.append(line)
+    operator.__doc__ = "\n".join(lines)
 
 
 def _names(code: Any) -> tuple[str, ...]:

@@ -281,13 +281,14 @@ _GROUPS = {
         cumsum cumprod logcumsumexp flip fliplr flipud roll renorm msort index_add index_copy index_fill index_put
         masked_fill masked_scatter index_reduce tril triu clone bernoulli poisson randint_like conj resolve_conj
         resolve_neg fft_fftshift fft_ifftshift diagonal_scatter select_scatter slice_scatter scatter scatter_add
-        scatter_reduce""",
+        scatter_reduce put""",
     "a tensor of the shape to which the operands broadcast.": """
         div divide pow float_power heaviside isclose ldexp lerp clamp_min clamp_max copysign floor_divide fmod
         remainder true_divide xlogy special_zeta""",
     "a tensor of the shape of ``input``.": """
         clamp nan_to_num positive square round softmax log_softmax conj_physical special_multigammaln mvlgamma
-        special_ndtr special_polygamma polygamma real imag logit sinc dropout""",
+        special_ndtr special_polygamma polygamma real imag logit sinc dropout contiguous cpu cuda
+        pin_memory type_as to""",
     "a mantissa and an exponent (int32), of the shape of ``input``.": "frexp",
     "a tuple of tensors of the shape of ``input``, one for each dimension.": "gradient",
     "a tensor of the shape of ``input``, larger by what is padded.": "pad",
@@ -296,8 +297,8 @@ _GROUPS = {
     "a Python bool.": """
         is_tensor is_complex is_conj is_neg is_floating_point is_nonzero is_signed is_same_size can_cast allclose equal
         is_inference is_warn_always_enabled are_deterministic_algorithms_enabled
-        is_deterministic_algorithms_warn_only_enabled is_storage""",
-    "an integer.": "numel initial_seed seed get_deterministic_debug_mode get_num_threads",
+        is_deterministic_algorithms_warn_only_enabled is_storage is_pinned""",
+    "an integer.": "numel initial_seed seed get_deterministic_debug_mode get_num_threads get_device storage_offset",
     "a dtype.": "result_type promote_types",
     "a tensor of the shape of ``data``.": "tensor as_tensor asarray",
     "a tensor of the array's shape.": "from_numpy from_dlpack",

@@ -228,6 +228,9 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
 
     :param sparse_dim: how many dimensions are sparse: the first ones; by default all.
     :param layout: ``torch.sparse_coo`` or ``torch.sparse_csr``.
+    :param input: a dense tensor, or a sparse one.
+    :param blocksize: has no effect.
+    :returns: a sparse tensor of the same shape.
     :raises RuntimeError: another layout, or ``sparse_dim`` is out of range.
 
     >>> import nbautograd as torch
@@ -265,6 +268,9 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
 def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
     """The nonzero elements of a matrix as a sparse one of compressed rows.
 
+    :param input: a dense tensor, or a sparse one.
+    :param dense_dim: how many dimensions are dense: the last ones; by default none.
+    :returns: a sparse matrix of the same shape.
     :raises RuntimeError: it is no matrix.
 
     >>> import nbautograd as torch
@@ -292,7 +298,16 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @method
 def to_sparse_coo(input: Tensor) -> Tensor:
-    """The nonzero elements as a sparse tensor of coordinates: ``to_sparse()``."""
+    """The nonzero elements as a sparse tensor of coordinates: ``to_sparse()``.
+
+    :param input: a dense tensor, or a sparse one.
+    :returns: a sparse tensor of the same shape.
+    :raises TypeError: another argument is given.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([0., 5.]).to_sparse_coo().to_dense()
+    tensor([0., 5.])
+    """
     return to_sparse(input)
 
 
@@ -308,7 +323,15 @@ def refuse_layout(name: str, wanted: Any) -> Any:
 def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
     """Refused: there are no compressed columns.
 
+    :param input: a dense tensor, or a sparse one.
+    :param dense_dim: has no effect.
+    :returns: never.
     :raises RuntimeError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.eye(2).to_sparse_csc()
+    Traceback (most recent call last):
+    RuntimeError: to_sparse_csc(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_csc'
     """
     return refuse_layout("to_sparse_csc", "torch.sparse_csc")  # type: ignore[no-any-return]
 
@@ -317,7 +340,16 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
 def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
     """Refused: there are no compressed blocks.
 
+    :param input: a dense tensor, or a sparse one.
+    :param blocksize: has no effect.
+    :param dense_dim: has no effect.
+    :returns: never.
     :raises RuntimeError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.eye(2).to_sparse_bsr((1, 1))
+    Traceback (most recent call last):
+    RuntimeError: to_sparse_bsr(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_bsr'
     """
     return refuse_layout("to_sparse_bsr", "torch.sparse_bsr")  # type: ignore[no-any-return]
 
@@ -326,7 +358,16 @@ def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = 
 def to_sparse_bsc(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
     """Refused: there are no compressed blocks.
 
+    :param input: a dense tensor, or a sparse one.
+    :param blocksize: has no effect.
+    :param dense_dim: has no effect.
+    :returns: never.
     :raises RuntimeError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.eye(2).to_sparse_bsc((1, 1))
+    Traceback (most recent call last):
+    RuntimeError: to_sparse_bsc(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_bsc'
     """
     return refuse_layout("to_sparse_bsc", "torch.sparse_bsc")  # type: ignore[no-any-return]
 
@@ -335,6 +376,9 @@ def to_sparse_bsc(input: Tensor, blocksize: Any = None, dense_dim: int | None = 
 def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
     """The elements at the coordinates of a sparse tensor, as a sparse tensor.
 
+    :param input: a tensor.
+    :param mask: a sparse tensor of the same shape.
+    :returns: a sparse tensor of the same shape.
     :raises RuntimeError: the shapes differ, or the mask is dense.
 
     >>> import nbautograd as torch

@@ -36,6 +36,8 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     :param non_blocking: has no effect: copies to the device are asynchronous, copies to the host synchronous.
     :param copy: return a copy even if nothing changes.
+    :param args: as above.
+    :param kwargs: ``dtype``, ``device``, ``other``, ``non_blocking``, ``copy`` or ``memory_format``.
     :raises TypeError: an argument is none of these.
     :raises RuntimeError: CUDA is asked for and cannot be used here; the message says why.
 
@@ -126,6 +128,11 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor moved to a CUDA device, by default the current one.
 
+    :param input: the tensor.
+    :param device: a CUDA device; the current one if None.
+    :param non_blocking: has no effect.
+    :param memory_format: the order of the dimensions in memory.
+    :returns: a tensor of the same shape.
     :raises RuntimeError: the device is none of CUDA's, or CUDA cannot be used here; the message says why.
     """
     place = as_device("cuda" if device is None else device)
@@ -150,6 +157,9 @@ def get_device(input: Tensor) -> int:
 def pin_memory(input: Tensor, device: Any = None) -> Tensor:
     """A copy of a CPU tensor in pinned (page-locked) memory; the tensor itself if it is pinned already.
 
+    :param input: the tensor.
+    :param device: has no effect.
+    :returns: a tensor of the same shape.
     :raises RuntimeError: CUDA cannot be used here, or the tensor is not on the CPU.
     """
     if not input.is_cpu:

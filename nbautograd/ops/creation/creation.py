@@ -273,12 +273,14 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"""``torch.{name}(...)`` with this tensor's dtype and device by default.
 
-    :param args: what ``torch.{name}`` takes; so ``options``.
-    :param dtype: another dtype.
-    :param device: another device.
-    :param options: further keywords of ``torch.{name}``.
+    :param args, options: what ``torch.{name}`` takes.
+    :param dtype, device: others than this tensor's.
     :returns: a tensor of the shape that ``torch.{name}`` gives.
-    :raises TypeError: what ``torch.{name}`` does not take.
+    :raises TypeError: what it does not take.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(1, dtype=torch.float64).new_{name}([2]{", 7" * (name == "full")}).dtype
+    torch.float64
     """
     setattr(Tensor, f"new_{name}", method)
 

@@ -101,6 +101,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the legacy tensor type; with ``dtype``, the tensor cast to it.
 
     :param dtype: a dtype, a tensor type or its name, such as ``"torch.DoubleTensor"``.
+    :param non_blocking: has no effect.
+    :returns: a string; with ``dtype`` a tensor of the same shape.
     :raises ValueError: no tensor type has this name.
 
     >>> import nbautograd as torch

@@ -108,6 +108,17 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @composite(operators="__rfloordiv__", method=False)
 def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other // input``: the reflected form of floor division.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: an integer is divided by zero.
+
+    >>> import nbautograd as torch
+    >>> 7 // torch.tensor([2, 5])
+    tensor([3, 1])
+    """
     return floor_divide(other, input)
 
 
@@ -136,6 +147,17 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @composite(operators="__rmod__", method=False)
 def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other % input``: the reflected form of the remainder.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: an integer is divided by zero.
+
+    >>> import nbautograd as torch
+    >>> 7 % torch.tensor([4, 5])
+    tensor([3, 2])
+    """
     return remainder(other, input)
 
 
@@ -164,6 +186,17 @@ def reciprocal(input: Tensor) -> Tensor:
 
 @composite(operators="__rtruediv__ __rdiv__", method=False)
 def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other / input``: the reflected form of division.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises TypeError: ``other`` is neither.
+
+    >>> import nbautograd as torch
+    >>> 1 / torch.tensor([2, 4])
+    tensor([0.5000, 0.2500])
+    """
     return reciprocal(input) * other
 
 

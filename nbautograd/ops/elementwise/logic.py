@@ -118,6 +118,16 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 @composite(operators="__invert__", method=False)
 def _invert(input: Tensor) -> Tensor:
+    """``~input``: bitwise NOT of integers, logical NOT of bools.
+
+    :param input: a tensor of bool or integer dtype.
+    :returns: a tensor of the shape of ``input``.
+    :raises TypeError: the dtype is another.
+
+    >>> import nbautograd as torch
+    >>> ~torch.tensor([True, False])
+    tensor([False,  True])
+    """
     if input.dtype.rank > 1:
         raise TypeError(
             f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, and this is {input.dtype!r}"
@@ -149,9 +159,31 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
 
 @composite(operators="__rlshift__", method=False)
 def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other << input``: the reflected form of the shift.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, an integer or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: a dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> 1 << torch.tensor([2, 5])
+    tensor([ 4, 32])
+    """
     return bitwise_left_shift(other, input)
 
 
 @composite(operators="__rrshift__", method=False)
 def _rrshift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other >> input``: the reflected form of the shift.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, an integer or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: a dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> 64 >> torch.tensor([2, 5])
+    tensor([16,  2])
+    """
     return bitwise_right_shift(other, input)

@@ -111,7 +111,16 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 
 def _to_the_power(self: Tensor, other: Any) -> Any:
-    """``self ** other``; NotImplemented if the other operand is neither a tensor nor a number."""
+    """``self ** other``; NotImplemented if the other operand is neither a tensor nor a number.
+
+    :param other: the exponent, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: the shapes do not broadcast, or an integer has a negative integer power.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([2., 3.]) ** 2
+    tensor([4., 9.])
+    """
     known = isinstance(other, (Tensor, Number)) or is_pytorchs(other)  # the latter for the message
     return pow(self, other) if known else NotImplemented
 
@@ -121,6 +130,17 @@ Tensor.__pow__ = _to_the_power
 
 @composite(operators="__rpow__", method=False)
 def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other ** input``: the reflected form of the power.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises TypeError: ``other`` is neither.
+
+    >>> import nbautograd as torch
+    >>> 2 ** torch.tensor([1, 3])
+    tensor([2, 8])
+    """
     return pow(other, input)
 
 

@@ -68,7 +68,23 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         raise
 
 
-Tensor.where = lambda self, condition, other: where(condition, self, other)
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The elements of the tensor where ``condition`` holds, elsewhere those of ``other``.
+
+    :param condition: a bool tensor.
+    :param other: a tensor or a number.
+    :returns: a tensor of the shape to which all three broadcast.
+    :raises RuntimeError: the shapes do not broadcast, or ``condition`` is not of bool dtype.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([-1., 2.])
+    >>> x.where(x > 0, 0)
+    tensor([0., 2.])
+    """
+    return where(condition, self, other)
+
+
+Tensor.where = _where_method
 
 
 def along(node: str) -> Callable[..., Tensor]:

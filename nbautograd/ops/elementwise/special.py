@@ -130,7 +130,18 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _polygamma(input: Tensor, n: int) -> Tensor:
-    """The n-th derivative of the digamma function."""
+    """The n-th derivative of the digamma function.
+
+    :param input: a tensor of any real dtype.
+    :param n: the order, not negative.
+    :returns: a tensor of the shape of ``input``; integers give the default floating dtype.
+    :raises RuntimeError: ``n`` is negative.
+    :raises TypeError: ``n`` is no int.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1., 0.5]).polygamma(1)
+    tensor([1.6449, 4.9348])
+    """
     return derivative_of_digamma(input, n)
 
 

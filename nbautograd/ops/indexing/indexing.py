@@ -121,7 +121,19 @@ def _index_array(item: Any, like: Tensor) -> Any:
 
 
 def _get(x: Tensor, key: Any) -> Tensor:
-    """``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing."""
+    """``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing.
+
+    :param x: the tensor.
+    :param key: an index, or a tuple of several: integers, slices, None, an ellipsis, lists or tensors.
+    :returns: a tensor; its shape follows from the indices.
+    :raises IndexError: an index is out of range, or there are too many.
+    :raises TypeError: an index is of another type.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([[1, 2], [3, 4]])
+    >>> x[0], x[:, 1], x[x > 2]
+    (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]))
+    """
     if key.__class__ is int:
         return _select(x, 0, key)
     if key.__class__ is list:
@@ -273,7 +285,22 @@ Tensor.__getitem__ = _get
 
 
 def _set(x: Tensor, key: Any, value: Any) -> None:
-    """``x[key] = value``, recorded if x or value requires grad."""
+    """``x[key] = value``, recorded if x or value requires grad.
+
+    :param x: the tensor.
+    :param key: an index, or a tuple of several: integers, slices, None, an ellipsis, lists or tensors.
+    :param value: a number or a tensor, which is broadcast.
+    :returns: None.
+    :raises RuntimeError: the value does not broadcast to the part, or the tensor is a leaf that requires grad.
+    :raises IndexError: an index is out of range, or there are too many.
+    :raises TypeError: an index is of another type.
+
+    >>> import nbautograd as torch
+    >>> x = torch.zeros(3)
+    >>> x[1:] = 5
+    >>> x
+    tensor([0., 5., 5.])
+    """
     if key.__class__ is list:
         key = _as_tuple(key)
     value = _assigned(x, value)
@@ -417,6 +444,19 @@ Tensor.__setitem__ = _set
 
 
 def _delete(x: Tensor, key: Any) -> None:
+    """Refused: a tensor has no elements to delete.
+
+    :param x: the tensor.
+    :param key: anything.
+    :returns: never.
+    :raises TypeError: always.
+
+    >>> import nbautograd as torch
+    >>> x = torch.zeros(3)
+    >>> del x[0]
+    Traceback (most recent call last):
+    TypeError: Tensor does not support deleting items
+    """
     raise TypeError("Tensor does not support deleting items")
 
 

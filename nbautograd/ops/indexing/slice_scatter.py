@@ -111,6 +111,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``.
 
+    :param stride: the strides, counted in elements.
+    :param storage_offset: the index of the first element in the storage; that of ``input`` if None.
     :raises RuntimeError: ``src`` has another shape, or an element would lie outside of the storage.
 
     >>> import nbautograd as torch

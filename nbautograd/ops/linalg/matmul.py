@@ -230,7 +230,16 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _at(self: Tensor, other: Any) -> Any:
-    """``self @ other``; NotImplemented if the other operand is no tensor."""
+    """``self @ other``; NotImplemented if the other operand is no tensor.
+
+    :param other: a tensor.
+    :returns: a tensor, of the shape that :func:`matmul` gives.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1., 2.]]) @ torch.tensor([[3.], [4.]])
+    tensor([[11.]])
+    """
     if not isinstance(other, Tensor):
         if is_pytorchs(other):
             check_tensors("matmul", input=self, other=other)
@@ -294,6 +303,17 @@ def _unlike_sizes(a: tuple[int, ...], b: tuple[int, ...], left: tuple[int, ...],
 
 @composite(operators="__rmatmul__", method=False)
 def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
+    """``other @ input``: the reflected form of the matrix product.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a tensor.
+    :returns: a tensor, of the shape that :func:`matmul` gives.
+    :raises TypeError: ``other`` is no tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).__rmatmul__(torch.eye(2))
+    tensor([1., 1.])
+    """
     return matmul(other, input)
 
 

@@ -199,6 +199,10 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
     keep the former one.
 
+    :param sizes_: the lengths of the dimensions: integers, or one sequence of them.
+    :param size: the same by name.
+    :param memory_format: the order of the dimensions in memory; by default row-major.
+    :returns: the tensor itself.
     :raises RuntimeError: the tensor requires grad.
 
     >>> import nbautograd as torch
@@ -243,6 +247,12 @@ Tensor.resize_.__name__ = Tensor.resize_.__qualname__ = "resize_"
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """``resize_`` to the shape of another tensor.
 
+    :param input: the tensor.
+    :param the_template: the tensor whose shape it gets.
+    :param memory_format: as for ``resize_``.
+    :raises RuntimeError: the tensor requires grad.
+    :raises TypeError: ``the_template`` is no tensor.
+
     >>> import nbautograd as torch
     >>> torch.arange(6).resize_as_(torch.ones(2, 2))
     tensor([[0, 1],
@@ -267,6 +277,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     :param source: a tensor or a storage.
     :param storage_offset: with ``size``: the index of the first element in the storage.
     :param stride: by default row-major.
+    :param size: the new shape.
+    :returns: the tensor itself.
     :raises RuntimeError: ``source`` has another dtype, is too small, or the tensor is a leaf that requires grad.
 
     >>> import nbautograd as torch
@@ -347,6 +359,8 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
 
 def _storage(self: Tensor) -> TypedStorage:
     """The tensor's storage, as elements of its dtype.
+
+    :returns: a typed storage, of all elements of the memory.
 
     >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage().tolist()

@@ -44,7 +44,19 @@ def flip(input: Tensor, *dims: int) -> Tensor:
     return np.flip(input, tuple(output)).copy() if input.ndim else input.copy()
 
 
-Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self
+def _reversed(self: Tensor) -> Tensor:
+    """``reversed(tensor)``: the tensor flipped along the first dimension.
+
+    :returns: a tensor of the same shape.
+
+    >>> import nbautograd as torch
+    >>> reversed(torch.tensor([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
+    return flip(self, 0) if self._a.ndim else self
+
+
+Tensor.__reversed__ = _reversed
 
 
 @composite()
@@ -142,6 +154,8 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 def repeat(input: Tensor, *repeats: int) -> Tensor:
     """The tensor repeated along each dimension, copied.
 
+    :param repeats: how often, for each dimension; further ones come in front.
+    :returns: a tensor of as many dimensions as there are numbers.
     :raises RuntimeError: there are fewer numbers than dimensions, or one is negative.
 
     >>> import nbautograd as torch

@@ -110,6 +110,9 @@ def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
 def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """A view with another shape, of which one size may be -1; or with the bytes reinterpreted as another dtype.
 
+    :param shape: integers, or one sequence of them; or a dtype.
+    :param dtype: a dtype, by name.
+    :param size: the shape, by name.
     :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
         then).
 
@@ -350,7 +353,17 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
-    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``."""
+    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
+
+    :param memory_format: the order that is asked for.
+    :returns: a Python bool.
+    :raises TypeError: ``memory_format`` is no memory format.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2, 3)
+    >>> x.is_contiguous(), x.t().is_contiguous()
+    (True, False)
+    """
     a = self._a
     if not isinstance(memory_format, memory_formats.memory_format):
         kind = type(memory_format).__name__

@@ -175,6 +175,9 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all sliding windows of ``size`` along a dimension, ``step`` apart, as a new last dimension.
 
+    :param dimension: the dimension, counted from the end if negative.
+    :param size: the length of a window.
+    :returns: a tensor whose last dimension is of length ``size``; ``dimension`` counts the windows.
     :raises RuntimeError: a window is longer than the dimension, or the step is not positive.
 
     >>> import nbautograd as torch

@@ -143,7 +143,23 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return result
 
 
-Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of parts of ``split_size`` along a dimension, the last perhaps smaller; or of the given sizes.
+
+    :param split_size: the length of each part, or a list of lengths.
+    :param dim: the dimension, counted from the end if negative.
+    :returns: a tuple of tensors.
+    :raises RuntimeError: a size is negative, or the sizes do not sum to that of the dimension.
+    :raises IndexError: ``dim`` is out of range.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5).split(2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    return split(self, split_size, dim)
+
+
+Tensor.split = _split
 
 
 @composite()

@@ -101,6 +101,8 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Fill the main diagonal with one value, in place.
 
     :param wrap: in a matrix with more rows than columns, start the diagonal again below its end.
+    :param fill_value: a number.
+    :returns: the tensor itself.
     :raises RuntimeError: there is only one dimension, or there are more than two of unlike lengths.
 
     >>> import nbautograd as torch

@@ -50,6 +50,8 @@ def graph(
     :param engine: ``own``, or ``dot`` for Graphviz's layout, where that is installed.
     :param tensors: results, of nbautograd or of PyTorch.
     :returns: the picture.
+    :raises TypeError: one of ``opened`` is no string.
+    :raises ValueError: ``engine`` is neither of the two.
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz

@@ -106,7 +106,20 @@ def code(
 class Code:
     """A program. The last line of a cell shows it; ``save`` writes it as a file that runs, or as a page.
 
+    :param program: the program that :func:`code` wrote.
     :ivar program: its lines.
+    :returns: what a notebook shows.
+    :raises AttributeError: ``program`` is something else.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> from nbautograd.core.tracing import traced
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> with traced():
+    ...     y = w * w
+    >>> program = viz.code(y, namespace={"w": w, "y": y})
+    >>> isinstance(program, viz.Code), "g_w = g_y * w" in program.text
+    (True, True)
     """
 
     def __init__(self, program: Program) -> None:

@@ -36,6 +36,24 @@ class Monitor:
 
     ``steps``, ``losses`` and ``norms`` are those of the steps that are kept: all of a short run, of a long one fewer
     the older they are. ``recordings`` holds the passes that were recorded, by the number of the step.
+
+    :param leaves: by name the leaves that are watched; of more than 32, 32 are.
+    :param every: note every so many steps.
+    :param live: whether a widget shows the plot while the loop runs; None: where there is a kernel.
+    :param record: whether backward passes are recorded; None: those of small graphs.
+    :param namespace: variables whose names are to be shown.
+    :returns: the monitor.
+    :raises ValueError: ``every`` is less than 1.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> with viz.monitor(w, namespace={"w": w}) as watch:
+    ...     loss = w * w
+    ...     loss.backward()
+    ...     watch(loss)
+    >>> isinstance(watch, viz.Monitor), watch.losses
+    (True, [9.0])
     """
 
     def __init__(

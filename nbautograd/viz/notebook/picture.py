@@ -23,6 +23,14 @@ BUDGETS = (100, 40)  # nodes of smaller pictures
 class Picture(Figure):
     """A graph, drawn. The last line of a cell shows it; ``save`` writes a file.
 
+    :param model: the graph, as it was read.
+    :param direction: as for :func:`graph`.
+    :param engine: ``own``, or ``dot`` for Graphviz's layout.
+    :param fold: as for :func:`graph`.
+    :param opened: as for :func:`graph`.
+    :returns: the picture.
+    :raises ValueError: ``engine`` is another.
+
     >>> import nbautograd as torch
     >>> from nbautograd import viz
     >>> x = torch.tensor(2.0, requires_grad=True)

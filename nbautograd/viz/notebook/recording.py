@@ -27,7 +27,27 @@ SUMMED = 84.0, 16.0  # width and height of what is said of a sum above it
 
 
 class Recording(Figure):
-    """Backward passes that have been recorded: the timeline, its pictures and its player."""
+    """Backward passes that have been recorded: the timeline, its pictures and its player.
+
+    :param timeline: what ran, frame by frame.
+    :param direction: as for :func:`graph`.
+    :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
+    :param opened: as for :func:`graph`.
+    :param ask: ask for each gradient before it is shown.
+    :param replay: computes the pass anew, where it can be changed; or None.
+    :param code: the lines of code that are shown beside the picture.
+    :returns: the recording.
+    :raises TypeError: ``timeline`` is missing.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> with viz.record() as recording:
+    ...     (w * w).backward()
+    ...
+    >>> isinstance(recording, viz.Recording), len(recording.scenes)
+    (True, 1)
+    """
 
     def __init__(
         self,
@@ -183,4 +203,22 @@ class Recording(Figure):
 
 
 class Animation(Recording):
-    """One backward pass, recorded."""
+    """One backward pass, recorded.
+
+    :param timeline: what ran, frame by frame.
+    :param direction: as for :func:`graph`.
+    :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
+    :param opened: as for :func:`graph`.
+    :param ask: ask for each gradient before it is shown.
+    :param replay: computes the pass anew, where it can be changed; or None.
+    :param code: the lines of code that are shown beside the picture.
+    :returns: the recording.
+    :raises TypeError: ``timeline`` is missing.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> animation = viz.animate(w * w)
+    >>> isinstance(animation, viz.Animation), w.grad
+    (True, tensor(4.))
+    """

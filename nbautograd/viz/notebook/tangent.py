@@ -24,7 +24,21 @@ SECONDS = 0.6  # from point to point
 
 
 class Tangent:
-    """What :func:`tangent` returns: the last line of a cell shows it, ``save`` writes a file."""
+    """What :func:`tangent` returns: the last line of a cell shows it, ``save`` writes a file.
+
+    :param f: the function; it is called with numbers.
+    :param points: pairs of numbers: place and slope.
+    :param low: where the curve begins.
+    :param high: where it ends.
+    :param name: of the variable.
+    :returns: the picture.
+    :raises TypeError: ``f`` returns something that is not one number.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> viz.Tangent(lambda w: w * w, [(3.0, 6.0)], 0.0, 4.0, "w")
+    w = 3, height 9, slope 6
+    """
 
     def __init__(
         self, f: Callable[[float], Any], points: Sequence[tuple[float, float]], low: float, high: float, name: str
@@ -167,8 +181,10 @@ def tangent(
     :param f: the function; it is called with numbers.
     :param points: where: leaves of one element that have a gradient, or pairs of numbers (place, slope). Of several
         points, as those of a descent, each leaves a trace, and one walks over all of them.
-    :param low: where the curve begins, and ``high``, where it ends; by default around the points.
+    :param low: where the curve begins; by default a little before the points.
+    :param high: where it ends; by default a little after the points.
     :param name: of the variable; by default that of the leaf where this is called.
+    :returns: the picture.
     :raises TypeError: a point is neither a leaf with a gradient nor a pair of numbers.
     :raises ValueError: there is no point, or ``low`` is not less than ``high``.
 

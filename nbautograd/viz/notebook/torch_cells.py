@@ -75,6 +75,7 @@ def watch(budget: int = 2000, *, namespace: Mapping[str, Any] | None = None) -> 
 
     :param budget: how many operations are noted.
     :param namespace: variables; by default those where this is called.
+    :returns: a context manager.
     :raises ValueError: ``budget`` is less than 1.
 
     >>> import nbautograd as torch
