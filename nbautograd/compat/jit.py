@@ -99,7 +99,7 @@ class ScriptWarning(Warning):
 
 
 class ScriptModule(Module):
-    """A module whose methods are marked with ``script_method``; here a module like any other: it returns what ``forward`` does.
+    """A module with methods marked by ``script_method``; here like any other: it returns what ``forward`` does.
 
     :param args, kwargs: as those of ``nn.Module``, which takes none.
     :raises TypeError: arguments are given.
