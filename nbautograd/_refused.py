@@ -145,5 +145,9 @@ def _constant(path: str, name: str, value: Any) -> Any:
         return value
 
     answer.__name__, answer.__qualname__, answer.__module__ = name, name, f"{PACKAGE}.{path}"
-    answer.__doc__ = f"{value}: {why(path)}."
+    shown = "" if value is None else f"{value}\n"
+    answer.__doc__ = (
+        f"{value}: {why(path)}.\n\n:param args, kwargs: accepted and without effect.\n:returns: {value}, always.\n\n"
+        f">>> import {PACKAGE} as torch\n>>> torch.{path}.{name}({'1' if name.startswith('manual') else ''})\n{shown}"
+    )
     return answer

@@ -128,7 +128,16 @@ class CudaUnavailableError(DeviceError, AssertionError):
 
 
 class OutOfMemoryError(DeviceError, MemoryError):
-    """The memory of a CUDA device does not suffice; tensors and graphs are as they were."""
+    """The memory of a CUDA device does not suffice; tensors and graphs are as they were.
+
+    :param args, kwargs: what Python's exceptions take: the message.
+    :returns: an error, which is a ``RuntimeError`` and a ``MemoryError``.
+    :raises TypeError: keywords are given.
+
+    >>> import nbautograd as torch
+    >>> issubclass(torch.cuda.OutOfMemoryError, MemoryError)
+    True
+    """
 
 
 class AutogradError(NbautogradError, RuntimeError):

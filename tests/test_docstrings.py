@@ -173,6 +173,15 @@ def test_a_function_that_wants_floating_dtypes_refuses_integers(name: str) -> No
 # -- composed docstrings ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("package", ["accelerator", "backends.cuda", "backends.cudnn", "mps", "mtia", "onnx", "xpu"])
+def test_examples_that_are_composed_run(coverage: Any, package: str) -> None:
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+    for path, (family, value) in coverage.documented().items():
+        if family == f"torch.{package}":
+            runner.run(parser.get_doctest(inspect.getdoc(value) or "", {}, path, None, None))
+    assert runner.tries > 0 and runner.failures == 0
+
+
 def test_the_docstring_of_a_layer_is_composed_when_it_is_read() -> None:
     own = vars(nb.nn.Conv2d)["__doc__"]
     assert isinstance(own, Composed) and ":param" not in own.own

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -35,17 +37,34 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device that can be used."""
+    """Whether there is a CUDA device that can be used.
+
+    :returns: a Python bool, that of ``torch.cuda.is_available()``.
+
+    >>> import nbautograd as torch
+    >>> torch.accelerator.is_available() == torch.cuda.is_available()
+    True
+    """
     return cuda.is_available()
 
 
 def device_count() -> int:
-    """How many CUDA devices there are."""
+    """How many CUDA devices there are.
+
+    :returns: an int; 0 where CUDA cannot be used.
+
+    >>> import nbautograd as torch
+    >>> torch.accelerator.device_count() == torch.cuda.device_count()
+    True
+    """
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
     """``device("cuda")``, or None where no such device can be used.
+
+    :param check_available: accepted as in PyTorch; here a device that cannot be used is never named.
+    :returns: a ``torch.device`` or None.
 
     >>> import nbautograd as torch
     >>> torch.accelerator.current_accelerator() in (None, torch.device("cuda"))
@@ -65,9 +84,19 @@ def _needs_one(of_cuda: Callable[..., Any], name: str) -> Callable[..., Any]:
             )
         return of_cuda(*args, **kwargs)
 
+    functools.update_wrapper(function, of_cuda, assigned=(), updated=())  # for the signature
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{(of_cuda.__doc__ or '').strip()}\n\n    :raises RuntimeError: there is no device.\n    "
+    function.__doc__ = _said_of_accelerators(inspect.getdoc(of_cuda) or "", of_cuda.__name__, name)
     return function
+
+
+def _said_of_accelerators(doc: str, of_cuda: str, name: str) -> str:
+    """The docstring of a function of ``torch.cuda``, with the names and the error of that of ``torch.accelerator``."""
+    fields, blank, example = doc.partition("\n\n>>> ")
+    lines = [line for line in fields.split("\n") if not line.startswith(":raises CudaUnavailableError")]
+    lines.append(":raises RuntimeError: there is no such device.")
+    example = example.replace(f"cuda.{of_cuda}", f"cuda.{name}").replace("torch.cuda.", "torch.accelerator.")
+    return "\n".join(lines) + blank + example
 
 
 current_device_index = current_device_idx = _needs_one(cuda.current_device, "current_device_index")
@@ -86,7 +115,16 @@ get_device_capability = _needs_one(cuda.get_device_capability, "get_device_capab
 
 
 class device_index:  # noqa: N801 - PyTorch's name
-    """A ``with`` block in which another device is the current one; None changes nothing."""
+    """A ``with`` block in which another device is the current one; None changes nothing.
+
+    :param device: its number, or None.
+    :returns: a context manager.
+    :raises RuntimeError: on entering with a number, where there is no such device.
+
+    >>> import nbautograd as torch
+    >>> with torch.accelerator.device_index(None):
+    ...     x = torch.ones(2)
+    """
 
     def __init__(self, device: int | None, /) -> None:
         self.idx = device
@@ -105,6 +143,7 @@ def get_device_module(device: Any = None) -> Any:
     """The module of a type of device: ``torch.cpu`` or ``torch.cuda``.
 
     :param device: a device or its name; by default the accelerator, or the CPU where there is none.
+    :returns: a module.
     :raises RuntimeError: there is no such module.
 
     >>> import nbautograd as torch
@@ -140,6 +179,8 @@ class Stream(_OfCPU):
 
     :param device: the accelerator by default, or the CPU where there is none.
     :param priority: of streams of CUDA, lower numbers go first.
+    :returns: a ``torch.cuda.Stream`` for a CUDA device, otherwise a ``torch.Stream``.
+    :raises RuntimeError: tensors cannot be on the device.
 
     >>> import nbautograd as torch
     >>> torch.Stream("cpu").query()
@@ -170,6 +211,10 @@ class Event(_OfCPU):
 
     :param device: the accelerator by default, or the CPU where there is none.
     :param enable_timing: whether ``elapsed_time`` will be asked.
+    :param blocking: whether waiting for an event of CUDA leaves the processor to others.
+    :param interprocess: whether other processes may use an event of CUDA.
+    :returns: a ``torch.cuda.Event`` for a CUDA device, otherwise a ``torch.Event``.
+    :raises RuntimeError: tensors cannot be on the device.
 
     >>> import nbautograd as torch
     >>> torch.Event("cpu").query()

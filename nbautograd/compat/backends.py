@@ -102,7 +102,20 @@ class Backend(ModuleType):
         _absent.fail(self.__name__.partition(".")[2], name)
 
     def _set_flags(self, *values: Any, **named: Any) -> tuple[Any, ...]:
-        """Set flags, in their order or by name; None leaves one as it is. Returns what all were before."""
+        """Set flags, in their order or by name; None leaves one as it is.
+
+        :param values: the values, in the order of the flags.
+        :param named: the values by name; a leading underscore is accepted.
+        :returns: a tuple of what all flags were before.
+        :raises RuntimeError: a value is of a type that the flag does not take.
+        :raises TypeError: there is no flag of that name.
+
+        >>> import nbautograd as torch
+        >>> before = torch.backends.cudnn.set_flags(_benchmark=True)
+        >>> torch.backends.cudnn.benchmark
+        True
+        >>> _ = torch.backends.cudnn.set_flags(*before)
+        """
         flags = vars(self)["_flags"]
         before = tuple(vars(self)[name] for name in flags)
         changed = dict(zip(flags, values, strict=False)) | {name.lstrip("_"): value for name, value in named.items()}
@@ -116,7 +129,21 @@ class Backend(ModuleType):
 
     @contextlib.contextmanager
     def _flags_for_a_while(self, *values: Any, **named: Any) -> Iterator[None]:
-        """Other flags for a ``with`` block; those that are not given have the values that PyTorch gives them."""
+        """Other flags for a ``with`` block; those that are not given have the values that PyTorch gives them.
+
+        :param values: the values, in the order of the flags.
+        :param named: the values by name.
+        :returns: a context manager.
+        :raises RuntimeError: on entering, if a value is of a type that the flag does not take.
+        :raises TypeError: on entering, if there is no flag of that name.
+
+        >>> import nbautograd as torch
+        >>> with torch.backends.cudnn.flags(enabled=True, benchmark=True):
+        ...     torch.backends.cudnn.benchmark
+        True
+        >>> torch.backends.cudnn.benchmark
+        False
+        """
         flags = vars(self)["_flags"]
         given = dict(zip(flags, values, strict=False)) | named
         before = self._set_flags(**({name: usual for name, (_, usual, _) in flags.items()} | given))
@@ -144,12 +171,28 @@ class Precision:
 
 
 def false(*args: Any, **kwargs: Any) -> bool:
-    """False: the library is not used."""
+    """False: the library is not used.
+
+    :param args, kwargs: accepted and without effect.
+    :returns: False.
+
+    >>> import nbautograd as torch
+    >>> torch.backends.cudnn.is_acceptable(torch.ones(2))
+    False
+    """
     return False
 
 
 def none(*args: Any, **kwargs: Any) -> None:
-    """None: the library is not used."""
+    """None: the library is not used.
+
+    :param args, kwargs: accepted and without effect.
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.backends.cudnn.version() is None
+    True
+    """
 
 
 class verbose:  # noqa: N801 - PyTorch's name
@@ -272,6 +315,8 @@ _chosen = "none"
 def get_float32_matmul_precision() -> str:
     """What ``set_float32_matmul_precision`` was given last; ``"highest"`` at first.
 
+    :returns: ``"highest"``, ``"high"`` or ``"medium"``.
+
     >>> import nbautograd as torch
     >>> torch.get_float32_matmul_precision()
     'highest'
@@ -283,6 +328,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Remember how exact products of float32 matrices must be; they are computed in float32 whatever it is.
 
     :param precision: ``"highest"``, ``"high"`` or ``"medium"``; of another word PyTorch's warning is given.
+    :returns: None.
     :raises RuntimeError: it is no text.
 
     >>> import nbautograd as torch
@@ -345,27 +391,44 @@ class MatrixProducts:
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "fp16_bf16_reduction_math": False}
 
 
-def _enabled(kind: str) -> Callable[[], bool]:
+def _setting(kind: str, reader: str, writer: str) -> dict[str, Callable[..., Any]]:
+    """By name, what reads a setting of attention, and what writes it."""
+
     def enabled() -> bool:
-        """What was set last; there is one way to compute attention here."""
         return _attention[kind]
 
-    return enabled
-
-
-def _enable(kind: str) -> Callable[[bool], None]:
     def enable(enabled: bool) -> None:
-        """Remember the setting; it changes nothing here."""
         _attention[kind] = bool(enabled)
 
-    return enable
+    first = _attention[kind]
+    path = "torch.backends.cuda."
+    example = f">>> import nbautograd as torch\n>>> {path}{{}}\n"
+    enabled.__doc__ = (
+        f"What ``{writer}`` was given last, {first} at first; there is one way to compute attention here.\n\n"
+        f":returns: a Python bool.\n\n{example.format(reader + '()')}{first}\n"
+    )
+    enable.__doc__ = (
+        "Remember the setting; it changes nothing here.\n\n:param enabled: the setting, of which the truth counts.\n"
+        f":returns: None.\n\n{example.format(f'{writer}({not first})')}>>> {path}{reader}()\n{not first}\n"
+        f">>> {path}{writer}({first})\n"
+    )
+    return {reader: enabled, writer: enable}
 
 
 @contextlib.contextmanager
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[dict[str, bool]]:
-    """Other settings of attention for a ``with`` block; they change nothing here."""
+    """Other settings of attention for a ``with`` block; they change nothing here.
+
+    :param enable_flash, enable_math, enable_mem_efficient, enable_cudnn: the settings.
+    :returns: a context manager, which gives an empty dict.
+
+    >>> import nbautograd as torch
+    >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
+    ...     torch.backends.cuda.flash_sdp_enabled()
+    False
+    """
     before = dict(_attention)
     _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:
@@ -386,7 +449,16 @@ def _preferred(kinds: type[enum.Enum]) -> Callable[..., Any]:
     chosen = [next(iter(kinds))]
 
     def preferred(backend: Any = None) -> Any:
-        """Remember which library to prefer, and return it; CuPy decides itself."""
+        """Remember which library to prefer, and return it; CuPy decides itself.
+
+        :param backend: the library or its name; None to ask.
+        :returns: the library that was set last.
+        :raises RuntimeError: there is no library of that name.
+
+        >>> import nbautograd as torch
+        >>> torch.backends.cuda.preferred_linalg_library("default").name
+        'Default'
+        """
         by_name = {each.name.lower(): each for each in kinds}
         if isinstance(backend, str) and backend not in by_name:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(by_name)}.")
@@ -409,10 +481,13 @@ cuda = Backend(
     can_use_flash_attention=false,
     can_use_efficient_attention=false,
     can_use_cudnn_attention=false,
-    fp16_bf16_reduction_math_sdp_allowed=_enabled("fp16_bf16_reduction_math"),
-    allow_fp16_bf16_reduction_math_sdp=_enable("fp16_bf16_reduction_math"),
-    **{f"{kind}_sdp_enabled": _enabled(kind) for kind in ("flash", "mem_efficient", "math", "cudnn")},
-    **{f"enable_{kind}_sdp": _enable(kind) for kind in ("flash", "mem_efficient", "math", "cudnn")},
+    **_setting(
+        "fp16_bf16_reduction_math", "fp16_bf16_reduction_math_sdp_allowed", "allow_fp16_bf16_reduction_math_sdp"
+    ),
+    **_setting("flash", "flash_sdp_enabled", "enable_flash_sdp"),
+    **_setting("mem_efficient", "mem_efficient_sdp_enabled", "enable_mem_efficient_sdp"),
+    **_setting("math", "math_sdp_enabled", "enable_math_sdp"),
+    **_setting("cudnn", "cudnn_sdp_enabled", "enable_cudnn_sdp"),
 )
 fp32_precision = "none"
 MODULES = {name: value for name, value in vars().copy().items() if isinstance(value, Backend)}

@@ -90,7 +90,10 @@ def compile(
     Also a decorator, with and without arguments. Arithmetic of large arrays is tiled and fused anyway.
 
     :param model: the function or module; None for a decorator with arguments.
+    :param fullgraph, dynamic, disable, recompile_limit: accepted and without effect.
     :param backend: named as in PyTorch; of this and of what follows, only the form is checked.
+    :param mode: ``"default"``, ``"reduce-overhead"``, ``"max-autotune"`` or another of PyTorch's.
+    :param options: a dict, which is not read.
     :returns: ``model``.
     :raises AssertionError: it cannot be called.
     :raises RuntimeError: ``mode`` is none of PyTorch's, or ``options`` are given as well.
@@ -114,7 +117,14 @@ def compile(
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
+    """False: nothing is compiled.
+
+    :returns: False.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.is_compiling()
+    False
+    """
     return False
 
 
@@ -122,20 +132,38 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Nothing: there is no compiled code to drop."""
+    """Nothing: there is no compiled code to drop.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.reset()
+    """
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing: no graphs are recorded on the device."""
+    """Nothing: no graphs are recorded on the device.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.cudagraph_mark_step_begin()
+    """
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, **kwargs: Any) -> Any:
     """Give back the function, or a decorator that does: nothing is compiled anyway.
 
+    :param fn: the function or module; None for a decorator with arguments.
+    :param recursive, reason, kwargs: accepted and without effect.
+    :returns: ``fn``, or the decorator.
+
     >>> import nbautograd as torch
     >>> @torch.compiler.disable(recursive=False)
     ... def double(x):
     ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
     """
     return _same if fn is None else fn
 
@@ -147,7 +175,13 @@ def _same(fn: F) -> F:
 def allow_in_graph(fn: Any) -> Any:
     """Mark a function, or a list of them, for a compiler; it runs as it is written.
 
+    :param fn: the function, or a list or tuple of functions.
+    :returns: ``fn``.
     :raises AssertionError: it cannot be called.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
+    True
     """
     for each in fn if isinstance(fn, (list, tuple)) else [fn]:
         if not callable(each):
@@ -156,27 +190,75 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def assume_constant_result(fn: F) -> F:
-    """Mark a function for a compiler; it is called each time."""
+    """Mark a function for a compiler; it is called each time.
+
+    :param fn: the function.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.assume_constant_result(torch.sin) is torch.sin
+    True
+    """
     return fn
 
 
 def wrap_numpy(fn: F) -> F:
-    """Give back the function: a compiler would trace NumPy's functions in it."""
+    """Give back the function: a compiler would trace NumPy's functions in it.
+
+    :param fn: the function.
+    :returns: ``fn``; PyTorch's takes and returns tensors for a function of NumPy arrays.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.wrap_numpy(torch.sin) is torch.sin
+    True
+    """
     return fn
 
 
 def nested_compile_region(fn: Any = None, **kwargs: Any) -> Any:
-    """Give back the function, or a decorator that does: a compiler would compile it once for all calls."""
+    """Give back the function, or a decorator that does: a compiler would compile it once for all calls.
+
+    :param fn: the function; None for a decorator with arguments.
+    :param kwargs: accepted and without effect.
+    :returns: ``fn``, or the decorator.
+
+    >>> import nbautograd as torch
+    >>> @torch.compiler.nested_compile_region
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
     return _same if fn is None else fn
 
 
 def substitute_in_graph(original_fn: Callable[..., Any], **kwargs: Any) -> Callable[[F], F]:
-    """A decorator that gives back its function, which a compiler would take for another."""
+    """A decorator that gives back its function, which a compiler would take for another.
+
+    :param original_fn: the function that would be replaced.
+    :param kwargs: accepted and without effect.
+    :returns: a decorator.
+
+    >>> import nbautograd as torch
+    >>> @torch.compiler.substitute_in_graph(abs)
+    ... def absolute(x):
+    ...     return x if x > 0 else -x
+    >>> absolute(-2)
+    2
+    """
     return _same
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """No names: there is no compiler."""
+    """No names: there is no compiler.
+
+    :param exclude_tags: accepted and without effect.
+    :returns: an empty list.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.list_backends()
+    []
+    """
     return []
 
 
@@ -185,29 +267,72 @@ _collectives = False
 
 
 def get_default_backend() -> Any:
-    """What ``set_default_backend`` was given last; ``"inductor"`` at first, as in PyTorch."""
+    """What ``set_default_backend`` was given last; ``"inductor"`` at first, as in PyTorch.
+
+    :returns: the name, or the function that was set.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
     return _backend
 
 
 def set_default_backend(backend: Any) -> None:
-    """Remember the name; it changes nothing here."""
+    """Remember the name; it changes nothing here.
+
+    :param backend: a name or a function; it is not checked.
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.set_default_backend("eager")
+    >>> torch.compiler.get_default_backend()
+    'eager'
+    >>> torch.compiler.set_default_backend("inductor")
+    """
     global _backend
     _backend = backend
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
-    """Remember the setting; returns the one before. It changes nothing here."""
+    """Remember the setting; returns the one before. It changes nothing here.
+
+    :param enabled: the setting.
+    :returns: what was set before; False at first.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.set_enable_guard_collectives(True)
+    False
+    >>> torch.compiler.set_enable_guard_collectives(False)
+    True
+    """
     global _collectives
     before, _collectives = _collectives, enabled
     return before
 
 
 def save_cache_artifacts() -> None:
-    """None, as in PyTorch where nothing has been compiled."""
+    """None, as in PyTorch where nothing has been compiled.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.save_cache_artifacts() is None
+    True
+    """
 
 
 class set_stance:  # noqa: N801 - PyTorch's name
-    """A call, ``with`` statement or decorator that changes nothing: nothing is compiled."""
+    """A call, ``with`` statement or decorator that changes nothing: nothing is compiled.
+
+    :param stance: ``"default"``, ``"force_eager"`` or another of PyTorch's; it is not checked.
+    :param settings: accepted and without effect.
+    :returns: a context manager, which is also a decorator.
+
+    >>> import nbautograd as torch
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     x = torch.ones(2) + 1
+    """
 
     def __init__(self, stance: str = "default", **settings: Any) -> None:
         self.stance = stance

@@ -180,6 +180,9 @@ def custom_op(
     :param fn: the function, whose parameters have type annotations; without it, a decorator.
     :param mutates_args: the names of the arguments that it writes to; ``()`` for none.
     :param device_types: the devices that it is for; all by default.
+    :param schema: what the function takes and returns, instead of its annotations.
+    :param tags: accepted and without effect.
+    :returns: the operation, or a decorator that gives it.
     :raises ValueError: the name has no namespace, or a parameter no annotation.
 
     >>> import nbautograd as torch
@@ -234,7 +237,24 @@ def register_autograd(
 def register_fake(
     op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, **options: Any
 ) -> Any:
-    """Accept a function that tells an operation's shapes; it is not called here. Also a decorator."""
+    """Accept a function that tells an operation's shapes; it is not called here. Also a decorator.
+
+    :param op: the operation or its name.
+    :param func: the function; None for a decorator.
+    :param lib, options: accepted and without effect.
+    :returns: ``func``, or the decorator.
+    :raises ValueError: there is no such operation.
+
+    >>> import nbautograd as torch
+    >>> @torch.library.custom_op("examples::negated", mutates_args=())
+    ... def negated(x: torch.Tensor) -> torch.Tensor:
+    ...     return torch.from_numpy(-x.numpy())
+    >>> @torch.library.register_fake("examples::negated")
+    ... def _(x):
+    ...     return torch.empty_like(x)
+    >>> negated(torch.ones(2))
+    tensor([-1., -1.])
+    """
     operation = _operation(op)
     return operation.register_fake if func is None else operation.register_fake(func)
 
@@ -243,14 +263,41 @@ impl_abstract = register_fake
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
-    """``CustomOpDef.register_vmap`` of an operation, or of its name."""
+    """``CustomOpDef.register_vmap`` of an operation, or of its name.
+
+    :param op: the operation or its name.
+    :param func: the rule, which returns the result and where its batch dimension is; None for a decorator.
+    :param lib: accepted and without effect.
+    :returns: ``func``, or the decorator.
+    :raises ValueError: there is no such operation.
+
+    >>> import nbautograd as torch
+    >>> @torch.library.custom_op("examples::opposite", mutates_args=())
+    ... def opposite(x: torch.Tensor) -> torch.Tensor:
+    ...     return torch.from_numpy(-x.numpy())
+    >>> @torch.library.register_vmap("examples::opposite")
+    ... def _(info, in_dims, x):
+    ...     return opposite(x), in_dims[0]
+    >>> torch.vmap(opposite)(torch.ones(2, 1))
+    tensor([[-1.],
+            [-1.]])
+    """
     return _operation(op).register_vmap(func)
 
 
 def fallthrough_kernel() -> None:
     """A mark for ``Library.impl``: as if there were no kernel.
 
+    :returns: nothing, for it always raises.
     :raises NotImplementedError: when it is called.
+
+    >>> import nbautograd as torch
+    >>> lib = torch.library.Library("examples", "FRAGMENT")
+    >>> _ = lib.define("kept(Tensor x) -> Tensor")
+    >>> lib.impl("kept", lambda x: x.clone(), "CPU")
+    >>> lib.impl("kept", torch.library.fallthrough_kernel, "Autograd")
+    >>> torch.ops.examples.kept(torch.ones(2))
+    tensor([1., 1.])
     """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
@@ -258,14 +305,40 @@ def fallthrough_kernel() -> None:
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
     """Declare an operation by its schema; ``impl`` gives it a body.
 
+    :param qualname: ``"namespace::name"``.
     :param schema: such as ``"(Tensor x, int k=2) -> Tensor"``.
-    :raises ValueError: the schema cannot be read.
+    :param lib, tags: accepted and without effect.
+    :returns: None.
+    :raises ValueError: the schema cannot be read, or the name has no namespace.
+
+    >>> import nbautograd as torch
+    >>> torch.library.define("examples::tripled", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("examples::tripled", "default", lambda x: x * 3)(torch.ones(1))
+    tensor([3.])
+    >>> torch.ops.examples.tripled(torch.ones(2))
+    tensor([3., 3.])
     """
     CustomOpDef(qualname, None, schema, signature_of(schema))
 
 
 def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
-    """Give an operation a body, for types of devices or for all (``"default"``). Also a decorator."""
+    """Give an operation a body, for types of devices or for all (``"default"``). Also a decorator.
+
+    :param qualname: ``"namespace::name"``.
+    :param types: ``"cpu"``, ``"cuda"``, ``"default"``, or several of them.
+    :param func: the body; None for a decorator.
+    :param lib: accepted and without effect.
+    :returns: ``func``, or the decorator.
+    :raises ValueError: there is no such operation.
+
+    >>> import nbautograd as torch
+    >>> torch.library.define("examples::halved", "(Tensor x) -> Tensor")
+    >>> @torch.library.impl("examples::halved", "cpu")
+    ... def _(x):
+    ...     return x / 2
+    >>> torch.ops.examples.halved(torch.ones(2))
+    tensor([0.5000, 0.5000])
+    """
     types = [types] if isinstance(types, str) else types
     return _operation(qualname).register_kernel([None if each == "default" else each for each in types], func)
 
@@ -276,6 +349,7 @@ class Library:
     :param ns: the namespace.
     :param kind: ``"DEF"``, ``"FRAGMENT"`` or ``"IMPL"``.
     :param dispatch_key: for which key ``impl`` is, where it does not say.
+    :returns: a library; the operations are in ``torch.ops``.
     :raises ValueError: another kind.
 
     >>> import nbautograd as torch

@@ -16,6 +16,7 @@ class Future(Generic[T]):
     """A result that comes later: one thread sets it, others wait for it or have a function called with it.
 
     :param devices: devices on which results may live; accepted as in PyTorch, they change nothing here.
+    :returns: a future that is not done.
     :raises ValueError: a device has no index.
 
     >>> import nbautograd as torch, threading
@@ -142,6 +143,8 @@ class Future(Generic[T]):
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future of all the given ones, done when they are; it has the exception of the first that has one.
 
+    :param futures: the futures, in a list or tuple.
+    :returns: a future, whose result is the list of ``futures``.
     :raises TypeError: one is no future.
 
     >>> import nbautograd as torch
@@ -176,6 +179,16 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 def wait_all(futures: Sequence[Future[T]]) -> list[T]:
     """The results of all futures, once they are there.
 
+    :param futures: the futures, in a list or tuple.
+    :returns: a list of their results.
     :raises Exception: that of the first that has one.
+    :raises TypeError: one is no future.
+
+    >>> import nbautograd as torch
+    >>> a, b = torch.futures.Future(), torch.futures.Future()
+    >>> a.set_result(1)
+    >>> b.set_result(2)
+    >>> torch.futures.wait_all([a, b])
+    [1, 2]
     """
     return [each.wait() for each in collect_all(futures).wait()]

@@ -34,6 +34,8 @@ _directory: str | None = None
 def get_dir() -> str:
     """Where repositories and weights are: that of ``set_dir``, ``$TORCH_HOME/hub`` or ``~/.cache/torch/hub``.
 
+    :returns: a path, as a string.
+
     >>> import nbautograd as torch
     >>> torch.hub.get_dir().endswith("hub")
     True
@@ -46,7 +48,19 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Look for repositories and weights in a directory of your own."""
+    """Look for repositories and weights in a directory of your own.
+
+    :param d: the directory; ``~`` is the home directory.
+    :returns: None.
+    :raises TypeError: it is no path.
+
+    >>> import nbautograd as torch
+    >>> before = torch.hub.get_dir()
+    >>> torch.hub.set_dir("/models")
+    >>> torch.hub.get_dir()
+    '/models'
+    >>> torch.hub.set_dir(before)
+    """
     global _directory
     _directory = os.path.expanduser(d)
 
@@ -64,13 +78,26 @@ def load(
 ) -> Any:
     """Call the function ``model`` of a repository's ``hubconf.py``.
 
+
     :param repo_or_dir: the directory with ``source="local"``; else ``"owner/name"`` or ``"owner/name:branch"``, of
         which the copy in ``get_dir()`` is used.
-    :param args: with ``kwargs``, what the function is called with.
-    :raises ValueError: another ``source``.
+    :param model: the name of the function.
+    :param args, kwargs: what the function is called with.
+    :param source: ``"github"`` or ``"local"``.
+    :param trust_repo, verbose, skip_validation: accepted and without effect.
+    :param force_reload: download again, which is refused.
+    :returns: what the function returns.
+    :raises ValueError: another ``source``, or ``repo_or_dir`` is not of this form.
     :raises FileNotFoundError: there is no ``hubconf.py``.
     :raises RuntimeError: it has no such function, or it needs packages that are not installed.
     :raises NotImplementedError: the repository would have to be downloaded.
+
+    >>> import tempfile, pathlib, nbautograd as torch
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory, "hubconf.py")
+    ...     _ = path.write_text("def line(n): import nbautograd; return nbautograd.nn.Linear(n, 1)")
+    ...     torch.hub.load(directory, "line", 2, source="local")
+    Linear(in_features=2, out_features=1, bias=True)
     """
     source = source.lower()
     if source not in ("github", "local"):
@@ -89,7 +116,18 @@ def list(
 ) -> Any:
     """The names of a repository's functions, the repository as in ``load``.
 
+    :param github: ``"owner/name"`` or ``"owner/name:branch"``.
+    :param force_reload: download again, which is refused.
+    :param skip_validation, trust_repo, verbose: accepted and without effect.
+    :returns: a list of strings.
     :raises NotImplementedError: it would have to be downloaded.
+    :raises ValueError: ``github`` is not of this form.
+
+    >>> import nbautograd as torch
+    >>> torch.hub.list("owner/name", force_reload=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.hub.list from the network is not part of nbautograd: ...
     """
     with _configuration(_cached(github, "list", force_reload)) as module:
         return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
@@ -100,7 +138,20 @@ def help(
 ) -> str | None:
     """The docstring of a repository's function, the repository as in ``load``.
 
+    :param github: ``"owner/name"`` or ``"owner/name:branch"``.
+    :param model: the name of the function.
+    :param force_reload: download again, which is refused.
+    :param skip_validation, trust_repo: accepted and without effect.
+    :returns: a string, or None where there is no docstring.
     :raises NotImplementedError: it would have to be downloaded.
+    :raises ValueError: ``github`` is not of this form.
+    :raises RuntimeError: there is no such function, or it needs packages that are not installed.
+
+    >>> import nbautograd as torch
+    >>> torch.hub.help("owner/name", "model", force_reload=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.hub.help from the network is not part of nbautograd: ...
     """
     with _configuration(_cached(github, "help", force_reload)) as module:
         return inspect.getdoc(_entry(module, model))
@@ -159,7 +210,20 @@ def _is_installed(name: str) -> bool:
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Copy a file that is on this computer, named by a ``file:`` address.
 
+    :param url: the address.
+    :param dst: the path of the copy.
+    :param hash_prefix, progress: accepted and without effect.
+    :returns: None.
     :raises NotImplementedError: another address.
+    :raises FileNotFoundError: there is no such file.
+
+    >>> import tempfile, pathlib, nbautograd as torch
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     source, copy = pathlib.Path(directory, "a.txt"), pathlib.Path(directory, "b.txt")
+    ...     _ = source.write_text("weights")
+    ...     torch.hub.download_url_to_file(source.as_uri(), str(copy))
+    ...     copy.read_text()
+    'weights'
     """
     address = urlparse(url)
     if address.scheme != "file":
@@ -178,9 +242,20 @@ def load_state_dict_from_url(
 ) -> Any:
     """Load weights that have been downloaded before: the file of this name in the directory of checkpoints.
 
+    :param url: the address; its last part is the name of the file.
     :param model_dir: the directory; by default ``checkpoints`` in ``get_dir()``.
+    :param map_location: where the tensors go, as in ``torch.load``.
+    :param progress, check_hash: accepted and without effect.
     :param file_name: the file; by default, that of the address.
+    :param weights_only: read nothing but tensors and containers, as in ``torch.load``.
+    :returns: what was saved, usually a state_dict.
     :raises NotImplementedError: the file would have to be downloaded.
+
+    >>> import tempfile, nbautograd as torch
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     torch.save({"weight": torch.ones(2)}, f"{directory}/line.pth")
+    ...     torch.hub.load_state_dict_from_url("https://example.org/line.pth", directory)
+    {'weight': tensor([1., 1.])}
     """
     directory = model_dir or os.path.join(get_dir(), "checkpoints")
     path = Path(directory, file_name or os.path.basename(urlparse(url).path))

@@ -65,14 +65,33 @@ def _deprecated(name: str, instead: str = "Please use `torch.compile` instead.")
 
 
 class Attribute(NamedTuple):
-    """A value, and its type for a compiler: as in PyTorch, only what a ``ScriptModule`` is given."""
+    """A value, and its type for a compiler: as in PyTorch, only what a ``ScriptModule`` is given.
+
+    :param value: the value.
+    :param type: its type.
+    :returns: a named tuple of both.
+    :raises TypeError: one of the two is missing.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.Attribute(1, int).value
+    1
+    """
 
     value: Any
     type: Any
 
 
 class Error(Exception):
-    """What PyTorch raises from compiled code; never raised here."""
+    """What PyTorch raises from compiled code; never raised here.
+
+    :param args, kwargs: what Python's exceptions take: the message.
+    :returns: an exception.
+    :raises TypeError: keywords are given.
+
+    >>> import nbautograd as torch
+    >>> issubclass(torch.jit.Error, Exception)
+    True
+    """
 
 
 class ScriptWarning(Warning):
@@ -80,7 +99,15 @@ class ScriptWarning(Warning):
 
 
 class ScriptModule(Module):
-    """A module whose methods are marked with ``script_method``; here it is a module like any other."""
+    """A module with methods marked by ``script_method``; here like any other: it returns what ``forward`` does.
+
+    :param args, kwargs: as those of ``nn.Module``, which takes none.
+    :raises TypeError: arguments are given.
+
+    >>> import nbautograd as torch
+    >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
+    True
+    """
 
 
 def script(
@@ -92,9 +119,12 @@ def script(
 ) -> Code:
     """Give back what is given: a function, a module or a class, which runs as it is written. Also a decorator.
 
-    :raises TypeError: ``obj`` is nothing that PyTorch would compile.
-
     PyTorch 2.13 warns that it is deprecated, and so does this.
+
+    :param obj: the function, module or class; also a list or dict.
+    :param optimize, example_inputs: accepted and without effect.
+    :returns: ``obj``.
+    :raises TypeError: ``obj`` is nothing that PyTorch would compile.
 
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -115,17 +145,41 @@ def script_method(fn: F) -> F:
 
 
 def script_if_tracing(fn: F) -> F:
-    """Give back the function: nothing is traced here."""
+    """Give back the function: nothing is traced here.
+
+    :param fn: the function.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.script_if_tracing(abs)(-2)
+    2
+    """
     return fn
 
 
 def unused(fn: F) -> F:
-    """Mark a function that a compiler leaves out; it runs as it is written."""
+    """Mark a function that a compiler leaves out; it runs as it is written.
+
+    :param fn: the function.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.unused(abs)(-2)
+    2
+    """
     return fn
 
 
 def export(fn: F) -> F:
-    """Mark a method that a compiler takes in; it runs as it is written."""
+    """Mark a method that a compiler takes in; it runs as it is written.
+
+    :param fn: the method.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.export(abs)(-2)
+    2
+    """
     return fn
 
 
@@ -136,7 +190,14 @@ _script_if_tracing = script_if_tracing
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """Mark a function that a compiler leaves to Python: ``@ignore`` or ``@ignore(drop=True)``; it runs as written.
 
+    :param drop: the function, or a bool for a decorator with arguments.
+    :param kwargs: accepted and without effect.
+    :returns: the function, or a decorator that gives back its function.
     :raises RuntimeError: ``drop`` is neither a function nor a bool.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.ignore(drop=True)(abs)(-2)
+    2
     """
     if callable(drop):
         return drop
@@ -152,7 +213,14 @@ def _same(fn: F) -> F:
 def interface(obj: Code) -> Code:
     """Mark a class as an interface; it stays as it is.
 
+    :param obj: the class.
+    :returns: ``obj``.
     :raises RuntimeError: it is no class.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.interface(dict) is dict
+    True
     """
     _deprecated("interface")
     if not inspect.isclass(obj):
@@ -161,13 +229,25 @@ def interface(obj: Code) -> Code:
 
 
 def annotate(the_type: Any, the_value: Code) -> Code:
-    """The value: its type is for a compiler."""
+    """The value: its type is for a compiler.
+
+    :param the_type: accepted and not checked.
+    :param the_value: the value.
+    :returns: ``the_value``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.annotate(list[int], [1, 2])
+    [1, 2]
+    """
     return the_value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether a value is of a type that says what containers hold, such as ``list[int]``; a tuple means any of them.
 
+    :param obj: any value.
+    :param target_type: the type, ``None``, a union or a tuple of types.
+    :returns: a Python bool.
     :raises RuntimeError: a container is named without what it holds.
 
     >>> import nbautograd as torch
@@ -221,6 +301,11 @@ def is_scripting() -> bool:
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
     """Call the function at once, as PyTorch does outside of compiled code, and hand its result out as a future.
 
+    :param func: the function.
+    :param args, kwargs: what it is called with.
+    :returns: a ``torch.jit.Future`` that is done.
+    :raises TypeError: ``func`` cannot be called; what it raises is raised here, too.
+
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
     ...     torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
@@ -235,7 +320,16 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
 def wait(future: Future[Any]) -> Any:
     """The result of a ``fork``.
 
+    :param future: a ``torch.jit.Future``.
+    :returns: its result.
     :raises TypeError: it is no future.
+
+    >>> import warnings, nbautograd as torch
+    >>> future = torch.jit.Future()
+    >>> future.set_result(3)
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.wait(future)
+    3
     """
     _deprecated("wait")
     if not is_a(future, Future):
@@ -249,7 +343,16 @@ _fork, _wait = fork, wait
 def freeze(mod: Module, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Module:
     """Give back the module: there is no graph into which its parameters could be put.
 
+    :param mod: a module in eval mode.
+    :param preserved_attrs, optimize_numerics: accepted and without effect.
+    :returns: ``mod``.
     :raises RuntimeError: it is no module, or in training mode.
+
+    >>> import warnings, nbautograd as torch
+    >>> module = torch.nn.Linear(2, 1).eval()
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.freeze(module) is module
+    True
     """
     _deprecated("freeze")
     if not is_a(mod, Module):
@@ -265,7 +368,15 @@ def freeze(mod: Module, preserved_attrs: list[str] | None = None, optimize_numer
 def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) -> Module:
     """Give back the module, in eval mode: there is no graph to optimize.
 
+    :param mod: a module.
+    :param other_methods: accepted and without effect.
+    :returns: ``mod``.
     :raises RuntimeError: it is no module.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.optimize_for_inference(torch.nn.Dropout()).training
+    False
     """
     _deprecated("optimize_for_inference")
     if not is_a(mod, Module):
@@ -276,7 +387,11 @@ def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) 
 def run_frozen_optimizations(
     mod: Module, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Nothing: there is no graph."""
+    """Nothing: there is no graph.
+
+    :param mod, optimize_numerics, preserved_methods: accepted and without effect.
+    :returns: None.
+    """
 
 
 _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
@@ -286,7 +401,14 @@ _onednn = False
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Remember how a compiler would fuse; changes nothing here.
 
+    :param strategy: pairs of ``"STATIC"`` or ``"DYNAMIC"`` and a number; they are not checked.
     :returns: what was set before.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     before = torch.jit.set_fusion_strategy([("STATIC", 3)])
+    ...     torch.jit.set_fusion_strategy(before)
+    [('STATIC', 3)]
     """
     _deprecated("set_fusion_strategy")
     global _strategy
@@ -295,13 +417,30 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Remember whether a compiler would use oneDNN; changes nothing here."""
+    """Remember whether a compiler would use oneDNN; changes nothing here.
+
+    :param enabled: whether it would.
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.enable_onednn_fusion(True)
+    >>> torch.jit.onednn_fusion_enabled()
+    True
+    >>> torch.jit.enable_onednn_fusion(False)
+    """
     global _onednn
     _onednn = bool(enabled)
 
 
 def onednn_fusion_enabled() -> bool:
-    """What ``enable_onednn_fusion`` was given last; False at first."""
+    """What ``enable_onednn_fusion`` was given last; False at first.
+
+    :returns: a Python bool.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.onednn_fusion_enabled()
+    False
+    """
     return _onednn
 
 
@@ -312,7 +451,14 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 
 
 class strict_fusion:  # noqa: N801 - PyTorch's name
-    """A ``with`` statement that changes nothing: it is about compiled code."""
+    """A ``with`` statement that changes nothing: it is about compiled code.
+
+    :returns: a context manager.
+
+    >>> import nbautograd as torch
+    >>> with torch.jit.strict_fusion():
+    ...     x = torch.ones(2) + 1
+    """
 
     def __enter__(self) -> None: ...
 
@@ -322,7 +468,16 @@ class strict_fusion:  # noqa: N801 - PyTorch's name
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     """Refuse to write compiled code.
 
+    :param m: the module.
+    :param f: where it would be written.
+    :returns: nothing, for it always raises.
     :raises NotImplementedError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.save(torch.nn.ReLU(), "relu.pt")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.jit.save is not part of nbautograd: ...
     """
     refuse("jit.save", f"{why('jit')}; torch.save(module.state_dict(), f) stores its weights")
 
@@ -330,6 +485,15 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
     """Refuse to read compiled code.
 
+    :param f: what would be read.
+    :param map_location: where the tensors would go.
+    :returns: nothing, for it always raises.
     :raises NotImplementedError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.load("relu.pt")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.jit.load is not part of nbautograd: ...
     """
     refuse("jit.load", f"{why('jit')}; torch.load reads a state_dict, which PyTorch can write of the module")

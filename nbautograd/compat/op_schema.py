@@ -35,7 +35,10 @@ def infer_schema(
 ) -> str:
     """The schema of a function with annotations.
 
+    :param prototype_function: the function.
     :param mutates_args: the names of the parameters that it writes to, or ``"unknown"``: all tensors.
+    :param op_name: what the schema begins with; nothing by default.
+    :returns: a string.
     :raises ValueError: a parameter has no annotation, or one that has no name in schemas.
 
     >>> import nbautograd as torch

@@ -35,6 +35,9 @@ has_mkl, has_openmp = False, False
 def typename(obj: Any) -> str:
     """The name of a tensor's type, or of an object's class with its module.
 
+    :param obj: a tensor, or any other object.
+    :returns: a string.
+
     >>> import nbautograd as torch
     >>> torch.typename(torch.ones(2)), torch.typename(3)
     ('torch.FloatTensor', 'int')
@@ -47,15 +50,25 @@ def typename(obj: Any) -> str:
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether an object is a storage: the memory of a tensor."""
+    """Whether an object is a storage: the memory of a tensor.
+
+    :param obj: any object.
+    :returns: a Python bool.
+
+    >>> import nbautograd as torch
+    >>> torch.is_storage(torch.ones(2).untyped_storage()), torch.is_storage(torch.ones(2))
+    (True, False)
+    """
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def set_flush_denormal(mode: bool) -> bool:
     """Ask for numbers below the smallest normal one to be 0; NumPy keeps them, so that is refused.
 
+    :param mode: whether to ask for that.
     :returns: whether the processor does as asked now: True for False, False for True, as in PyTorch where a processor
         cannot do it.
+    :raises TypeError: it is no bool.
 
     >>> import nbautograd as torch
     >>> torch.set_flush_denormal(True)
@@ -67,7 +80,19 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """Switch anomaly detection on or off; ``torch.autograd.set_detect_anomaly`` is the usual name."""
+    """Switch anomaly detection on or off; ``torch.autograd.set_detect_anomaly`` is the usual name.
+
+    :param mode: on or off.
+    :param check_nan: whether a backward pass that makes nan is an error.
+    :returns: None.
+    :raises TypeError: ``mode`` is no bool.
+
+    >>> import nbautograd as torch
+    >>> torch.set_anomaly_enabled(True)
+    >>> torch.is_anomaly_enabled()
+    True
+    >>> torch.set_anomaly_enabled(False)
+    """
     set_detect_anomaly(mode, check_nan)
 
 
@@ -104,6 +129,11 @@ def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
     """The result of one of two functions of the operands: ``true_fn`` if ``pred`` is true.
 
     :param pred: a bool, or a tensor of one.
+    :param true_fn: the function for True.
+    :param false_fn: the function for False.
+    :param operands: a tuple of what the function is called with.
+    :returns: what the function returns.
+    :raises RuntimeError: one of the two cannot be called, or ``pred`` has several elements.
 
     >>> import nbautograd as torch
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))

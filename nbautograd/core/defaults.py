@@ -125,7 +125,14 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What ``warn_only`` of ``use_deterministic_algorithms`` was last; False at first."""
+    """What ``warn_only`` of ``use_deterministic_algorithms`` was last; False at first.
+
+    :returns: a Python bool.
+
+    >>> import nbautograd as torch
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return _deterministic_warns
 
 
@@ -156,5 +163,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, as ``set_deterministic_debug_mode`` counts."""
+    """0, 1 or 2, as ``set_deterministic_debug_mode`` counts.
+
+    :returns: an int.
+
+    >>> import nbautograd as torch
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return 0 if not _deterministic else 1 if _deterministic_warns else 2

@@ -66,7 +66,14 @@ def checked_index(place: Any) -> int:
 
 
 def why_not() -> str | None:
-    """None when CUDA can be used, otherwise why it cannot, with the command that installs what is missing."""
+    """None when CUDA can be used, otherwise why it cannot, with the command that installs what is missing.
+
+    :returns: None, or a sentence.
+
+    >>> import nbautograd as torch
+    >>> (torch.cuda.why_not() is None) == torch.cuda.is_available()
+    True
+    """
     return backend.cuda.why_not()
 
 
@@ -93,18 +100,38 @@ def device_count() -> int:
 def init() -> None:
     """Load CuPy and CUDA now, not when they are first needed.
 
+    :returns: None.
     :raises CudaUnavailableError: CUDA cannot be used here.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.init()
     """
     backend.cuda.start()
 
 
 def is_initialized() -> bool:
-    """Whether CUDA has been used yet."""
+    """Whether CUDA has been used yet.
+
+    :returns: a Python bool; False wherever CUDA cannot be used.
+
+    >>> import nbautograd as torch
+    >>> torch.cuda.is_initialized() and not torch.cuda.is_available()
+    False
+    """
     return backend.cuda.started()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether there are bfloat16 tensors on CUDA devices: no, as CuPy has no such dtype."""
+    """Whether there are bfloat16 tensors on CUDA devices: no, as CuPy has no such dtype.
+
+    :param including_emulation: accepted and without effect.
+    :returns: False.
+
+    >>> import nbautograd as torch
+    >>> torch.cuda.is_bf16_supported()
+    False
+    """
     return False
 
 
@@ -112,19 +139,49 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def current_device() -> int:
-    """The index of the device that ``"cuda"`` means."""
+    """The index of the device that ``"cuda"`` means.
+
+    :returns: an int.
+    :raises CudaUnavailableError: CUDA cannot be used here.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.current_device() < torch.cuda.device_count()
+    """
     return int(_runtime().getDevice())
 
 
 def set_device(device: Device | str | int) -> None:
-    """Make ``device`` the one that ``"cuda"`` means; a negative index does nothing."""
+    """Make ``device`` the one that ``"cuda"`` means; a negative index does nothing.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
+    :returns: None.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_device(0)
+    """
     index = _index(device)
     if index >= 0:
         _runtime().setDevice(checked_index(index))
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """``with cuda.device(1):`` makes another device the current one for a while; a negative index does nothing."""
+    """``with cuda.device(1):`` makes another device the current one for a while; a negative index does nothing.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; None changes nothing.
+    :returns: a context manager.
+    :raises CudaUnavailableError: on entering, where CUDA cannot be used.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> with torch.cuda.device(-1):
+    ...     x = torch.ones(2)
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = _index(device, -1)
@@ -141,7 +198,16 @@ class device:  # noqa: N801 - PyTorch's name
 
 
 class device_of(device):  # noqa: N801 - PyTorch's name
-    """``with cuda.device_of(tensor):`` makes its device the current one; nothing for a tensor on the CPU."""
+    """``with cuda.device_of(tensor):`` makes its device the current one; nothing for a tensor on the CPU.
+
+    :param obj: a tensor.
+    :returns: a context manager.
+    :raises AttributeError: it is no tensor.
+
+    >>> import nbautograd as torch
+    >>> with torch.cuda.device_of(torch.ones(2)):
+    ...     x = torch.ones(2)
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.device.index if obj.is_cuda else -1)
@@ -187,7 +253,18 @@ _PROPERTIES = {
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """Name, capability, memory, multiprocessors and more of a device, the current one by default."""
+    """Name, capability, memory, multiprocessors and more of a device, the current one by default.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
+    :returns: a named tuple; sizes are in bytes.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.get_device_properties(0).total_memory > 0
+    """
     result = _runtime().getDeviceProperties(checked_index(device))
     name = result["name"]
     return DeviceProperties(
@@ -199,16 +276,49 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a device, such as ``"NVIDIA H200"``."""
+    """The name of a device, such as ``"NVIDIA H200"``.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: a string.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.get_device_name(0)
+    """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a device, such as ``(9, 0)``."""
+    """The compute capability of a device, such as ``(9, 0)``.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: the major and the minor number.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     major, minor = torch.cuda.get_device_capability()
+    """
     result = get_device_properties(device)
     return result.major, result.minor
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait for all kernels in all streams of a device to complete."""
+    """Wait for all kernels in all streams of a device to complete.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: None.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.synchronize()
+    """
     backend.cuda.start().cuda.Device(checked_index(device)).synchronize()

@@ -28,34 +28,93 @@ def _pool(device: Any, ask: str) -> int:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """How many bytes the tensors and other arrays on a device take; 0 before CUDA has been used."""
+    """How many bytes the tensors and other arrays on a device take; 0 before CUDA has been used.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: an int.
+    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
+    :raises ValueError: CUDA has been used, and it is a device of another type.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     x = torch.ones(256, device="cuda")
+    ...     assert torch.cuda.memory_allocated() >= 1024
+    """
     return _pool(device, "used_bytes")
 
 
 def memory_reserved(device: Any = None) -> int:
-    """How many bytes are kept from the device: those in use, and freed ones that new arrays will get."""
+    """How many bytes are kept from the device: those in use, and freed ones that new arrays will get.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: an int; 0 before CUDA has been used.
+    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
+    :raises ValueError: CUDA has been used, and it is a device of another type.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
+    """
     return _pool(device, "total_bytes")
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes in use since the start, or since :func:`reset_peak_memory_stats`."""
+    """The most bytes in use since the start, or since :func:`reset_peak_memory_stats`.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: an int; 0 before CUDA has been used.
+    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
+    :raises ValueError: CUDA has been used, and it is a device of another type.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.max_memory_allocated() >= torch.cuda.memory_allocated()
+    """
     if not is_initialized():
         return 0
     return max(backend.cuda.peak.get(checked_index(device), 0), memory_allocated(device))
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes kept from the device; freed blocks stay with the pool, so that is no less than now."""
+    """The most bytes kept from the device; freed blocks stay with the pool, so that is no less than now.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: an int; 0 before CUDA has been used.
+    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
+    :raises ValueError: CUDA has been used, and it is a device of another type.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()
+    """
     return max(memory_reserved(device), max_memory_allocated(device))
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Restart tracking of the peak number of bytes in use."""
+    """Restart tracking of the peak number of bytes in use.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: None.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.reset_peak_memory_stats()
+    """
     backend.cuda.peak[checked_index(device)] = memory_allocated(device)
 
 
 def empty_cache() -> None:
-    """Release all cached, unused memory to the device; does nothing before CUDA is used."""
+    """Release all cached, unused memory to the device; does nothing before CUDA is used.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.empty_cache()
+    """
     if is_initialized():
         library = backend.cuda.start()
         library.get_default_memory_pool().free_all_blocks()
@@ -63,7 +122,18 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and the total bytes of a device, whoever uses them."""
+    """The free and the total bytes of a device, whoever uses them.
+
+    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
+    :returns: two ints, free and total.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     free, total = torch.cuda.mem_get_info()
+    """
     library = backend.cuda.start()
     with library.cuda.Device(checked_index(device)):
         free, total = library.cuda.runtime.memGetInfo()

@@ -24,17 +24,39 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Seed the random numbers of the current CUDA device with a number from the operating system."""
+    """Seed the random numbers of the current CUDA device with a number from the operating system.
+
+    :returns: None; nothing happens where there is no CUDA device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.seed()
+    """
     if is_available():
         default_generator.seed()
 
 
 def seed_all() -> None:
-    """The same for all CUDA devices."""
+    """The same for all CUDA devices.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.seed_all()
+    """
     seed()
 
 
 def initial_seed() -> int:
-    """The number that the random numbers of the current device were last seeded with."""
+    """The number that the random numbers of the current device were last seeded with.
+
+    :returns: an int.
+    :raises CudaUnavailableError: CUDA cannot be used here.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.initial_seed() >= 0
+    """
     init()
     return default_generator.initial_seed()

@@ -17,7 +17,15 @@ class Event:
 
     :param enable_timing: whether :meth:`elapsed_time` will be asked.
     :param blocking: whether waiting for it leaves the processor to others.
+    :param interprocess: whether other processes may use it; ``enable_timing`` must be False then.
+    :returns: an event that has not been recorded.
     :raises CudaUnavailableError: CUDA cannot be used here.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     event = torch.cuda.Event(enable_timing=True)
+    ...     event.record()
+    ...     event.synchronize()
     """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
@@ -66,7 +74,15 @@ class Stream:
 
     :param device: the current one by default.
     :param priority: lower numbers go first.
+    :returns: a stream that waits for no other, not even for the default one.
     :raises CudaUnavailableError: CUDA cannot be used here.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     stream = torch.cuda.Stream()
+    ...     with stream:
+    ...         x = torch.ones(2, device="cuda")
+    ...     stream.synchronize()
     """
 
     def __init__(self, device: Any = None, priority: int = 0) -> None:
@@ -142,7 +158,16 @@ class Stream:
 
 
 class StreamContext:
-    """``with cuda.stream(s):`` makes a stream, and its device, the current one; None changes nothing."""
+    """``with cuda.stream(s):`` makes a stream, and its device, the current one; None changes nothing.
+
+    :param stream: the stream, or None.
+    :returns: a context manager.
+    :raises CudaUnavailableError: on entering with a stream, where CUDA cannot be used.
+
+    >>> import nbautograd as torch
+    >>> with torch.cuda.StreamContext(None):
+    ...     x = torch.ones(2)
+    """
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -161,12 +186,32 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which ``stream`` is the current one."""
+    """A context in which ``stream`` is the current one.
+
+    :param stream: the stream; None changes nothing.
+    :returns: a context manager.
+    :raises CudaUnavailableError: on entering with a stream, where CUDA cannot be used.
+
+    >>> import nbautograd as torch
+    >>> with torch.cuda.stream(None):
+    ...     x = torch.ones(2)
+    """
     return StreamContext(stream)
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream selected by this thread for a device (the current one by default)."""
+    """The stream selected by this thread for a device (the current one by default).
+
+    :param device: the device: a number, its name or a ``torch.device``.
+    :returns: the stream.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     stream = torch.cuda.current_stream()
+    """
     library = backend.cuda.start()
     index = checked_index(device)
     with library.cuda.Device(index):
@@ -174,13 +219,33 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The default stream of a device."""
+    """The default stream of a device.
+
+    :param device: the device: a number, its name or a ``torch.device``; the current one by default.
+    :returns: the stream with which all work begins; its handle is 0.
+    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     assert torch.cuda.default_stream().cuda_stream == 0
+    """
     library = backend.cuda.start()
     return Stream.__new__(Stream)._set(library.cuda.Stream.null, checked_index(device))
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make a stream and its device the current ones; None does nothing."""
+    """Make a stream and its device the current ones; None does nothing.
+
+    :param stream: the stream, or None.
+    :returns: None.
+    :raises CudaUnavailableError: CUDA cannot be used here.
+
+    >>> import nbautograd as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_stream(torch.cuda.default_stream())
+    """
     if stream is not None:
         set_device(stream.device_index)
         stream._stream.use()

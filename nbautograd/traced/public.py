@@ -38,11 +38,13 @@ def trace(
 
     :param func: a function, or a module, whose ``forward`` is traced.
     :param example_inputs: a tensor or a tuple of tensors, which may nest.
+    :param optimize: accepted and without effect.
     :param check_trace: run the compiled function and the function itself on copies of the examples, and compare.
     :param check_inputs: further examples to compare on.
     :param check_tolerance: how far results may differ.
     :param strict: refuse dicts as results, and warn of lists.
     :param example_kwarg_inputs: examples by the names of the parameters, instead of ``example_inputs``.
+    :returns: a ``ScriptFunction``; of a module, a module with its parameters and buffers.
     :raises RuntimeError: the function does what cannot be recorded, or returns something else than tensors.
     :raises TracingCheckError: it did something else when it ran again.
 
@@ -106,9 +108,15 @@ def trace_module(
 ) -> TracedModule:
     """Record several methods of a module, each on its examples; otherwise as ``trace``.
 
+    :param mod: the module.
     :param inputs: the examples by the names of the methods.
+    :param optimize: accepted and without effect.
+    :param check_trace, check_tolerance, strict: as in ``trace``.
     :param check_inputs: a list of such dicts.
+    :param example_inputs_is_kwarg: whether the examples are dicts by the names of the parameters.
+    :returns: a module with the parameters and buffers of ``mod``, and the recorded methods.
     :raises AttributeError: ``mod`` is no module, or ``inputs`` no dict.
+    :raises RuntimeError: a method does what cannot be recorded, or returns something else than tensors.
 
     >>> import nbautograd as torch
     >>> module = torch.jit.trace_module(torch.nn.ReLU(), {"forward": torch.ones(2)})

@@ -97,7 +97,18 @@ class _Callable:
 
 
 class ScriptFunction(_Callable):
-    """A traced function."""
+    """A traced function, as ``torch.jit.trace`` makes it; it returns what the function returned, computed anew.
+
+    :param graph: what was recorded.
+    :param parameters: the names of the parameters.
+    :param function: the function that was traced.
+    :raises RuntimeError: in a call, a shape or dtype differs from that of the examples.
+
+    >>> import nbautograd as torch
+    >>> double = torch.jit.trace(lambda x: 2 * x, torch.ones(2))
+    >>> isinstance(double, torch.jit.ScriptFunction), double(torch.tensor([1., 3.]))
+    (True, tensor([2., 6.]))
+    """
 
     def __init__(self, graph: TracedGraph, parameters: list[str], function: Callable[..., Any]) -> None:
         super().__init__(graph, parameters)
