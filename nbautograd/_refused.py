@@ -145,5 +145,10 @@ def _constant(path: str, name: str, value: Any) -> Any:
         return value
 
     answer.__name__, answer.__qualname__, answer.__module__ = name, name, f"{PACKAGE}.{path}"
-    answer.__doc__ = f"{value}: {why(path)}."
+    answer.__doc__ = (
+        f"{value}: {why(path)}.\n\n"
+        ":param args: anything.\n:param kwargs: anything.\n"
+        f":returns: {value}.\n\n"
+        f">>> import importlib\n>>> print(importlib.import_module('{PACKAGE}.{path}').{name}())\n{value}\n"
+    )
     return answer

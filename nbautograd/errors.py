@@ -159,4 +159,14 @@ class TracingError(AutogradError):
 
 
 class LinAlgError(NbautogradError, RuntimeError):
-    """A matrix that the computation is not defined for: singular, not positive-definite, or not finite."""
+    """A matrix that the computation is not defined for: singular, not positive-definite, or not finite.
+
+    :returns: the exception, a RuntimeError.
+
+    >>> import nbautograd as torch
+    >>> try:
+    ...     torch.linalg.inv(torch.zeros(2, 2))
+    ... except torch.linalg.LinAlgError:
+    ...     print("singular")
+    singular
+    """

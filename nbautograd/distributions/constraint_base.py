@@ -47,7 +47,18 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands for a constraint that depends on other parameters, and so is not known of a class."""
+    """Stands for a constraint that depends on other parameters, and so is not known of a class.
+
+    :param is_discrete: whether values are discrete, as far as one knows.
+    :param event_dim: the number of dimensions of one value, as far as one knows.
+    :returns: called with the same keywords, another such constraint.
+    :raises NotImplementedError: ``is_discrete`` or ``event_dim`` is asked for and not known.
+
+    >>> import nbautograd as torch
+    >>> constraints = torch.distributions.constraints
+    >>> constraints.dependent(event_dim=1).event_dim, constraints.is_dependent(constraints.dependent)
+    (1, True)
+    """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete

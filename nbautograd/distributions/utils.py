@@ -40,7 +40,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     Numbers become tensors of the first tensor's dtype and device, or of the default ones.
 
-    :param *values: the tensors and numbers.
+    :param values: the tensors and numbers.
     :returns: a tuple of tensors.
     :raises ValueError: a value is neither.
 

@@ -353,7 +353,12 @@ def assert_allclose(
     :param atol: the absolute tolerance.
     :param equal_nan: NaN is equal to NaN.
     :param msg: the message of the error.
+    :returns: None.
     :raises AssertionError: as ``assert_close``.
+
+    >>> import nbautograd as torch, pytest
+    >>> with pytest.warns(FutureWarning):
+    ...     torch.testing.assert_allclose(torch.ones(2), torch.ones(2) + 1e-6)
     """
     __tracebackhide__ = True
     warnings.warn(

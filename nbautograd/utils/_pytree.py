@@ -121,8 +121,8 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
     """The leaves of the arguments of a call.
 
-    :param *args: trees.
-    :param **kwargs: more of them, by name.
+    :param args: trees.
+    :param kwargs: more of them, by name.
     :returns: a list.
 
     >>> arg_tree_leaves(1, [2], x=3)

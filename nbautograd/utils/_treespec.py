@@ -88,7 +88,7 @@ def treespec_dict(mapping: Mapping[Any, TreeSpec] | Iterable[Any] = (), /, **kwa
     """The structure of a dict, from those of its values.
 
     :param mapping: the structures by key, as ``dict`` takes them.
-    :param **kwargs: more of them, by name.
+    :param kwargs: more of them, by name.
     :returns: a :class:`TreeSpec`.
     :raises ValueError: one of the values is no structure.
 
