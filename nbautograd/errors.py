@@ -161,7 +161,10 @@ class TracingError(AutogradError):
 class LinAlgError(NbautogradError, RuntimeError):
     """A matrix that the computation is not defined for: singular, not positive-definite, or not finite.
 
+    :param args: the message.
+    :param kwargs: none are taken.
     :returns: the exception, a RuntimeError.
+    :raises TypeError: there are arguments by name.
 
     >>> import nbautograd as torch
     >>> try:

@@ -22,12 +22,11 @@ from nbautograd.docstrings.classes import Composed
 DOCS = Path(__file__).parents[1] / "docs"
 WHOLE = """
     torch: pointwise; torch: comparison; torch: spectral (without torch.fft); torch: other operations;
-    torch: BLAS and LAPACK; torch.autograd.functional; torch.fft; torch.special; torch.signal.windows; nn.init; optim;
-    optim.lr_scheduler"""
+    torch: BLAS and LAPACK; torch.autograd.functional; torch.autograd.profiler; torch.fft; torch.special; torch.linalg;
+    torch: sparse tensors; torch.masked; torch.signal.windows; torch.distributions.utils; torch.testing; torch.utils;
+    torch.utils.benchmark; torch.utils.checkpoint; torch.utils.weak; torch.nn.parallel; torch.multiprocessing; nn.init;
+    nn.utils; serialization; optim; optim.lr_scheduler"""
 """Families of which every name has parameters, the result, errors and an example."""
-DEPRECATED = {"nn.Container", "nn.NLLLoss2d", "nn.functional.upsample", "nn.functional.upsample_bilinear",
-              "nn.functional.upsample_nearest"}  # fmt: skip
-"""An example of these would warn."""
 EXCEPT = {
     "nn.Identity": "it takes anything",
     "distributions.biject_to": "a registry, whose class is described",
@@ -53,7 +52,7 @@ def test_whole_families_are_described(coverage: Any) -> None:
     lacking = {
         path: missing
         for path, (family, value) in coverage.documented().items()
-        if family in whole and path not in DEPRECATED | EXCEPT.keys() and (missing := coverage.lacks(family, value))
+        if family in whole and path not in EXCEPT and (missing := coverage.lacks(family, value))
     }
     assert lacking == {}
 

@@ -83,7 +83,7 @@ def get_rank(group: Any = None) -> int:
     """Refuse, as PyTorch does where there is no group.
 
     :param group: PyTorch's; not looked at.
-    :returns: nothing.
+    :returns: nothing: it raises.
     :raises ValueError: always.
 
     >>> get_rank()  # doctest: +ELLIPSIS
@@ -97,7 +97,7 @@ def get_world_size(group: Any = None) -> int:
     """Refuse, as PyTorch does where there is no group.
 
     :param group: PyTorch's; not looked at.
-    :returns: nothing.
+    :returns: nothing: it raises.
     :raises ValueError: always.
 
     >>> get_world_size()  # doctest: +ELLIPSIS
@@ -111,7 +111,7 @@ def get_backend(group: Any = None) -> str:
     """Refuse, as PyTorch does where there is no group.
 
     :param group: PyTorch's; not looked at.
-    :returns: nothing.
+    :returns: nothing: it raises.
     :raises ValueError: always.
 
     >>> get_backend()  # doctest: +ELLIPSIS

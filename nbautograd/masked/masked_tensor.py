@@ -18,7 +18,7 @@ class MaskedTensor:
     :param data: a tensor.
     :param mask: a bool tensor.
     :param requires_grad: whether operations would be recorded.
-    :returns: nothing.
+    :returns: nothing: it raises.
     :raises NotImplementedError: always.
 
     >>> MaskedTensor(1, True)  # doctest: +ELLIPSIS

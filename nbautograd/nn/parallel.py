@@ -88,8 +88,7 @@ class DistributedDataParallel(Module):
     """Cannot be made: there is one process.
 
     :param module: the module.
-    :returns: nothing.
-    :raises RuntimeError: always.
+    :raises RuntimeError: always: it returns no module.
 
     >>> import nbautograd as torch
     >>> torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))  # doctest: +ELLIPSIS

@@ -38,7 +38,10 @@ MapLocation = Callable[[UntypedStorage, str], Any] | device | str | Mapping[str,
 class FileFormatError(NbautogradError, RuntimeError):
     """A file is damaged, or not of the format that it is read as.
 
+    :param args: the message.
+    :param kwargs: none are taken.
     :returns: the exception, a RuntimeError.
+    :raises TypeError: there are arguments by name.
 
     >>> import nbautograd as torch, io
     >>> try:
