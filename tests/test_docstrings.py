@@ -112,7 +112,7 @@ def test_an_elementwise_operation_takes_the_dtypes_that_it_says(function: Any) -
 
 
 def reducing() -> list[Any]:
-    functions = {value for name, value in vars(nb).items() if inspect.isfunction(value)}
+    functions = {value for value in (getattr(nb, name, None) for name in dir(nb)) if inspect.isfunction(value)}
     return sorted(
         (f for f in functions if ":raises IndexError: ``dim`` is out of range" in (f.__doc__ or "")),
         key=lambda f: f.__name__,
@@ -122,14 +122,18 @@ def reducing() -> list[Any]:
 @pytest.mark.parametrize("function", reducing(), ids=lambda function: function.__name__)
 def test_a_dimension_that_is_not_there_is_an_index_error(function: Any) -> None:
     x, index = nb.ones(2, 2), nb.zeros(2, 2, dtype=nb.int64)
-    given: dict[str, Any] = dict.fromkeys(("input", "src", "source", "other", "x", "y", "logits", "tensor"), x)
+    given: dict[str, Any] = dict.fromkeys(
+        ("input", "src", "source", "other", "x", "y", "x1", "x2", "logits", "tensor"), x
+    )
     given |= dict.fromkeys(("k", "length", "chunks", "split_size", "split_size_or_sections", "indices_or_sections"), 1)
     given |= {"index": index, "indices": index, "dim": 7, "tensors": [x, x], "start": 0, "sizes": (2,), "reduce": "sum"}
     given |= {"split_sizes": [1, 1], "repeats": 2, **dict.fromkeys(("p", "q", "value", "maxnorm", "spacing"), 0.5)}
     needed = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
-        if name == "dim" or parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        if name in ("dim", "repeats", "value")
+        or parameter.default is parameter.empty
+        and parameter.kind is not parameter.VAR_KEYWORD
     ]
     if function.__name__ in ("index_add", "index_copy", "index_fill", "index_reduce", "index_select"):
         given["index"] = nb.zeros(2, dtype=nb.int64)

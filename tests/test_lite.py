@@ -29,7 +29,7 @@ from tests.jupyterlab import READY, browse
 from tests.shots import SHOTS
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = sorted(path.relative_to(lab.course()).as_posix() for path in lab.course().rglob("[0-9]*.ipynb"))
+NOTEBOOKS = sorted(path.relative_to(lab.course()).as_posix() for path in lab.course().rglob("[0-9a]*.ipynb"))
 
 
 # -- wheels ------------------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_the_site_has_the_course_and_the_wheels(site: Path) -> None:
     nbformat = needs.package("nbformat")
     listed = [json.loads((site / "api" / "contents" / part / "all.json").read_text("utf-8")) for part in ("", "zh")]
     paths = [entry["path"] for listing in listed for entry in listing["content"] if entry["type"] == "notebook"]
-    assert sorted(path for path in paths if path != "gallery.ipynb") == NOTEBOOKS and len(NOTEBOOKS) == 26
+    assert sorted(path for path in paths if path != "gallery.ipynb") == NOTEBOOKS and len(NOTEBOOKS) > 30
     for name in NOTEBOOKS:
         shown, stored = (nbformat.read(folder / name, 4) for folder in (site / "files", lab.course()))
         assert shown == stored  # nbformat joins lines
@@ -221,7 +221,7 @@ def test_a_former_site_is_replaced_and_kept_where_that_fails(
     assert capsys.readouterr().err == "nbautograd lite: JupyterLite failed:\nno space\n"
     assert (site / "stale.txt").exists() and [*site.parent.iterdir()] == [site]
     assert main(["lite", str(site)]) == 0
-    assert not (site / "stale.txt").exists() and "lab/index.html?path=01_tensors.ipynb" in capsys.readouterr().out
+    assert not (site / "stale.txt").exists() and "lab/index.html?path=00_why.ipynb" in capsys.readouterr().out
 
 
 def test_other_folders_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,5 +395,5 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
         if app == "lab":
             assert page.get_by_text(",tensor(").count() == 0  # lines of stored outputs
             page.get_by_text("02_graph.ipynb").first.wait_for()
-            page.get_by_text("13_pytorch_mo").first.wait_for()
+            page.get_by_text("14_pytorch_mo").first.wait_for()
         assert page.blocked == [], "a page asked another host"

@@ -52,7 +52,7 @@ def run(folder: Path, pyodide: Path | None) -> int:
     target = folder.expanduser().resolve()
     try:
         build(target, None if pyodide is None else pyodide.expanduser().resolve())
-    except (OSError, ValueError, PackageNotFoundError) as error:
+    except (OSError, ValueError, PackageNotFoundError, subprocess.TimeoutExpired) as error:
         reason = f"{error} is not installed" if isinstance(error, PackageNotFoundError) else error
         say(str(reason) if reason else type(error).__name__)
         return 1
@@ -63,7 +63,7 @@ def run(folder: Path, pyodide: Path | None) -> int:
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"The site is in {target} ({count} files, {size / 1e6:.0f} MB). Any web server can serve it; to look at it:")
     print(f"  {Path(sys.executable).name} -m http.server --bind 127.0.0.1 --directory {target}")
-    print("and open http://127.0.0.1:8000/lab/index.html?path=01_tensors.ipynb")
+    print(f"and open http://127.0.0.1:8000/lab/index.html?path={lab.first(lab.course(), 'en').name}")
     return 0
 
 

@@ -17,8 +17,22 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.compiler.op import OPS, CompiledOp
-from tests.ops.cases import CASES, Case
+from nbautograd.nn.functional.fused_recurrent import fused
+from tests.ops.cases import CASES as SHARED, Case
+from tests.ops.cases.case import case
 
+
+def layer(mode: str, gates: int) -> Case:
+    """A recurrent layer as one node, which modules make of large ones only; ``tests/nn`` compares it with PyTorch."""
+
+    def call(T: Any, x: Any, weight: Any, bias: Any, *state: Any) -> Any:
+        return fused(mode, x, state, weight, bias, False)[0]
+
+    states = [(2, 2)] * (1 + (mode == "LSTM"))
+    return case(f"layer {mode}", call, (3, 2, 2 * gates), (2 * gates, 2), (2 * gates,), *states)
+
+
+CASES = [*SHARED, layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
 MUTATIONS = {
     "identity": "g",
     "negative": "-({})",

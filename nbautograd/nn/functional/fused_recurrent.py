@@ -214,7 +214,7 @@ def _lstm(input: Tensor, h: Tensor, c: Tensor, weight: Tensor, bias: Tensor | No
     factor, term = _halved([True, True, False, True], h)
     gates = caching_allocator.empty(input.shape, input.dtype)
     output, cells = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
-    w, b = np.multiply(weight.T, factor, order="C"), None if bias is None else bias * factor
+    w, b = np.multiply(np.ascontiguousarray(weight.T), factor), None if bias is None else bias * factor
     product, part = np.empty_like(gates[0]), np.empty_like(h, order="C")
     for t in _order(length, backwards):
         gate, cell = gates[t], cells[t]
