@@ -28,10 +28,7 @@ class profile:  # noqa: N801 - PyTorch's name
     :param with_stack: note the lines of the calls.
     :param with_modules: PyTorch's, for TorchScript; changes nothing.
     :param use_kineto: PyTorch's library for traces; changes nothing.
-    :param use_cpu: PyTorch's; changes nothing.
-    :param acc_events: PyTorch's; changes nothing.
-    :param experimental_config: PyTorch's; changes nothing.
-    :param custom_trace_id_callback: PyTorch's; changes nothing.
+    :param use_cpu: PyTorch's; changes nothing, and neither do further keywords.
     :returns: a context manager whose ``key_averages()`` returns the sums.
     :raises RuntimeError: it is entered twice, or while another one runs.
 

@@ -68,7 +68,7 @@ def sparse_coo_tensor(
     :param values: shape (count,), or (count, dense dimensions ...); differentiable.
     :param size: by default the smallest that holds all coordinates.
     :param dtype: of the values.
-    :param device: the device of the result; that of ``values`` if None.
+    :param device: the device of the result; that of ``values`` if None, or of a list the default device.
     :param pin_memory: pin the memory, which needs CUDA.
     :param requires_grad: whether operations on the result are recorded for backward.
     :param check_invariants: whether ``is_coalesced`` is checked. Coordinates always are.
@@ -128,7 +128,7 @@ def sparse_csr_tensor(
     :param values: shape (count,), or (count, dense dimensions ...); differentiable.
     :param size: by default as many columns as are used.
     :param dtype: of the values.
-    :param device: the device of the result; that of ``values`` if None.
+    :param device: the device of the result; that of ``values`` if None, or of a list the default device.
     :param pin_memory: pin the memory, which needs CUDA.
     :param requires_grad: whether operations on the result are recorded for backward.
     :param check_invariants: accepted and without effect: the parts are always checked.
