@@ -55,7 +55,7 @@ def names() -> dict[str, str]:
 
 
 def documented() -> dict[str, tuple[str, Any]]:
-    """By name the family and the function or class; a second name of the same object is left out."""
+    """By name the family and the function or class; without second names of an object, and without what is Python's."""
     objects: dict[str, tuple[str, Any]] = {}
     seen = set()
     for path, family in names().items():
@@ -63,6 +63,8 @@ def documented() -> dict[str, tuple[str, Any]]:
         if isinstance(value, (staticmethod, classmethod)):
             value = value.__func__
         if value is None or value is Ellipsis or inspect.ismodule(value) or not callable(value) or id(value) in seen:
+            continue
+        if (getattr(value, "__module__", None) or "").partition(".")[0] in sys.stdlib_module_names:
             continue
         seen.add(id(value))
         objects[path] = family, value

@@ -168,4 +168,17 @@ class TracingError(AutogradError):
 
 
 class LinAlgError(NbautogradError, RuntimeError):
-    """A matrix that the computation is not defined for: singular, not positive-definite, or not finite."""
+    """A matrix that the computation is not defined for: singular, not positive-definite, or not finite.
+
+    :param args: the message.
+    :param kwargs: none are taken.
+    :returns: the exception, a RuntimeError.
+    :raises TypeError: there are arguments by name.
+
+    >>> import nbautograd as torch
+    >>> try:
+    ...     torch.linalg.inv(torch.zeros(2, 2))
+    ... except torch.linalg.LinAlgError:
+    ...     print("singular")
+    singular
+    """

@@ -30,7 +30,15 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is recorded."""
+    """What is recorded.
+
+    :param value: the number of the member.
+    :returns: the member.
+    :raises ValueError: there is no such number.
+
+    >>> ProfilerActivity(0).name
+    'CPU'
+    """
 
     CPU = 0
     XPU = 1
@@ -41,7 +49,15 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step."""
+    """What a profiler does in a step.
+
+    :param value: the number of the member.
+    :returns: the member.
+    :raises ValueError: there is no such number.
+
+    >>> ProfilerAction(3).name
+    'RECORD_AND_SAVE'
+    """
 
     NONE = 0
     WARMUP = 1
@@ -55,6 +71,8 @@ RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def supported_activities() -> set[ProfilerActivity]:
     """What can be recorded here: the CPU, and CUDA where it can be used.
 
+    :returns: a set.
+
     >>> ProfilerActivity.CPU in supported_activities()
     True
     """
@@ -62,7 +80,13 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's library for traces is there: never."""
+    """Whether PyTorch's library for traces is there: never.
+
+    :returns: a Python bool.
+
+    >>> kineto_available()
+    False
+    """
     return False
 
 
@@ -77,6 +101,8 @@ def schedule(
     :param repeat: the number of cycles; 0 for as many as there are.
     :param skip_first: steps before the first cycle.
     :param skip_first_wait: unless 0, the first cycle does not wait.
+    :returns: a function from the number of a step to a :class:`ProfilerAction`.
+    :raises AssertionError: a number is negative, or ``active`` is 0.
 
     >>> plan = schedule(wait=1, warmup=1, active=2)
     >>> [plan(step).name for step in range(5)]
@@ -117,7 +143,17 @@ def tensorboard_trace_handler(
     :param worker_name: what the names begin with; by default the computer and the process.
     :param use_gzip: compress them.
     :param use_python_export: PyTorch's; changes nothing.
+    :returns: a function of a profiler, which writes the file.
     :raises RuntimeError: the folder cannot be made.
+
+    >>> import os, tempfile
+    >>> import nbautograd as torch
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with profile(on_trace_ready=tensorboard_trace_handler(folder, "worker")):
+    ...         y = torch.ones(2) * 2
+    ...     names = os.listdir(folder)
+    >>> len(names), names[0].endswith(".pt.trace.json")
+    (1, True)
     """
 
     def write(prof: profile) -> None:
@@ -146,7 +182,13 @@ class profile:  # noqa: N801 - PyTorch's name
     :param with_stack: note the lines of the calls.
     :param with_flops: count floating-point operations.
     :param with_modules: PyTorch's, for TorchScript; changes nothing.
+    :param experimental_config: PyTorch's; changes nothing.
+    :param execution_trace_observer: PyTorch's; changes nothing.
     :param acc_events: keep the events of all cycles, not those of the last one only.
+    :param use_cuda: deprecated: whether times on CUDA's device are among ``activities``.
+    :param custom_trace_id_callback: PyTorch's; changes nothing.
+    :param post_processing_timeout_s: PyTorch's; changes nothing.
+    :returns: a context manager whose ``key_averages()`` returns the sums and ``events()`` the events.
     :raises RuntimeError: another profiler runs.
 
     >>> import nbautograd as torch

@@ -28,9 +28,6 @@ WHOLE = """
     optim.lr_scheduler; torch.autograd: gradcheck; torch.autograd.forward_ad; torch.autograd.graph; Tensor: sparse;
     protocol"""
 """Families of which every name has parameters, the result, errors and an example."""
-DEPRECATED = {"nn.Container", "nn.NLLLoss2d", "nn.functional.upsample", "nn.functional.upsample_bilinear",
-              "nn.functional.upsample_nearest"}  # fmt: skip
-"""An example of these would warn."""
 EXCEPT = {
     "nn.Identity": "it takes anything",
     "distributions.biject_to": "a registry, whose class is described",
@@ -56,7 +53,7 @@ def test_whole_families_are_described(coverage: Any) -> None:
     lacking = {
         path: missing
         for path, (family, value) in coverage.documented().items()
-        if family in whole and path not in DEPRECATED | EXCEPT.keys() and (missing := coverage.lacks(family, value))
+        if family in whole and path not in EXCEPT and (missing := coverage.lacks(family, value))
     }
     assert lacking == {}
 

@@ -28,6 +28,8 @@ class profile:  # noqa: N801 - PyTorch's name
     :param with_stack: note the lines of the calls.
     :param with_modules: PyTorch's, for TorchScript; changes nothing.
     :param use_kineto: PyTorch's library for traces; changes nothing.
+    :param use_cpu: PyTorch's; changes nothing, and neither do further keywords.
+    :returns: a context manager whose ``key_averages()`` returns the sums.
     :raises RuntimeError: it is entered twice, or while another one runs.
 
     >>> import nbautograd as torch
@@ -152,6 +154,7 @@ class record_function:  # noqa: N801 - PyTorch's name
 
     :param name: the name.
     :param args: PyTorch's; not shown.
+    :returns: a context manager, and a decorator.
 
     >>> import nbautograd as torch
     >>> with torch.profiler.profile() as prof:
@@ -194,7 +197,11 @@ class emit_nvtx:  # noqa: N801 - PyTorch's name
 
     :param enabled: whether it does anything.
     :param record_shapes: write the shapes of the arguments into the names.
+    :returns: a context manager.
     :raises RuntimeError: CUDA cannot be used here, or a profiler is on.
+
+    >>> with emit_nvtx(enabled=False):
+    ...     pass
     """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
@@ -234,7 +241,13 @@ class _Ranges(Recording):
 class emit_itt:  # noqa: N801 - PyTorch's name
     """PyTorch's marks for Intel's profilers, which are not made here.
 
+    :param enabled: whether it is to do anything.
+    :param record_shapes: PyTorch's; not looked at.
+    :returns: a context manager.
     :raises RuntimeError: it is entered while ``enabled``.
+
+    >>> with emit_itt(enabled=False):
+    ...     pass
     """
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:

@@ -14,7 +14,15 @@ __all__ = ["DeviceType", "EventList", "FormattedTimesMixin", "FunctionEvent", "F
 
 
 class DeviceType(enum.Enum):
-    """Where an event ran."""
+    """Where an event ran.
+
+    :param value: 0 or 1.
+    :returns: the member of that value.
+    :raises ValueError: it is another number.
+
+    >>> DeviceType(1)
+    DeviceType.CUDA
+    """
 
     CPU = 0
     CUDA = 1
@@ -67,7 +75,19 @@ class FormattedTimesMixin:
 
 
 class FunctionEvent(FormattedTimesMixin):
-    """One call of an operation, one node of a backward pass, or one block of ``record_function``."""
+    """One call of an operation, one node of a backward pass, or one block of ``record_function``.
+
+    :param id: its number.
+    :param name: what was called.
+    :param thread: the number of the thread.
+    :param parent: the event in which it happened, or None; that gets it as a child.
+    :returns: an event without a duration.
+    :raises AttributeError: ``name`` is no string.
+
+    >>> event = FunctionEvent(1, "aten::add", 0, FunctionEvent(0, "forward", 0, None))
+    >>> event.key, event.cpu_parent.name
+    ('aten::add', 'forward')
+    """
 
     count = 1
     is_async = is_remote = is_legacy = False
@@ -177,9 +197,15 @@ class FunctionEventAvg(FormattedTimesMixin):
 class EventList(list[Any]):
     """Events, or sums of such.
 
+    :param events: the events.
     :param use_device: the name of the device whose times are there, too.
     :param profile_memory: whether bytes were counted.
     :param with_flops: whether floating-point operations were.
+    :returns: a list.
+    :raises TypeError: ``events`` cannot be iterated over.
+
+    >>> EventList([FunctionEvent(0, "aten::add", 0, None)])[0].name
+    'aten::add'
     """
 
     def __init__(

@@ -21,13 +21,27 @@ __all__ = [
 
 
 class ReduceOp(enum.Enum):
-    """How values of several processes are combined: names for arguments, which nothing takes here."""
+    """How values of several processes are combined: names for arguments, which nothing takes here.
+
+    :param value: the number of the member.
+    :returns: the member.
+    :raises ValueError: there is no such number.
+
+    >>> ReduceOp(0)
+    <ReduceOp.SUM: 0>
+    """
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)
 
 
 class GroupMember:
-    """Names for arguments, which nothing takes here."""
+    """Names for arguments, which nothing takes here.
+
+    :returns: an object without state; its attributes are of the class.
+
+    >>> print(GroupMember.WORLD)
+    None
+    """
 
     WORLD = None
     NON_GROUP_MEMBER = -100
@@ -37,12 +51,24 @@ group = GroupMember
 
 
 def is_available() -> bool:
-    """False: it is one process with one device."""
+    """False: it is one process with one device.
+
+    :returns: a Python bool.
+
+    >>> is_available()
+    False
+    """
     return False
 
 
 def is_initialized() -> bool:
-    """False: there is no group of processes."""
+    """False: there is no group of processes.
+
+    :returns: a Python bool.
+
+    >>> is_initialized()
+    False
+    """
     return False
 
 
@@ -56,7 +82,13 @@ def _no_group(name: str) -> NoReturn:
 def get_rank(group: Any = None) -> int:
     """Refuse, as PyTorch does where there is no group.
 
+    :param group: PyTorch's; not looked at.
+    :returns: nothing: it raises.
     :raises ValueError: always.
+
+    >>> get_rank()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: Default process group has not been initialized, please make sure to call init_process_group; ...
     """
     _no_group("get_rank")
 
@@ -64,7 +96,13 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """Refuse, as PyTorch does where there is no group.
 
+    :param group: PyTorch's; not looked at.
+    :returns: nothing: it raises.
     :raises ValueError: always.
+
+    >>> get_world_size()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: Default process group has not been initialized, please make sure to call init_process_group; ...
     """
     _no_group("get_world_size")
 
@@ -72,6 +110,12 @@ def get_world_size(group: Any = None) -> int:
 def get_backend(group: Any = None) -> str:
     """Refuse, as PyTorch does where there is no group.
 
+    :param group: PyTorch's; not looked at.
+    :returns: nothing: it raises.
     :raises ValueError: always.
+
+    >>> get_backend()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: Default process group has not been initialized, please make sure to call init_process_group; ...
     """
     _no_group("get_backend")

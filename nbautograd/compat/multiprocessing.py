@@ -35,19 +35,38 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """PyTorch's names for how memory is shared: accepted by ``set_sharing_strategy``."""
+    """PyTorch's names for how memory is shared: accepted by ``set_sharing_strategy``.
+
+    :returns: a set of strings.
+
+    >>> sorted(get_all_sharing_strategies())
+    ['file_descriptor', 'file_system']
+    """
     return set(_STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """What ``set_sharing_strategy`` was given last; ``"file_descriptor"`` at first."""
+    """What ``set_sharing_strategy`` was given last; ``"file_descriptor"`` at first.
+
+    :returns: a string.
+
+    >>> get_sharing_strategy()
+    'file_descriptor'
+    """
     return _strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
     """Remember the strategy: tensors are pickled, whatever it is.
 
+    :param new_strategy: ``"file_descriptor"`` or ``"file_system"``.
+    :returns: None.
     :raises AssertionError: it is none of PyTorch's.
+
+    >>> set_sharing_strategy("file_system")
+    >>> get_sharing_strategy()
+    'file_system'
+    >>> set_sharing_strategy("file_descriptor")
     """
     global _strategy
     if new_strategy not in _STRATEGIES:

@@ -62,7 +62,21 @@ class LeafHooks(Hooks):
 
 
 class RemovableHandle:
-    """Returned by the methods that register hooks: ``remove()``, or the end of a ``with`` block, removes the hook."""
+    """Returned by the methods that register hooks: ``remove()``, or the end of a ``with`` block, removes the hook.
+
+    :param hooks: where the hooks are, by their numbers; the new one is added.
+    :param hook: the function.
+    :returns: the handle.
+    :raises TypeError: ``hook`` cannot be called.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with x.register_hook(lambda grad: 10 * grad):
+    ...     (2 * x).backward()
+    >>> (2 * x).backward()
+    >>> x.grad
+    tensor(22.)
+    """
 
     __slots__ = ("_hooks", "id")
 

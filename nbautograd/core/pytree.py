@@ -50,6 +50,12 @@ class TreeSpec:
     :param type: the class of the root; None for a leaf.
     :param context: what its container needs beside the children, such as the keys of a dict.
     :param children_specs: the structures of the children.
+    :returns: an object that is equal to others of the same structure.
+    :raises AssertionError: a leaf has a context or children.
+
+    >>> spec = tree_flatten([1, (2, 3)])[1]
+    >>> spec.num_leaves, spec.num_children, spec.unflatten(["a", "b", "c"])
+    (3, 2, ['a', ('b', 'c')])
     """
 
     __slots__ = ("_children", "_context", "_num_leaves", "type")
@@ -179,6 +185,9 @@ DICTS = (dict, OrderedDict, defaultdict)
 def is_namedtuple_class(cls: Any) -> bool:
     """Whether a class is one that ``namedtuple`` makes, or a subclass of such.
 
+    :param cls: the class, or any object.
+    :returns: a Python bool.
+
     >>> from collections import namedtuple
     >>> is_namedtuple_class(namedtuple("Point", "x y")), is_namedtuple_class(tuple)
     (True, False)
@@ -211,7 +220,10 @@ def container_of(tree: Any) -> Container | None:
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree from left to right, and its structure.
 
+    :param tree: nested containers; anything else is a tree of one leaf.
     :param is_leaf: of what this is true, that is a leaf, even if it is a container.
+    :returns: a list, and a :class:`TreeSpec`.
+    :raises TypeError: ``is_leaf`` cannot be called.
 
     >>> tree_flatten({"a": 1, "b": (2, 3)})
     ([1, 2, 3], TreeSpec(dict, ['a', 'b'], [*,
@@ -232,7 +244,16 @@ def _flatten(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
-    """The leaves, one after the other."""
+    """The leaves, one after the other.
+
+    :param tree: nested containers; anything else is a tree of one leaf.
+    :param is_leaf: of what this is true, that is a leaf.
+    :returns: an iterator.
+    :raises TypeError: ``is_leaf`` cannot be called.
+
+    >>> list(tree_iter([1, {"a": 2}]))
+    [1, 2]
+    """
     container = None if is_leaf is not None and is_leaf(tree) else container_of(tree)
     if container is None:
         yield tree
@@ -244,8 +265,15 @@ def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of a structure with these leaves.
 
+    :param leaves: the leaves from left to right.
+    :param treespec: the structure; the two may come in the other order.
+    :returns: the tree.
     :raises TypeError: ``treespec`` is no structure.
     :raises ValueError: it has another number of leaves.
+
+    >>> leaves, spec = tree_flatten({"a": 1, "b": [2]})
+    >>> tree_unflatten([10 * leaf for leaf in leaves], spec)
+    {'a': 10, 'b': [20]}
     """
     if not isinstance(treespec, TreeSpec):
         if not isinstance(leaves, TreeSpec):
@@ -265,8 +293,11 @@ def _build(leaves: Iterator[Any], spec: TreeSpec) -> Any:
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
     """The tree with ``func`` applied to each leaf.
 
+    :param func: a function of a leaf, and of the parts of ``rests`` that are there.
+    :param tree: nested containers; anything else is a tree of one leaf.
     :param rests: further trees, of the first one's structure as far down as that goes; ``func`` gets their parts, too.
     :param is_leaf: of what this is true, that is a leaf.
+    :returns: a new tree of the same structure.
     :raises ValueError: one of the further trees has another structure.
 
     >>> tree_map(lambda x, y: x * y, {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]})

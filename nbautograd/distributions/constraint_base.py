@@ -47,7 +47,18 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands for a constraint that depends on other parameters, and so is not known of a class."""
+    """Stands for a constraint that depends on other parameters, and so is not known of a class.
+
+    :param is_discrete: whether values are discrete, as far as one knows.
+    :param event_dim: the number of dimensions of one value, as far as one knows.
+    :returns: called with the same keywords, another such constraint.
+    :raises NotImplementedError: ``is_discrete`` or ``event_dim`` is asked for and not known.
+
+    >>> import nbautograd as torch
+    >>> constraints = torch.distributions.constraints
+    >>> constraints.dependent(event_dim=1).event_dim, constraints.is_dependent(constraints.dependent)
+    (1, True)
+    """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete = is_discrete
@@ -79,6 +90,9 @@ class _Dependent(Constraint):
 def is_dependent(constraint: Constraint) -> bool:
     """Whether a constraint is known of instances only.
 
+    :param constraint: the constraint.
+    :returns: a Python bool.
+
     >>> import nbautograd as torch
     >>> torch.distributions.constraints.is_dependent(torch.distributions.Uniform.support)
     True
@@ -88,6 +102,11 @@ def is_dependent(constraint: Constraint) -> bool:
 
 class _DependentProperty(property, _Dependent):
     """A property that is a constraint: of a class a dependent one, of an instance what the function returns.
+
+    :param fn: a function of an instance that returns a constraint; None to decorate one.
+    :param is_discrete: whether values are discrete, as far as the class knows.
+    :param event_dim: the number of dimensions of one value, as far as the class knows.
+    :returns: a decorator if ``fn`` is None.
 
     >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
@@ -147,7 +166,17 @@ def _all_rightmost(result: Tensor, kept: int) -> Tensor:
 
 
 class _IndependentConstraint(_Wrapping):
-    """Another constraint, which has to hold over ``reinterpreted_batch_ndims`` more dimensions."""
+    """Another constraint, which has to hold over ``reinterpreted_batch_ndims`` more dimensions.
+
+    :param base_constraint: the other constraint.
+    :param reinterpreted_batch_ndims: how many batch dimensions belong to one value.
+    :raises AssertionError: ``base_constraint`` is no constraint, or the number is no int or negative.
+
+    >>> import nbautograd as torch
+    >>> constraints = torch.distributions.constraints
+    >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1., 2.], [1., -2.]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
@@ -174,6 +203,9 @@ class _IndependentConstraint(_Wrapping):
 
 class MixtureSameFamilyConstraint(_Wrapping):
     """What samples of a mixture satisfy: ``base_constraint``, of the components', for every component.
+
+    :param base_constraint: the constraint of the components.
+    :raises AssertionError: it is no constraint.
 
     >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints

@@ -22,6 +22,10 @@ Factory = Callable[[Any], Transform]
 class ConstraintRegistry:
     """By class of a constraint, the function that makes a transform into what an instance of it allows.
 
+    :param constraint: what a registry is called with, an instance of a class that is registered.
+    :returns: a registry is called with a constraint, and then returns a transform.
+    :raises NotImplementedError: nothing is registered for the class of the constraint.
+
     >>> import nbautograd as torch
     >>> d = torch.distributions
     >>> d.transform_to(d.constraints.positive)(torch.tensor(0.0))

@@ -114,7 +114,16 @@ class _Between(Constraint):
 
 
 class _IntegerInterval(_Between):
-    """Integers from a lower to an upper bound."""
+    """Integers from a lower to an upper bound.
+
+    :param lower_bound: the least integer, a number or a tensor.
+    :param upper_bound: the largest integer.
+    :raises TypeError: a bound is missing.
+
+    >>> import nbautograd as torch
+    >>> integer_interval(0, 2).check(torch.tensor([0., 0.5, 2.]))
+    tensor([ True, False,  True])
+    """
 
     is_discrete = True
 
@@ -141,35 +150,77 @@ class _IntegerGreaterThan(_Above):
 
 
 class _GreaterThan(_Above):
-    """Numbers above a bound."""
+    """Numbers above a bound.
+
+    :param lower_bound: the bound, a number or a tensor.
+    :raises TypeError: the bound is missing.
+
+    >>> import nbautograd as torch
+    >>> greater_than(0).check(torch.tensor([0., 1.]))
+    tensor([False,  True])
+    """
 
     def _check(self, value: Tensor) -> Tensor:
         return value > self.lower_bound
 
 
 class _GreaterThanEq(_Above):
-    """Numbers from a bound on."""
+    """Numbers from a bound on.
+
+    :param lower_bound: the bound, a number or a tensor.
+    :raises TypeError: the bound is missing.
+
+    >>> import nbautograd as torch
+    >>> greater_than_eq(0).check(torch.tensor([-1., 0.]))
+    tensor([False,  True])
+    """
 
     def _check(self, value: Tensor) -> Tensor:
         return value >= self.lower_bound
 
 
 class _LessThan(_Below):
-    """Numbers below a bound."""
+    """Numbers below a bound.
+
+    :param upper_bound: the bound, a number or a tensor.
+    :raises TypeError: the bound is missing.
+
+    >>> import nbautograd as torch
+    >>> less_than(0).check(torch.tensor([-1., 0.]))
+    tensor([ True, False])
+    """
 
     def _check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(_Between):
-    """Numbers between two bounds, and these."""
+    """Numbers between two bounds, and these.
+
+    :param lower_bound: the lower bound, a number or a tensor.
+    :param upper_bound: the upper bound.
+    :raises TypeError: a bound is missing.
+
+    >>> import nbautograd as torch
+    >>> interval(0, 1).check(torch.tensor([0., 1., 2.]))
+    tensor([ True,  True, False])
+    """
 
     def _check(self, value: Tensor) -> Tensor:
         return (value >= self.lower_bound) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
-    """Numbers between two bounds, and the lower one."""
+    """Numbers between two bounds, and the lower one.
+
+    :param lower_bound: the lower bound, a number or a tensor.
+    :param upper_bound: the upper bound.
+    :raises TypeError: a bound is missing.
+
+    >>> import nbautograd as torch
+    >>> half_open_interval(0, 1).check(torch.tensor([0., 1.]))
+    tensor([ True, False])
+    """
 
     def _check(self, value: Tensor) -> Tensor:
         return (value >= self.lower_bound) & (value < self.upper_bound)
@@ -198,7 +249,15 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of nonnegative counts that sum to at most a bound."""
+    """Vectors of nonnegative counts that sum to at most a bound.
+
+    :param upper_bound: the bound, a number or a tensor.
+    :raises TypeError: the bound is missing.
+
+    >>> import nbautograd as torch
+    >>> multinomial(2).check(torch.tensor([[1., 1.], [2., 1.]]))
+    tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1
@@ -299,7 +358,17 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    """Constraints of slices of the given lengths along ``dim``."""
+    """Constraints of slices of the given lengths along ``dim``.
+
+    :param cseq: the constraints.
+    :param dim: the dimension.
+    :param lengths: the length of each slice; 1 by default.
+    :raises AssertionError: one of them is no constraint, or there are not as many lengths.
+
+    >>> import nbautograd as torch
+    >>> cat([positive, real], lengths=[1, 2]).check(torch.tensor([1., -1., -1.]))
+    tensor([True, True, True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)
@@ -316,7 +385,16 @@ class _Cat(_Joined):
 
 
 class _Stack(_Joined):
-    """Constraints of what is stacked along ``dim``."""
+    """Constraints of what is stacked along ``dim``.
+
+    :param cseq: the constraints.
+    :param dim: the dimension.
+    :raises AssertionError: one of them is no constraint.
+
+    >>> import nbautograd as torch
+    >>> stack([positive, real]).check(torch.tensor([-1., -1.]))
+    tensor([False,  True])
+    """
 
     @property
     def event_dim(self) -> Any:

@@ -40,6 +40,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
     Numbers become tensors of the first tensor's dtype and device, or of the default ones.
 
+    :param values: the tensors and numbers.
+    :returns: a tuple of tensors.
     :raises ValueError: a value is neither.
 
     >>> import nbautograd as torch
@@ -72,6 +74,12 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities from logits: by the sigmoid function, or by softmax over the last dimension.
 
+    :param logits: a tensor of floating dtype.
+    :param is_binary: whether each logit is of one yes or no, else the last dimension is of classes.
+    :returns: a tensor of the shape of ``logits``.
+    :raises TypeError: ``logits`` is no tensor, without ``is_binary``.
+    :raises AttributeError: the same, with it.
+
     >>> import nbautograd as torch
     >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
     tensor([0.5000, 0.5000])
@@ -81,6 +89,10 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities clamped to between the dtype's ``eps`` and 1 minus that.
+
+    :param probs: a tensor of floating dtype.
+    :returns: a tensor of the shape of ``probs``.
+    :raises TypeError: the dtype is not floating.
 
     >>> import nbautograd as torch
     >>> torch.distributions.utils.clamp_probs(torch.tensor([0., 0.5])) > 0
@@ -93,6 +105,11 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Logits from probabilities: log-odds, or logarithms.
 
+    :param probs: a tensor of floating dtype.
+    :param is_binary: whether each probability is of one yes or no.
+    :returns: a tensor of the shape of ``probs``; finite, because the probabilities are clamped first.
+    :raises TypeError: the dtype is not floating.
+
     >>> import nbautograd as torch
     >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
     tensor([0.])
@@ -103,6 +120,10 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 class lazy_property(Generic[R]):  # noqa: N801 - PyTorch's name
     """A property that is computed once, with gradients, and then is an attribute of the instance.
+
+    :param wrapped: a function of the instance.
+    :returns: the value, on an instance; on the class the property itself.
+    :raises AttributeError: the function needs an attribute that is missing.
 
     >>> import nbautograd as torch
     >>> class Square:
@@ -149,6 +170,9 @@ def _below(n: int, diag: int, like: Tensor) -> Tensor:
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The lower triangle of matrices as vectors, row by row: up to the diagonal ``diag``.
 
+    :param mat: a tensor, shape (..., n, n).
+    :param diag: the last diagonal; 0 is the main one, and those below it are negative.
+    :returns: a tensor of shape (..., k), with k elements in the triangle.
     :raises ValueError: the matrices have no such diagonal.
 
     >>> import nbautograd as torch
@@ -164,6 +188,9 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Matrices with these vectors as their lower triangles, row by row; zero elsewhere.
 
+    :param vec: a tensor, shape (..., k).
+    :param diag: the last diagonal; 0 is the main one, and those below it are negative.
+    :returns: a tensor of shape (..., n, n).
     :raises ValueError: no triangle has as many elements.
 
     >>> import nbautograd as torch

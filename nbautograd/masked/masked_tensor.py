@@ -15,7 +15,15 @@ WORDS = (
 class MaskedTensor:
     """Refused; the functions of ``torch.masked`` take the data and the mask as two tensors.
 
+    :param data: a tensor.
+    :param mask: a bool tensor.
+    :param requires_grad: whether operations would be recorded.
+    :returns: nothing: it raises.
     :raises NotImplementedError: always.
+
+    >>> MaskedTensor(1, True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    NotImplementedError: there is no MaskedTensor in nbautograd, ...
     """
 
     def __init__(self, data: Any, mask: Any, requires_grad: bool = False) -> None:
@@ -26,6 +34,10 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> NoReturn
     """Refused: there is no ``MaskedTensor``.
 
     :raises NotImplementedError: always.
+
+    >>> masked_tensor(1, True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    NotImplementedError: masked_tensor(): there is no MaskedTensor in nbautograd, ...
     """
     raise NotImplementedError(f"masked_tensor(): {WORDS}")
 
@@ -34,6 +46,10 @@ def as_masked_tensor(data: Any, mask: Any) -> NoReturn:
     """Refused: there is no ``MaskedTensor``.
 
     :raises NotImplementedError: always.
+
+    >>> as_masked_tensor(1, True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    NotImplementedError: as_masked_tensor(): there is no MaskedTensor in nbautograd, ...
     """
     raise NotImplementedError(f"as_masked_tensor(): {WORDS}")
 

@@ -87,7 +87,13 @@ class DataParallel(Module):
 class DistributedDataParallel(Module):
     """Cannot be made: there is one process.
 
-    :raises RuntimeError: always.
+    :param module: the module.
+    :raises RuntimeError: always: it returns no module.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    RuntimeError: torch.nn.parallel.DistributedDataParallel is not part of nbautograd: ...
     """
 
     def __init__(self, module: Module, *_: Any, **__: Any) -> None:
@@ -111,9 +117,18 @@ def data_parallel(
 ) -> Any:
     """``module(*inputs, **module_kwargs)``, on one device.
 
+    :param module: the module.
     :param inputs: the arguments, or the only one.
     :param device_ids: CUDA devices, of which the first one is used.
     :param output_device: where the results go.
+    :param dim: PyTorch's dimension to split batches along; changes nothing.
+    :param module_kwargs: the arguments by name.
+    :returns: what the module returns.
+    :raises TypeError: the module does not take these arguments.
+
+    >>> import nbautograd as torch
+    >>> data_parallel(torch.nn.Linear(3, 2), torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
     wrapped = DataParallel(module, device_ids, output_device, dim)
     return wrapped(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
@@ -122,7 +137,16 @@ def data_parallel(
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """The module for each of the devices, of which there is one.
 
+    :param network: the module.
+    :param devices: devices, or numbers of CUDA's; one at most.
+    :param detach: PyTorch's; changes nothing.
+    :returns: a list with the module itself, not a copy.
     :raises RuntimeError: there are several.
+
+    >>> import nbautograd as torch
+    >>> model = torch.nn.Linear(3, 2)
+    >>> replicate(model, ["cpu"])[0] is model
+    True
     """
     if len(devices) > 1:
         _refuse("replicate", "name one device")
@@ -135,6 +159,13 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     :param inputs: tensors, or containers of them.
     :param target_gpus: devices, or numbers of CUDA's.
     :param dim: the dimension to split along.
+    :returns: a list of what ``inputs`` is, with parts of the tensors; one place may stay without.
+    :raises IndexError: ``dim`` is out of range.
+    :raises RuntimeError: there is no place, or no such device.
+
+    >>> import nbautograd as torch
+    >>> [part.shape for part in scatter(torch.ones(4, 3), ["cpu", "cpu"])]
+    [torch.Size([2, 3]), torch.Size([2, 3])]
     """
     places = [_as_device(place) for place in target_gpus]
     parts = {id(t): chunk(t, len(places), dim) for t in _tensors(inputs)}
@@ -164,6 +195,13 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
 
     :param outputs: tensors, or containers of them that are alike.
     :param target_device: where the result is to be.
+    :param dim: the dimension along which they are joined.
+    :returns: a tensor, or a container of such.
+    :raises RuntimeError: the shapes do not fit, or there is no such device.
+
+    >>> import nbautograd as torch
+    >>> gather([torch.ones(2, 3), torch.ones(1, 3)], "cpu").shape
+    torch.Size([3, 3])
     """
     place = "cpu" if target_device == -1 else _as_device(target_device)
 
@@ -184,7 +222,16 @@ def parallel_apply(
 ) -> list[Any]:
     """Each of the modules called with its part of the inputs, one after the other.
 
+    :param modules: the modules.
+    :param inputs: for each module its arguments, or the only one.
+    :param kwargs_tup: for each module its arguments by name.
+    :param devices: PyTorch's; changes nothing.
+    :returns: a list of what they return.
     :raises AssertionError: there are not as many parts as modules.
+
+    >>> import nbautograd as torch
+    >>> parallel_apply([torch.nn.ReLU(), torch.nn.Identity()], [torch.tensor(-1.0), torch.tensor(-1.0)])
+    [tensor(0.), tensor(-1.)]
     """
     if len(modules) != len(inputs):
         raise AssertionError(

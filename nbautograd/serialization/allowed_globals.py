@@ -24,6 +24,7 @@ def add_safe_globals(safe_globals: list[Entry]) -> None:
     """Let files name and call these classes and functions, as Python's own unpickler would.
 
     :param safe_globals: classes and functions, or pairs of one and the full name that files give it.
+    :returns: None.
     :raises TypeError: it is no list of these.
 
     >>> import nbautograd as torch, io, collections
@@ -38,12 +39,27 @@ def add_safe_globals(safe_globals: list[Entry]) -> None:
 
 
 def get_safe_globals() -> list[Entry]:
-    """What :func:`add_safe_globals` has allowed."""
+    """What :func:`add_safe_globals` has allowed.
+
+    :returns: a new list.
+
+    >>> import nbautograd as torch
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     return list(_allowed)
 
 
 def clear_safe_globals() -> None:
-    """Take back everything that :func:`add_safe_globals` has allowed."""
+    """Take back everything that :func:`add_safe_globals` has allowed.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     _allowed.clear()
 
 
@@ -51,6 +67,15 @@ class safe_globals:  # noqa: N801 - PyTorch's name
     """A ``with`` block in which files may name and call these classes and functions, too.
 
     :param safe_globals: see :func:`add_safe_globals`.
+    :returns: a context manager; at its end what was allowed before is.
+    :raises TypeError: it is no list of these.
+
+    >>> import nbautograd as torch, datetime
+    >>> with torch.serialization.safe_globals([datetime.date]):
+    ...     torch.serialization.get_safe_globals()
+    [<class 'datetime.date'>]
+    >>> torch.serialization.get_safe_globals()
+    []
     """
 
     def __init__(self, safe_globals: list[Entry]) -> None:

@@ -36,7 +36,20 @@ MapLocation = Callable[[UntypedStorage, str], Any] | device | str | Mapping[str,
 
 
 class FileFormatError(NbautogradError, RuntimeError):
-    """A file is damaged, or not of the format that it is read as."""
+    """A file is damaged, or not of the format that it is read as.
+
+    :param args: the message.
+    :param kwargs: none are taken.
+    :returns: the exception, a RuntimeError.
+    :raises TypeError: there are arguments by name.
+
+    >>> import nbautograd as torch, io
+    >>> try:
+    ...     torch.serialization.load_safetensors(io.BytesIO(b"no tensors"))
+    ... except torch.serialization.FileFormatError:
+    ...     print("damaged")
+    damaged
+    """
 
 
 FileFormatError.__module__ = "nbautograd.serialization"  # its public name

@@ -33,9 +33,18 @@ def save_safetensors(
 ) -> None:
     """Write tensors by name to a file of the safetensors format: values, dtypes and shapes, nothing else.
 
+    :param tensors: the tensors by name.
+    :param f: a path, or a file that is open for writing bytes.
     :param metadata: strings by name, to go into the file too.
+    :returns: None.
     :raises TypeError: ``tensors`` is no dict from strings to tensors.
     :raises ValueError: a dtype that the format lacks (complex128), or a name that it keeps for itself.
+
+    >>> import nbautograd as torch, io
+    >>> file = io.BytesIO()
+    >>> torch.serialization.save_safetensors({"weight": torch.ones(2)}, file)
+    >>> len(file.getvalue()) % 8
+    0
     """
     if not isinstance(tensors, Mapping) or not all(isinstance(t, Tensor) for t in tensors.values()):
         raise TypeError("save_safetensors(): expected a dict from names to tensors: the format holds nothing else")
@@ -67,7 +76,17 @@ def save_safetensors(
 def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[str, Tensor]:
     """The tensors of a safetensors file by name.
 
+    :param f: a path, or a file that is open for reading bytes.
+    :param device: where the tensors go.
+    :returns: a dict from names to tensors.
     :raises FileFormatError: (a RuntimeError) the file is damaged, of another format, or of dtypes missing here.
+    :raises FileNotFoundError: there is no such file.
+
+    >>> import nbautograd as torch, io
+    >>> file = io.BytesIO()
+    >>> torch.serialization.save_safetensors({"weight": torch.ones(2)}, file)
+    >>> torch.serialization.load_safetensors(io.BytesIO(file.getvalue()))
+    {'weight': tensor([1., 1.])}
     """
     with open_to_read(f) as file:
         return read_safetensors(file, device)[0]

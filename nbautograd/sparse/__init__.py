@@ -81,6 +81,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     :param diagonals: shape (count, length); column j of the matrix takes from column j.
     :param offsets: shape (count,): above the main diagonal positive, below negative.
     :param shape: that of the matrix.
+    :param layout: that of the result; of coordinates by default.
+    :returns: a sparse tensor of ``shape``.
     :raises RuntimeError: an offset occurs twice, or the shapes do not fit.
 
     >>> import nbautograd as torch

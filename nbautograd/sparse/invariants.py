@@ -81,6 +81,9 @@ def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[
 class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's name
     """A block, or a function, in which the parts of sparse tensors are checked. Here they always are.
 
+    :param enable: accepted and without effect.
+    :returns: a context manager; called with a function, it returns that.
+
     >>> import nbautograd as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
     ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()

@@ -85,7 +85,20 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
-    """``torch.sparse.mm``: as ``mm``, and the gradients of sparse matrices are sparse."""
+    """``torch.sparse.mm``: as ``mm``, and the gradients of sparse matrices are sparse.
+
+    :param mat1: a matrix, shape (n, m).
+    :param mat2: a matrix, shape (m, p); one of the two is usually sparse.
+    :param reduce: must be ``"sum"``.
+    :returns: a tensor of shape (n, p): sparse if both matrices are.
+    :raises NotImplementedError: ``reduce`` is another word.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
     if reduce != "sum":
         raise NotImplementedError(f"sparse.mm(): only reduce='sum' is supported, got {reduce!r}")
     _check("sparse.mm", mat1, mat2)
@@ -152,7 +165,21 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 @handles("_sparse_addmm")
 def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``torch.sparse.addmm``: as ``addmm``, and the gradient of the sparse matrix is sparse."""
+    """``torch.sparse.addmm``: as ``addmm``, and the gradient of the sparse matrix is sparse.
+
+    :param input: a dense tensor that broadcasts to shape (n, p).
+    :param mat1: a sparse matrix, shape (n, m).
+    :param mat2: a matrix, shape (m, p).
+    :param beta: a number that multiplies ``input``; if 0, ``input`` is ignored.
+    :param alpha: a number that multiplies the product.
+    :returns: a dense tensor of shape (n, p).
+    :raises RuntimeError: the shapes do not fit, or ``input`` is sparse.
+
+    >>> import nbautograd as torch
+    >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1), alpha=2)
+    tensor([[3.],
+            [3.]])
+    """
     return _addmm(input, mat1, mat2, beta, alpha, masked=True)
 
 
@@ -166,6 +193,11 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse matrix and a dense one, as a sparse tensor whose rows are dense.
 
+    :param mat1: a sparse matrix, shape (n, m).
+    :param mat2: a dense matrix, shape (m, p).
+    :returns: a sparse tensor of shape (n, p), with one sparse and one dense dimension.
+    :raises RuntimeError: the shapes do not fit.
+
     >>> import nbautograd as torch
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
     1
@@ -176,6 +208,11 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
 @method
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """The product of a sparse matrix and a dense one, as a sparse tensor.
+
+    :param input: a sparse matrix, shape (n, m).
+    :param mat: a dense matrix, shape (m, p).
+    :returns: a sparse tensor of shape (n, p).
+    :raises RuntimeError: the shapes do not fit.
 
     >>> import nbautograd as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.eye(2)).is_sparse
@@ -188,7 +225,19 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor.
 
+    :param input: a sparse matrix, shape (n, p).
+    :param mat1: a sparse matrix, shape (n, m).
+    :param mat2: a dense matrix, shape (m, p).
+    :param beta: a number that multiplies ``input``.
+    :param alpha: a number that multiplies the product.
+    :returns: a sparse tensor of shape (n, p).
     :raises RuntimeError: ``input`` or ``mat1`` is dense, or ``mat2`` sparse.
+
+    >>> import nbautograd as torch
+    >>> x = torch.eye(2).to_sparse()
+    >>> torch.sspaddmm(x, x, torch.ones(2, 2), beta=2).to_dense()
+    tensor([[3., 1.],
+            [1., 3.]])
     """
     check_arguments(sspaddmm, (input, mat1, mat2), {})
     if not is_sparse(input):

@@ -44,7 +44,12 @@ def _over(input: Any, dims: tuple[int, ...]) -> Any:
 def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """``torch.sparse.sum``: the sum of all elements, or over some dimensions; gradients are those of stored elements.
 
+    :param input: a sparse tensor.
     :param dim: by default all, and the result is dense; it is sparse as long as a sparse dimension is left.
+    :param dtype: cast to this dtype first.
+    :returns: a tensor without the dimensions that are summed.
+    :raises RuntimeError: ``input`` is dense.
+    :raises IndexError: ``dim`` is out of range.
 
     >>> import nbautograd as torch
     >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).to_dense()
@@ -167,6 +172,13 @@ def _of_groups(v: Any, group: Any, log: bool) -> Any:
 def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """``torch.sparse.softmax``: over the stored elements along a dimension; the others are minus infinity.
 
+    :param input: a sparse tensor of floating dtype.
+    :param dim: the dimension, counted from the end if negative.
+    :param dtype: cast to this dtype first.
+    :returns: a sparse tensor of the shape of ``input``, with elements where it has some.
+    :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
+    :raises IndexError: ``dim`` is out of range.
+
     >>> import nbautograd as torch
     >>> torch.sparse.softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
     tensor([[1.0000, 0.0000],
@@ -176,5 +188,18 @@ def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None
 
 
 def sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``torch.sparse.log_softmax``: the logarithm of ``softmax``."""
+    """``torch.sparse.log_softmax``: the logarithm of ``softmax``.
+
+    :param input: a sparse tensor of floating dtype.
+    :param dim: the dimension, counted from the end if negative.
+    :param dtype: cast to this dtype first.
+    :returns: a sparse tensor of the shape of ``input``, with elements where it has some.
+    :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
+    :raises IndexError: ``dim`` is out of range.
+
+    >>> import nbautograd as torch
+    >>> torch.sparse.log_softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
+    tensor([[ 0.0000,  0.0000],
+            [-0.6931, -0.6931]])
+    """
     return _softmax("log_softmax", input, dim, dtype, log=True)  # type: ignore[no-any-return]

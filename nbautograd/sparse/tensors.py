@@ -68,8 +68,13 @@ def sparse_coo_tensor(
     :param values: shape (count,), or (count, dense dimensions ...); differentiable.
     :param size: by default the smallest that holds all coordinates.
     :param dtype: of the values.
+    :param device: the device of the result; that of ``values`` if None, or of a list the default device.
+    :param pin_memory: pin the memory, which needs CUDA.
+    :param requires_grad: whether operations on the result are recorded for backward.
     :param check_invariants: whether ``is_coalesced`` is checked. Coordinates always are.
     :param is_coalesced: promise that coordinates are sorted, each occurring once.
+    :param layout: must be ``torch.sparse_coo`` or None.
+    :returns: a sparse tensor of shape ``size``.
     :raises RuntimeError: indices, values and size do not fit each other.
 
     >>> import nbautograd as torch
@@ -122,6 +127,12 @@ def sparse_csr_tensor(
     :param col_indices: shape (count,): the column of each value.
     :param values: shape (count,), or (count, dense dimensions ...); differentiable.
     :param size: by default as many columns as are used.
+    :param dtype: of the values.
+    :param device: the device of the result; that of ``values`` if None, or of a list the default device.
+    :param pin_memory: pin the memory, which needs CUDA.
+    :param requires_grad: whether operations on the result are recorded for backward.
+    :param check_invariants: accepted and without effect: the parts are always checked.
+    :returns: a sparse tensor of shape ``size``.
     :raises RuntimeError: the parts do not fit each other, or describe a batch of matrices.
 
     >>> import nbautograd as torch

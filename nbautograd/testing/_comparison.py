@@ -88,6 +88,8 @@ def assert_close(
     Sequences and mappings are compared item by item. Tensors, and what ``as_tensor`` takes, such as NumPy arrays, have
     to be of related classes, of one shape and, unless that is switched off, of one dtype, device and layout.
 
+    :param actual: a tensor, a number, an array, or a sequence or mapping of such.
+    :param expected: what it has to be.
     :param allow_subclasses: a subclass may be compared with its base class, such as a Parameter with a Tensor.
     :param rtol: the relative tolerance; without both, they go by dtype: (1e-3, 1e-5) for float16, (1.6e-2, 1e-5) for
         bfloat16, (1.3e-6, 1e-5) for float32 and complex64, (1e-7, 1e-7) for float64, complex128 and Python's numbers, 0
@@ -353,7 +355,12 @@ def assert_allclose(
     :param atol: the absolute tolerance.
     :param equal_nan: NaN is equal to NaN.
     :param msg: the message of the error.
+    :returns: None.
     :raises AssertionError: as ``assert_close``.
+
+    >>> import nbautograd as torch, pytest
+    >>> with pytest.warns(FutureWarning):
+    ...     torch.testing.assert_allclose(torch.ones(2), torch.ones(2) + 1e-6)
     """
     __tracebackhide__ = True
     warnings.warn(

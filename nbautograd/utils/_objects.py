@@ -13,6 +13,9 @@ __all__ = ["set_module", "swap_tensors"]
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchange what two tensors are: whoever holds the one has the other then.
 
+    :param t1: a tensor.
+    :param t2: another one.
+    :returns: None.
     :raises RuntimeError: one is a view, has views, or has been computed from others, so that a graph knows it.
 
     >>> import nbautograd as torch
@@ -36,7 +39,15 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 def set_module(obj: Any, mod: str) -> None:
     """Say that an object comes from a module of that name.
 
+    :param obj: the object, such as a class or a function.
+    :param mod: the name.
+    :returns: None.
     :raises TypeError: the name is no string.
+
+    >>> class Point: ...
+    >>> set_module(Point, "geometry")
+    >>> Point
+    <class 'geometry.Point'>
     """
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")

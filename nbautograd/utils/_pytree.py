@@ -9,12 +9,10 @@ import dataclasses
 import functools
 import types
 import warnings
-from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from nbautograd import _absent
-from nbautograd.arrays.size import Size
 from nbautograd.core.pytree import (
     SUPPORTED_NODES,
     Container as NodeDef,
@@ -28,7 +26,8 @@ from nbautograd.core.pytree import (
     tree_map,
     tree_unflatten,
 )
-from nbautograd.core.return_types import Results
+from nbautograd.docstrings import describe_all, trees
+from nbautograd.utils._treepaths import GetAttrKey, KeyPath, MappingKey, SequenceKey, key_get, keystr, with_keys
 from nbautograd.utils._treespec import (
     Written,
     treespec_dict,
@@ -86,7 +85,6 @@ __all__ = [
 ]
 
 PyTree = Any
-KeyPath = tuple[Any, ...]
 Kinds = Any  # a class, a tuple of classes, or a function that says whether something is meant
 
 
@@ -103,17 +101,29 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
-    """The structure of a tree."""
+    """The structure of a tree.
+
+    >>> tree_structure([1, 2]).num_leaves
+    2
+    """
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a tree is a leaf: no container, or one of which ``is_leaf`` says so."""
+    """Whether a tree is a leaf: no container, or one of which ``is_leaf`` says so.
+
+    >>> tree_is_leaf(1), tree_is_leaf([1]), tree_is_leaf([1], is_leaf=lambda x: isinstance(x, list))
+    (True, False, True)
+    """
     return is_leaf is not None and is_leaf(tree) or container_of(tree) is None
 
 
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
     """The leaves of the arguments of a call.
+
+    :param args: trees.
+    :param kwargs: more of them, by name.
+    :returns: a list.
 
     >>> arg_tree_leaves(1, [2], x=3)
     [1, 2, 3]
@@ -122,7 +132,13 @@ def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Call ``func`` with each leaf, and the parts of ``rests`` there; returns the tree itself."""
+    """Call ``func`` with each leaf, and the parts of ``rests`` there; returns the tree itself.
+
+    >>> tree_map_(print, [1, (2,)])
+    1
+    2
+    [1, (2,)]
+    """
     leaves, spec = tree_flatten(tree, is_leaf)
     for parts in zip(leaves, *(spec.flatten_up_to(rest) for rest in rests), strict=True):
         func(*parts)
@@ -169,101 +185,71 @@ def tree_map_only(
 def tree_map_only_(
     type_or_types_or_pred: Kinds, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """Call ``func`` with those leaves; returns the tree itself."""
+    """Call ``func`` with those leaves; returns the tree itself.
+
+    >>> tree_map_only_(int, print, ["a", 1])
+    1
+    ['a', 1]
+    """
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of all leaves."""
+    """Whether ``pred`` is true of all leaves.
+
+    >>> tree_all(bool, [1, (0,)])
+    False
+    """
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of some leaf."""
+    """Whether ``pred`` is true of some leaf.
+
+    >>> tree_any(bool, [1, (0,)])
+    True
+    """
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of all leaves of some classes."""
+    """Whether ``pred`` is true of all leaves of some classes.
+
+    >>> tree_all_only(int, bool, [1, ""])
+    True
+    """
     return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
 def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of some leaf of some classes."""
+    """Whether ``pred`` is true of some leaf of some classes.
+
+    >>> tree_any_only(int, bool, [0, "a"])
+    False
+    """
     return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
 
 
 # -- paths -------------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MappingKey:
-    """The place of a value in a mapping."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        """The value there."""
-        return mapping[self.key]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SequenceKey:
-    """The place of an item in a sequence."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        """The item there."""
-        return sequence[self.idx]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class GetAttrKey:
-    """The name of an attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        """The value of the attribute."""
-        return getattr(obj, self.name)
-
-
-def keystr(kp: KeyPath) -> str:
-    """A path as one would write it.
-
-    >>> keystr(tree_flatten_with_path({"a": [1, 2]})[0][1][0])
-    "['a'][1]"
-    """
-    return "".join(map(str, kp))
-
-
-def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What is at a path in a tree."""
-    for key in kp:
-        obj = key.get(obj)
-    return obj
-
-
 def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """The leaves of a tree, each in a pair with the path to it, and the structure.
 
     :raises ValueError: a container has been registered without ``flatten_with_keys_fn``.
+
+    >>> tree_flatten_with_path([1])[0]
+    [((SequenceKey(idx=0),), 1)]
     """
     return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
 
 
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
-    """The leaves of a tree, each in a pair with the path to it."""
+    """The leaves of a tree, each in a pair with the path to it.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": (1,)})]
+    [("['a'][0]", 1)]
+    """
     return list(_paths((), tree, is_leaf))
 
 
@@ -282,26 +268,8 @@ def _paths(above: KeyPath, tree: PyTree, is_leaf: IsLeaf) -> Iterator[tuple[KeyP
     if tree_is_leaf(tree, is_leaf):
         yield above, tree
     else:
-        for key, child in _with_keys(tree):
+        for key, child in with_keys(tree):
             yield from _paths((*above, key), child, is_leaf)
-
-
-def _with_keys(tree: PyTree) -> Iterable[tuple[Any, Any]]:
-    """The children of a container, each in a pair with its key."""
-    container = container_of(tree)
-    assert container is not None
-    if container.flatten_with_keys_fn is not None:
-        return container.flatten_with_keys_fn(tree)[0]
-    if container.type is namedtuple:
-        return zip(map(GetAttrKey, tree._fields), tree, strict=True)
-    if container.type in (dict, OrderedDict, defaultdict):
-        return zip(map(MappingKey, tree), tree.values(), strict=True)
-    if container.type in (tuple, list, deque, Size) or isinstance(tree, Results):
-        return zip(map(SequenceKey, range(len(tree))), tree, strict=True)
-    raise ValueError(
-        f"Did not find a flatten_with_keys_fn for type: {container.type}. "
-        "Please pass a flatten_with_keys_fn argument to register_pytree_node."
-    )
 
 
 # -- registering -------------------------------------------------------------------------------------------------------
@@ -435,7 +403,14 @@ def _check_fields(names: set[str], expected: set[str]) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConstantNode:
-    """The context of a constant: its value."""
+    """The context of a constant: its value.
+
+    :param value: the object.
+    :returns: an object that is equal to one of an equal value.
+
+    >>> ConstantNode(1) == ConstantNode(1)
+    True
+    """
 
     value: Any
 
@@ -444,6 +419,11 @@ def register_constant(cls: type) -> None:
     """Let the objects of a class be containers without leaves: part of the structure.
 
     :raises TypeError: the class has not got its own ``__eq__`` and ``__hash__``.
+
+    >>> register_constant(range)
+    >>> tree_leaves([1, range(3)])
+    [1]
+    >>> _deregister_pytree_node(range)
     """
     for name in ("__eq__", "__hash__"):
         if getattr(cls, name) in (getattr(object, name), None) and (name == "__eq__" or cls.__hash__ is None):
@@ -458,25 +438,55 @@ def register_constant(cls: type) -> None:
 
 
 def is_constant_class(cls: type) -> bool:
-    """Whether a class has been registered by ``register_constant``."""
+    """Whether a class has been registered by ``register_constant``.
+
+    :param cls: the class.
+    :returns: a Python bool.
+
+    >>> is_constant_class(int)
+    False
+    """
     return cls in _constants
 
 
 def is_namedtuple(obj: Any) -> bool:
-    """Whether an object, or a class, is a namedtuple."""
+    """Whether an object, or a class, is a namedtuple.
+
+    :param obj: the object or the class.
+    :returns: a Python bool.
+
+    >>> is_namedtuple((1, 2))
+    False
+    """
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
-    """Whether an object is a namedtuple."""
+    """Whether an object is a namedtuple.
+
+    :param obj: the object.
+    :returns: a Python bool; False for a class.
+
+    >>> is_namedtuple_instance((1, 2))
+    False
+    """
     return is_namedtuple_class(type(obj))
 
 
 def is_structseq(obj: Any) -> bool:
-    """Whether an object, or a class, is a named tuple of those that C code makes, such as ``time.struct_time``."""
+    """Whether an object, or a class, is a named tuple of those that C code makes, such as ``time.struct_time``.
+
+    :param obj: the object or the class.
+    :returns: a Python bool.
+
+    >>> import time
+    >>> is_structseq(time.localtime()), is_structseq((1, 2))
+    (True, False)
+    """
     cls = obj if isinstance(obj, type) else type(obj)
     counts = (getattr(cls, name, None) for name in ("n_fields", "n_sequence_fields", "n_unnamed_fields"))
     return cls.__bases__ == (tuple,) and all(isinstance(count, int) for count in counts)
 
 
+describe_all([globals()[name] for name in trees.FAMILIES], trees.FAMILIES, trees.SHARED)
 _absent.answer(__name__)

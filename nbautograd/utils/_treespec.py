@@ -57,12 +57,27 @@ written_as: dict[Any, Written] = {
 
 
 def treespec_leaf() -> TreeSpec:
-    """The structure of a leaf."""
+    """The structure of a leaf.
+
+    :returns: a :class:`TreeSpec`.
+
+    >>> treespec_leaf()
+    *
+    """
     return LEAF
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
-    """The structure of a tuple, from those of its items."""
+    """The structure of a tuple, from those of its items.
+
+    :param iterable: the structures of the items.
+    :returns: a :class:`TreeSpec`.
+    :raises ValueError: one of the items is no structure.
+
+    >>> treespec_tuple([treespec_leaf(), treespec_leaf()])
+    TreeSpec(tuple, None, [*,
+      *])
+    """
     children = list(iterable)
     if not all(isinstance(child, TreeSpec) for child in children):
         raise ValueError(f"Expected a tuple of TreeSpec values, got: {children!r}.")
@@ -71,6 +86,11 @@ def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
 
 def treespec_dict(mapping: Mapping[Any, TreeSpec] | Iterable[Any] = (), /, **kwargs: TreeSpec) -> TreeSpec:
     """The structure of a dict, from those of its values.
+
+    :param mapping: the structures by key, as ``dict`` takes them.
+    :param kwargs: more of them, by name.
+    :returns: a :class:`TreeSpec`.
+    :raises ValueError: one of the values is no structure.
 
     >>> treespec_dict(a=treespec_leaf(), b=treespec_leaf())
     TreeSpec(dict, ['a', 'b'], [*,
@@ -90,6 +110,10 @@ class _Star:
 def treespec_pprint(treespec: TreeSpec) -> str:
     """A structure as a tree with stars for leaves.
 
+    :param treespec: the structure.
+    :returns: a string.
+    :raises AttributeError: ``treespec`` is no structure.
+
     >>> from nbautograd.utils._pytree import tree_structure
     >>> treespec_pprint(tree_structure({"a": [1, 2]}))
     "{'a': [*, *]}"
@@ -100,9 +124,15 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """A structure as JSON, as PyTorch writes it.
 
+    :param treespec: the structure.
     :param protocol: the number of the format; there is 1.
+    :returns: a string of JSON: the number of the format and the nested structure.
     :raises NotImplementedError: a container has no ``serialized_type_name``.
     :raises TypeError: a context is nothing for JSON.
+    :raises ValueError: ``protocol`` is another number.
+
+    >>> treespec_dumps(treespec_leaf())
+    '[1, {"type": null, "context": null, "children_spec": []}]'
     """
     if protocol not in (None, PROTOCOL):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{PROTOCOL}]")
@@ -133,7 +163,10 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
 def treespec_loads(serialized: str) -> TreeSpec:
     """A structure from what ``treespec_dumps`` has written.
 
+    :param serialized: the string.
+    :returns: a :class:`TreeSpec`.
     :raises NotImplementedError: a class in it is not registered.
+    :raises ValueError: the format has another number, or the string is no JSON.
 
     >>> from nbautograd.utils._pytree import tree_structure
     >>> treespec_loads(treespec_dumps(tree_structure((1, [2]))))

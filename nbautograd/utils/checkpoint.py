@@ -86,6 +86,8 @@ def checkpoint(
 ) -> Any:
     """``function(*args, **kwargs)``, keeping nothing for backward but the arguments: backward computes it again.
 
+    :param function: the function.
+    :param args: its arguments.
     :param use_reentrant: False, which is recommended: the graph is the function's own. With True, the function becomes
         one node whose backward runs a backward pass of its own, and some argument must require grad.
     :param context_fn: gives a context manager for the first and one for the second computation.
@@ -93,6 +95,9 @@ def checkpoint(
     :param debug: must be False.
     :param early_stop: the second computation stops when it has all that is needed.
     :param preserve_rng_state: random numbers are the same in the second computation.
+    :param kwargs: its arguments by name, unless ``use_reentrant``.
+    :raises ValueError: there are keywords with ``use_reentrant``, or an unknown check.
+    :raises NotImplementedError: ``debug`` is True.
     :raises CheckpointError: the second computation saved something else than the first.
 
     >>> import nbautograd as torch
@@ -133,6 +138,14 @@ def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """The functions applied one after the other, checkpointing all segments but the last.
+
+    :param functions: functions of one argument, or a module with children, such as ``nn.Sequential``.
+    :param segments: the number of segments.
+    :param input: the argument of the first function.
+    :param use_reentrant: see :func:`checkpoint`.
+    :param kwargs: ``preserve_rng_state``; see :func:`checkpoint`.
+    :returns: what the last function returns.
+    :raises ValueError: there are other keywords.
 
     >>> import nbautograd as torch
     >>> from nbautograd.utils.checkpoint import checkpoint_sequential

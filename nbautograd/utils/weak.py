@@ -14,7 +14,18 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
-    """A weak reference that is equal to those to the same object, and has its identity for a hash."""
+    """A weak reference that is equal to those to the same object, and has its identity for a hash.
+
+    :param key: the object.
+    :param callback: called with the reference when the object is gone.
+    :returns: a reference; called, it returns the object, or None when that is gone.
+    :raises TypeError: objects of this class cannot be referenced weakly, such as numbers.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2)
+    >>> WeakIdRef(x) == WeakIdRef(x), WeakIdRef(x) == WeakIdRef(torch.ones(2)), WeakIdRef(x)() is x
+    (True, False, True)
+    """
 
     __slots__ = ("_id",)
 
@@ -34,6 +45,11 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     """A dictionary by the identity of its keys, which lose their entries when nobody else holds them.
+
+    :param dict: a mapping, or pairs, whose entries it has at first.
+    :param ref_type: the class of the references to keys.
+    :returns: a mutable mapping.
+    :raises TypeError: a key cannot be referenced weakly.
 
     >>> import nbautograd as torch
     >>> x, names = torch.ones(2), WeakTensorKeyDictionary()
@@ -153,7 +169,18 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 class TensorWeakRef:
     """A weak reference to a tensor: called, it gives the tensor, or None when that is gone.
 
+    :param tensor: the tensor.
+    :returns: a reference.
     :raises AssertionError: it is no tensor.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2)
+    >>> reference = TensorWeakRef(x)
+    >>> reference() is x
+    True
+    >>> del x
+    >>> print(reference())
+    None
     """
 
     def __init__(self, tensor: Tensor) -> None:

@@ -201,19 +201,40 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The former name of :func:`interpolate`."""
+    """The former name of :func:`interpolate`.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     _warn_former("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The former name of :func:`interpolate` with mode ``"nearest"``."""
+    """The former name of :func:`interpolate` with mode ``"nearest"``.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), 4)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     _warn_former("upsample_nearest")
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The former name of :func:`interpolate` with mode ``"bilinear"`` and aligned corners."""
+    """The former name of :func:`interpolate` with mode ``"bilinear"`` and aligned corners.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 2.0]]]]), (1, 3))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
     _warn_former("upsample_bilinear")
     return interpolate(input, size, scale_factor, "bilinear", True)
 

@@ -15,7 +15,14 @@ __all__ = ["Container", "CrossMapLRN2d", "NLLLoss2d", "SyncBatchNorm"]
 
 
 class Container(Module):
-    """Deprecated: modules by name; :class:`Module` is one itself."""
+    """Deprecated: modules by name; :class:`Module` is one itself.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.nn.Container(act=torch.nn.ReLU()).act
+    ReLU()
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
@@ -30,7 +37,15 @@ class Container(Module):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated: :class:`NLLLoss`, which takes images, too."""
+    """Deprecated: :class:`NLLLoss`, which takes images, too.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     loss = torch.nn.NLLLoss2d()
+    >>> loss(torch.zeros(1, 2, 3, 3), torch.zeros(1, 3, 3, dtype=torch.int64)) == 0
+    tensor(True)
+    """
 
     def __init__(
         self,

@@ -169,6 +169,11 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Make a weight a plain parameter again.
 
     :raises ValueError: there is no such weight.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))
+    >>> [name for name, _ in torch.nn.utils.remove_spectral_norm(layer).named_parameters()]
+    ['bias', 'weight']
     """
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:

@@ -70,7 +70,15 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Deprecated: as :func:`parametrizations.weight_norm`, by the parameters ``name_g`` and ``name_v``."""
+    """Deprecated: as :func:`parametrizations.weight_norm`, by the parameters ``name_g`` and ``name_v``.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (torch.Size([2, 1]), torch.Size([2, 3]))
+    """
     WeightNorm.apply(module, name, dim)
     return module
 
@@ -79,6 +87,13 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Make a weight a plain parameter again.
 
     :raises ValueError: there is no such weight.
+
+    >>> import nbautograd as torch, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))
+    >>> [name for name, _ in torch.nn.utils.remove_weight_norm(layer).named_parameters()]
+    ['bias', 'weight']
     """
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:

@@ -99,7 +99,24 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The former name of :func:`clip_grad_norm_`, which warns."""
+    """The former name of :func:`clip_grad_norm_`, which warns.
+
+    :param parameters: tensors with gradients, or one.
+    :param max_norm: the largest norm that the gradients may have together.
+    :param norm_type: the order of the norm.
+    :param error_if_nonfinite: raise if the norm is nan or infinite.
+    :param foreach: accepted and without effect.
+    :returns: the norm before, a tensor of shape ().
+    :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
+
+    >>> import nbautograd as torch, warnings
+    >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.nn.utils.clip_grad_norm([x], 1.0)
+    tensor(10.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

@@ -49,7 +49,14 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the convolution that does both."""
+    """Weight and bias of the convolution that does both.
+
+    >>> import nbautograd as torch
+    >>> ones = torch.ones(1)
+    >>> weight, bias = torch.nn.utils.fuse_conv_bn_weights(torch.ones(1, 1, 1), None, ones, ones, 3.0, None, None)
+    >>> weight.tolist(), bias.tolist()
+    ([[[0.5]]], [-0.5])
+    """
     kind = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = zeros_like(bn_rm) if conv_b is None else conv_b
     bn_w = ones_like(bn_rm) if bn_w is None else bn_w
@@ -94,7 +101,14 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the linear layer that does both."""
+    """Weight and bias of the linear layer that does both.
+
+    >>> import nbautograd as torch
+    >>> one = torch.ones(1)
+    >>> weight, bias = torch.nn.utils.fuse_linear_bn_weights(torch.ones(1, 2), None, one, one, 3.0, one, one)
+    >>> weight.tolist(), bias.tolist()
+    ([[0.5, 0.5]], [0.5])
+    """
     kind = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * (bn_rv + bn_eps).rsqrt()

@@ -26,7 +26,15 @@ Cell = Measurement | None
 
 
 class Colorize(enum.Enum):
-    """With what the colours of a table compare each time."""
+    """With what the colours of a table compare each time.
+
+    :param value: ``"none"``, ``"columnwise"`` or ``"rowwise"``.
+    :returns: the member of that value.
+    :raises ValueError: there is no such value.
+
+    >>> Colorize("rowwise")
+    <Colorize.ROWWISE: 'rowwise'>
+    """
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -37,6 +45,7 @@ class Compare:
     """A table of measurements for each label: a row per ``sub_label``, a column per ``description``.
 
     :param results: the measurements.
+    :returns: an object that is a table as a string; ``print()`` prints it.
     :raises ValueError: something else is among them.
 
     >>> from nbautograd.utils.benchmark import Measurement, TaskSpec

@@ -42,6 +42,12 @@ class TaskSpec:
     :param description: the name of a column.
     :param env: the environment, for rows measured in several.
     :param num_threads: the number of threads.
+    :param global_setup: PyTorch's, of C++ code; kept and without effect.
+    :returns: an object that is equal to one of the same strings and number.
+    :raises TypeError: ``stmt`` or ``setup`` is missing.
+
+    >>> TaskSpec("x + 1", "x = 1", label="sum").num_threads
+    1
     """
 
     stmt: str
@@ -84,6 +90,8 @@ class Measurement:
     :param raw_times: the seconds that this took.
     :param task_spec: what was measured.
     :param metadata: whatever you like.
+    :returns: an object whose ``times`` are the seconds of one run.
+    :raises TypeError: an argument is missing.
 
     >>> spec = TaskSpec("x + 1", "pass", label="sum")
     >>> times = Measurement(10, [2e-05, 2.1e-05, 1.9e-05, 2e-05], spec)
@@ -193,6 +201,10 @@ class Measurement:
 def select_unit(t: float) -> tuple[str, float]:
     """The unit for a time in seconds, and its size.
 
+    :param t: the time.
+    :returns: ``"ns"``, ``"us"``, ``"ms"`` or ``"s"``, and its seconds.
+    :raises TypeError: ``t`` is no number.
+
     >>> select_unit(0.0025)
     ('ms', 0.001)
     """
@@ -202,12 +214,25 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """A unit in words."""
+    """A unit in words.
+
+    :param u: ``"ns"``, ``"us"``, ``"ms"`` or ``"s"``.
+    :returns: a string.
+    :raises KeyError: it is another unit.
+
+    >>> unit_to_english("us")
+    'microsecond'
+    """
     return UNITS[u]
 
 
 def trim_sigfig(x: float, n: int) -> float:
     """A number rounded to so many significant figures.
+
+    :param x: the number.
+    :param n: how many figures.
+    :returns: a Python float.
+    :raises AssertionError: ``n`` is not whole.
 
     >>> trim_sigfig(3.14159, 2)
     3.1
@@ -220,13 +245,30 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Item]) -> list[Item]:
-    """The elements, each once, in the order in which they come."""
+    """The elements, each once, in the order in which they come.
+
+    :param elements: hashable objects.
+    :returns: a list.
+    :raises TypeError: one of them has no hash.
+
+    >>> ordered_unique([3, 1, 3])
+    [3, 1]
+    """
     return list(dict.fromkeys(elements))
 
 
 @contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """Use so many threads in a ``with`` block."""
+    """Use so many threads in a ``with`` block.
+
+    :param n: the number of threads.
+    :returns: a context manager; at its end the former number is back.
+    :raises RuntimeError: ``n`` is not positive.
+
+    >>> with set_torch_threads(1):
+    ...     get_num_threads()
+    1
+    """
     before = get_num_threads()
     try:
         set_num_threads(n)

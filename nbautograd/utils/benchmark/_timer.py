@@ -21,14 +21,29 @@ MOST_RUNS = 2**31 - 1
 
 
 def timer() -> float:
-    """The time in seconds, when all work on CUDA devices that was begun is done."""
+    """The time in seconds, when all work on CUDA devices that was begun is done.
+
+    :returns: a Python float; differences of two are meant.
+
+    >>> begin = timer()
+    >>> timer() >= begin
+    True
+    """
     if backend.cuda.started():
         backend.cuda.start().cuda.Device().synchronize()
     return time.perf_counter()
 
 
 class Language(enum.Enum):
-    """What a piece of code is written in."""
+    """What a piece of code is written in.
+
+    :param value: 0 or 1.
+    :returns: the member of that value.
+    :raises ValueError: it is another number.
+
+    >>> Language.PYTHON.value
+    0
+    """
 
     PYTHON = 0
     CPP = 1
@@ -39,11 +54,16 @@ class Timer:
 
     :param stmt: the code.
     :param setup: the code before it, which is not measured.
+    :param global_setup: PyTorch's, of C++ code; must be empty.
     :param timer: the clock.
     :param globals: the names that the code uses; ``torch`` is among them.
     :param label: what it is called in tables, with ``sub_label``, the row, and ``description``, the column.
+    :param sub_label: the row.
+    :param description: the column.
     :param env: the environment, for rows measured in several.
     :param num_threads: the number of threads.
+    :param language: must be Python, ``Language.PYTHON`` or ``"python"``.
+    :returns: an object whose ``timeit`` and ``blocked_autorange`` return measurements.
     :raises ValueError: the code is no string, or not Python's.
 
     >>> timer = Timer("x * 2", "x = torch.ones(3)", label="double")

@@ -61,6 +61,8 @@ class Sampler(Generic[T_co]):
 class SequentialSampler(Sampler[int]):
     """Yield all indices in order.
 
+    :raises TypeError: it is iterated over, and ``data_source`` has no length.
+
     >>> import nbautograd as torch
     >>> list(torch.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
@@ -130,6 +132,8 @@ class RandomSampler(Sampler[int]):
 @composed
 class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order.
+
+    :raises TypeError: it is iterated over, and ``indices`` has no length.
 
     >>> import nbautograd as torch
     >>> sorted(torch.utils.data.SubsetRandomSampler([7, 8, 9]))

@@ -33,6 +33,8 @@ _info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """Which worker this is, with its ``id``, ``num_workers``, ``seed`` and ``dataset``; None in the main process.
 
+    :returns: a ``WorkerInfo``, or None.
+
     >>> import nbautograd as torch
     >>> torch.utils.data.get_worker_info() is None
     True
