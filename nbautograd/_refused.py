@@ -145,17 +145,9 @@ def _constant(path: str, name: str, value: Any) -> Any:
         return value
 
     answer.__name__, answer.__qualname__, answer.__module__ = name, name, f"{PACKAGE}.{path}"
-<<<<<<< HEAD
     shown = "" if value is None else f"{value}\n"
     answer.__doc__ = (
         f"{value}: {why(path)}.\n\n:param args, kwargs: accepted and without effect.\n:returns: {value}, always.\n\n"
         f">>> import {PACKAGE} as torch\n>>> torch.{path}.{name}({'1' if name.startswith('manual') else ''})\n{shown}"
-=======
-    answer.__doc__ = (
-        f"{value}: {why(path)}.\n\n"
-        ":param args: anything.\n:param kwargs: anything.\n"
-        f":returns: {value}.\n\n"
-        f">>> import importlib\n>>> print(importlib.import_module('{PACKAGE}.{path}').{name}())\n{value}\n"
->>>>>>> refs/heads/doc3
     )
     return answer
