@@ -69,7 +69,8 @@ class TensorMethods:
     def __pow__(self, other: Operand) -> Tensor: ...
     def __radd__(self, other: Operand) -> Tensor: ...
     def __rand__(self, other: Operand) -> Tensor: ...
-    def __reversed__(self) -> Tensor: ...
+    def __reversed__(self) -> Tensor:
+        """``reversed(tensor)``: the tensor flipped along the first dimension."""
     def __rfloordiv__(self, other: Operand) -> Tensor: ...
     def __rlshift__(self, other: Operand) -> Tensor: ...
     def __rmatmul__(self, other: Operand) -> Tensor: ...
@@ -1096,7 +1097,8 @@ class TensorMethods:
         """The elements sorted along ``dim``, and their indices; nan sorts as the largest."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the coordinates of a sparse tensor, as a sparse tensor."""
-    def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
+    def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of parts of ``split_size`` along a dimension, the last perhaps smaller; or of the given sizes."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = 0) -> tuple[Tensor, ...]:
         """Views of parts of the given sizes along a dimension."""
     def sqrt(self) -> Tensor:
@@ -1288,7 +1290,8 @@ class TensorMethods:
         """A view with the shape of ``other``."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of parts split vertically: along dimension 0, in equal parts or at indices."""
-    def where(self, condition: Tensor, other: Tensor | Number) -> Tensor: ...
+    def where(self, condition: Tensor, other: Tensor | Number) -> Tensor:
+        """The elements of the tensor where ``condition`` holds, elsewhere those of ``other``."""
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan."""
     def xlogy_(self, other: Tensor | Number) -> Tensor:
