@@ -20,6 +20,7 @@ from nbautograd.compiler.schema import POINTWISE
 from nbautograd.docstrings import layers
 from nbautograd.docstrings.classes import Composed
 from nbautograd.docstrings.methods import METHODS
+from tests.cuda.fake_cupy import fake_cupy, present
 
 DOCS = Path(__file__).parents[1] / "docs"
 WHOLE = """
@@ -172,13 +173,23 @@ def test_a_function_that_wants_floating_dtypes_refuses_integers(name: str) -> No
 # -- composed docstrings ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("package", ["accelerator", "backends.cuda", "backends.cudnn", "mps", "mtia", "onnx", "xpu"])
-def test_examples_that_are_composed_run(coverage: Any, package: str) -> None:
+def examples_run(coverage: Any, family: str) -> None:
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
-    for path, (family, value) in coverage.documented().items():
-        if family == f"torch.{package}":
+    for path, (its_family, value) in coverage.documented().items():
+        if its_family == family:
             runner.run(parser.get_doctest(inspect.getdoc(value) or "", {}, path, None, None))
     assert runner.tries > 0 and runner.failures == 0
+
+
+@pytest.mark.parametrize("package", ["backends.cuda", "backends.cudnn", "mps", "mtia", "onnx", "xpu"])
+def test_examples_that_are_composed_run(coverage: Any, package: str) -> None:
+    examples_run(coverage, f"torch.{package}")
+
+
+@pytest.mark.parametrize("family", ["cuda", "torch.accelerator"])
+def test_examples_for_a_device_run_where_there_seems_to_be_one(coverage: Any, family: str) -> None:
+    with present(fake_cupy(2)):
+        examples_run(coverage, family)
 
 
 def test_the_docstring_of_a_layer_is_composed_when_it_is_read() -> None:

@@ -244,7 +244,7 @@ def set_stream(stream: Stream | None) -> None:
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
-    ...     torch.cuda.set_stream(torch.cuda.default_stream())
+    ...     torch.cuda.set_stream(torch.cuda.current_stream())
     """
     if stream is not None:
         set_device(stream.device_index)
