@@ -24,6 +24,11 @@ def chinese() -> Iterator[None]:
     viz.settings.language = before
 
 
+def test_no_key_stands_in_two_tables() -> None:
+    """One would take the place of the other."""
+    assert len(translations._ALL) == sum(map(len, translations._TABLES))
+
+
 def test_both_languages_have_the_same_keys() -> None:
     assert set(translations.ENGLISH) == set(translations.CHINESE)
     assert all(translations.ENGLISH.values()) and all(translations.CHINESE.values())

@@ -297,7 +297,7 @@ class _Builder:
         if cut is None:
             return "", ()
         place = say("line_of", cell=one_line(self.lines.of(trace)[0], 60), n=cut.line)
-        return cut.call, (say("cut_off", call=cut.call, place=place, name=cut.name),)
+        return cut.call, (say("cut_from_graph", call=cut.call, place=place, name=cut.name),)
 
     # -- edges -----------------------------------------------------------------------
 

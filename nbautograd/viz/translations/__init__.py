@@ -7,7 +7,8 @@ from nbautograd.viz.translations import exercises, kernel, large, paths, player,
 __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 
 _PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER | large.PLAYER
-_ALL = _PLAYER | kernel.TEXTS | exercises.TEXTS | paths.PYTHON | large.PYTHON
+_TABLES = (_PLAYER, kernel.TEXTS, exercises.TEXTS, paths.PYTHON, large.PYTHON)
+_ALL = {key: texts for table in _TABLES for key, texts in table.items()}
 ENGLISH = {key: english for key, (english, _) in _ALL.items()}
 CHINESE = {key: chinese for key, (_, chinese) in _ALL.items()}
 PLAYER = tuple(_PLAYER)

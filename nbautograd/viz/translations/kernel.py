@@ -110,7 +110,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "shares its memory with {name}, from which it was detached: no gradient goes back to {name}",
         "与 {name} 共享内存，但已从中 detach：梯度不会传回 {name}",
     ),
-    "cut_off": (
+    "cut_from_graph": (
         "cut off by {call}, {place}: no gradient goes back to {name} this way",
         "在{place}被 {call} 切断：梯度不会从这里传回 {name}",
     ),
