@@ -107,12 +107,16 @@ def same(answer: Any, wanted: Any, tolerance: float = 1e-4) -> bool:
 def score() -> None:
     """Print how many of the exercises that were checked are solved, and how each of them stands.
 
+    >>> @exercise(1, 4)
+    ... def check(answer): ...
+    Exercise 1: right
     >>> @exercise(2, ...)
     ... def check(answer): ...
     Exercise 2: not tried yet. Put your answer in place of the dots and run both cells again.
-    >>> score()  # doctest: +ELLIPSIS
-    ... of ... exercises solved.
-    ...  2  not tried yet
+    >>> score()
+    1 of 2 exercises solved.
+      1  right
+      2  not tried yet
     """
     solved = sum(result == "right" for result in _results.values())
     print(say("exercise_score", solved=solved, of=len(_results)))
