@@ -20,6 +20,7 @@ from nbautograd.compiler.schema import POINTWISE
 from nbautograd.docstrings import layers
 from nbautograd.docstrings.classes import Composed
 from nbautograd.docstrings.methods import METHODS
+from tests import needs
 from tests.cuda.fake_cupy import fake_cupy, present
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -43,6 +44,7 @@ MOST = {"parameters": 31, "result": 57, "raises": 103, "example": 26}
 
 @pytest.fixture(scope="module")
 def coverage() -> Any:
+    needs.package("sphinx")  # whose pages it counts for
     sys.path[:0] = [str(DOCS), str(DOCS / "extensions")]
     try:
         return importlib.import_module("coverage_of_docstrings")
