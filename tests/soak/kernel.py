@@ -89,7 +89,7 @@ class Kernel:
         }
         message = session.msg("execute_request", content, metadata={"cellId": cell or uuid.uuid4().hex})
         self.client.shell_channel.send(message)
-        done = Ran("")
+        done, dropped = Ran(""), 0
         for reply in self._answers(message["header"]["msg_id"]):
             kind, content = reply["msg_type"], reply["content"]
             if kind == "stream":
@@ -98,6 +98,9 @@ class Kernel:
                     time.sleep(interrupt_after)
                     self.manager.interrupt_kernel()
                     interrupt_after = None
+                elif done.text.count("KeyboardInterrupt") > dropped:
+                    dropped += 1  # in a destructor, which Python says and goes on
+                    self.manager.interrupt_kernel()
             elif kind in ("display_data", "execute_result"):
                 done.shown.append(content["data"])
             elif kind.startswith("comm_"):
