@@ -85,9 +85,20 @@ def _needs_one(of_cuda: Callable[..., Any], name: str) -> Callable[..., Any]:
         return of_cuda(*args, **kwargs)
 
     functools.update_wrapper(function, of_cuda, assigned=(), updated=())  # for the signature
+    function.__signature__ = _with_whole_names(inspect.signature(of_cuda))  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     function.__doc__ = _said_of_accelerators(inspect.getdoc(of_cuda) or "", of_cuda.__name__, name)
     return function
+
+
+def _with_whole_names(signature: inspect.Signature) -> inspect.Signature:
+    """A signature of ``torch.cuda`` as another module has it: it says whose streams are meant."""
+
+    def whole(annotation: Any) -> Any:
+        return annotation.replace("Stream", "nbautograd.cuda.Stream") if isinstance(annotation, str) else annotation
+
+    parameters = [p.replace(annotation=whole(p.annotation)) for p in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=whole(signature.return_annotation))
 
 
 def _said_of_accelerators(doc: str, of_cuda: str, name: str) -> str:
