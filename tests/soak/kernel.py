@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import random
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import Any
 from jupyter_client.manager import KernelManager
 
 PATIENCE = 120  # seconds until a kernel that does not answer counts as dead
+AGAIN = 10.0  # seconds until a cell that still runs is interrupted once more
 QUICK = ["--HistoryManager.enabled=False", "--InteractiveShell.xmode=Minimal"]  # no history file, short tracebacks
 
 MEASURE = """
@@ -89,7 +91,9 @@ class Kernel:
         }
         message = session.msg("execute_request", content, metadata={"cellId": cell or uuid.uuid4().hex})
         self.client.shell_channel.send(message)
-        done, dropped = Ran(""), 0
+        done = Ran("")
+        # Python drops an interrupt that comes while a destructor runs: as a person would, interrupt once more.
+        again = threading.Timer(AGAIN, self.manager.interrupt_kernel)
         for reply in self._answers(message["header"]["msg_id"]):
             kind, content = reply["msg_type"], reply["content"]
             if kind == "stream":
@@ -97,16 +101,15 @@ class Kernel:
                 if interrupt_after is not None:
                     time.sleep(interrupt_after)
                     self.manager.interrupt_kernel()
+                    again.start()
                     interrupt_after = None
-                elif done.text.count("KeyboardInterrupt") > dropped:
-                    dropped += 1  # in a destructor, which Python says and goes on
-                    self.manager.interrupt_kernel()
             elif kind in ("display_data", "execute_result"):
                 done.shown.append(content["data"])
             elif kind.startswith("comm_"):
                 done.comms.append({"kind": kind, **content})
             elif kind == "error":
                 done.error, done.message = content["ename"], content["evalue"]
+        again.cancel()
         reply = self.client.get_shell_msg(timeout=PATIENCE)
         while reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:  # of when the kernel started
             reply = self.client.get_shell_msg(timeout=PATIENCE)
