@@ -166,7 +166,7 @@ def _name(dtype: Any) -> str:
 
 def _small(array: Any) -> Any:
     """A copy of a small array, so that later in-place writes do not change the note; None for a large one."""
-    return array.copy() if array.nbytes <= SMALL else None
+    return array.copy(order="K") if array.nbytes <= SMALL else None
 
 
 def caller() -> tuple[str, int]:

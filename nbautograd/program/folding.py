@@ -182,7 +182,7 @@ class _Folding:
         self.distribute(root, parts[FORWARD], self.scheduled(parts[BACKWARD]))
         heights: dict[int, list[_Block]] = {}
         self.sort(root, heights)
-        roller = Roller(self.index, self.names, self.wanted)
+        roller = Roller(self.index, self.names, self.wanted, self.place)
         modules = Modules(roller)
         for _, blocks in sorted(heights.items()):
             for block in blocks:

@@ -42,8 +42,8 @@ class Roller:
     :ivar empty: statements at the beginning of the backward pass: sums that begin with nothing.
     """
 
-    def __init__(self, index: Statements, names: Names, wanted: Mapping[str, str]) -> None:
-        self.index, self.names, self.wanted = index, names, wanted
+    def __init__(self, index: Statements, names: Names, wanted: Mapping[str, str], place: Mapping[Any, int]) -> None:
+        self.index, self.names, self.wanted, self.place = index, names, wanted, place
         self.empty: list[Statement] = []
         self.element: dict[str, Place] = {}
         """What was a variable of its own, or still is one as well."""
@@ -51,6 +51,8 @@ class Roller:
         """What elements are called together."""
         self.listed: dict[str, Place] = {}
         """The same of variables that are listed before a loop."""
+        self.made: dict[str, int] = {}
+        """When each list is made: loops are rolled up from the inside out, so not in the order in which they run."""
         self.counters: list[str] = []
 
     def counter(self, depth: int) -> str:
@@ -77,6 +79,12 @@ class Roller:
                 return [*before, *rolled, *after]
             return [*_all(steps[stop:][::-1]), *rolled, *_all(steps[:first][::-1])]
         return _all(steps if ahead else steps[::-1])
+
+    def time(self, steps: Iterable[list[Statement]]) -> int:
+        """When steps begin to run, in operations from the beginning of the forward pass."""
+        statements = _all(steps)
+        places = [self.place[node] for statement in statements for node in statement.nodes]
+        return 2 * len(self.place) - max(places) if statements[0].part == BACKWARD else min(places)
 
     def forget(self, statements: Iterable[Statement]) -> None:
         """Use no list any more that is made in statements which others cannot see."""
@@ -122,8 +130,9 @@ class _Rolling:
         self.own: dict[str, _Own] = {}
         """By the name of any step's."""
         self.lists: list[Statement] = []
-        self.listed_names = dict(roller.listed)
-        """Which variables are listed, also by lists that this loop would need."""
+        self.time = roller.time(steps)
+        self.listed_names = {n: own for n, own in roller.listed.items() if roller.made[own[0]] <= self.time}
+        """Which variables are listed by now, also by lists that this loop would need."""
         self.begun: list[Statement] = []
         """What the backward pass begins with."""
         depth = max((_depth(statement) for statement in self.template), default=0)
@@ -377,7 +386,8 @@ class _Rolling:
         part = self.template[0].part
         begun = [Statement(_assigned(name, ast.Constant(None)), part=part) for name in sums]
         self.index.add(begun)
-        self.roller.listed = self.listed_names
+        self.roller.listed |= self.listed_names
+        self.roller.made |= {whole: self.time for statement in self.lists for whole in statement.writes()}
         self.roller.empty += [*self.begun, *begun]
         self.index.drop(_all(self.steps))
         self.roller.forget(_all(self.steps))

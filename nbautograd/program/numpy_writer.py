@@ -109,7 +109,7 @@ class NumpyWriter(Variables):
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
         """The first way to write an expression that comes to what is expected, bit for bit."""
         reasons: list[Exception] = []
-        ordered: ast.expr | None = None
+        reordered: str | None = None
         key = self.key(call, slot)
         for style in self.choices.ways(key, STYLES):
             before = self.bundle.snapshot()
@@ -122,12 +122,14 @@ class NumpyWriter(Variables):
                 if _all_same(value, expected):
                     self.choices.right(key, style)
                     return tree
-                ordered = ordered or _ordered(tree, value, expected)
+                if reordered is None and _ordered(tree, value, expected) is not None:
+                    reordered = style
                 reasons.append(ArithmeticError("it comes to other numbers"))
             self.choices.failed(key, style)
             self.bundle.restore(before)
-        if ordered is not None:
-            return ordered
+        if reordered is not None:  # written once more: its definitions have been dropped with the bundle's state
+            tree = written(reordered)
+            return _ordered(tree, self.computed(tree), expected) or tree
         last = reasons[-1]
         what = f"{last} cannot be taken over" if isinstance(last, NotBundled) else f"{type(last).__name__}: {last}"
         raise refuse(call.node, what)

@@ -53,8 +53,7 @@ class Statement:
         else:
             targets = [self.tree.target] if isinstance(self.tree, ast.AugAssign) else []
         parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
-        bases = [part.value if isinstance(part, ast.Subscript) else part for part in parts]
-        return {base.id: None for base in bases if isinstance(base, ast.Name)}
+        return {name: None for name in map(_base, parts) if name}
 
     def written(self, indent: str = "") -> list[str]:
         """Its lines."""
@@ -179,6 +178,13 @@ class Statements:
     def outside(self, name: str, inside: set[Statement]) -> bool:
         """Whether a name is used by others than these."""
         return any(statement not in inside for statement in self.uses.get(name, ()))
+
+
+def _base(target: ast.expr) -> str:
+    """The variable that a target is, or is an element of; a loop in a loop makes elements of elements."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def replaced(tree: Any, trees: Mapping[str, ast.expr]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,7 @@ STEPS = [
     lambda h, x, w: h * 0.5, lambda h, x, w: h.clone().mul_(0.9), lambda h, x, w: nb.cat([h[:1], x[1:]]),
     lambda h, x, w: h.softmax(1),
 ]  # fmt: skip
+NOTHING = (False,) * 6
 
 
 class Block(nn.Module):
@@ -174,21 +176,41 @@ class Block(nn.Module):
 @given(st.data())
 @settings(deadline=None, max_examples=500 if LONG else 40)
 def test_random_loops_and_modules(data: Any) -> None:
-    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
-    draw_steps = st.lists(st.sampled_from(STEPS), min_size=1, max_size=5)
+    steps = st.lists(st.integers(0, len(STEPS) - 1), min_size=1, max_size=5)
+    flags = st.lists(st.booleans(), min_size=6, max_size=6)
+    computes_the_same(
+        data.draw(st.integers(0, 9)), data.draw(st.booleans()), data.draw(st.integers(2, 6)), data.draw(steps),
+        data.draw(steps), data.draw(st.integers(1, 2)), data.draw(st.booleans()), data.draw(st.booleans()),
+        data.draw(flags), data.draw(flags),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        (0, False, 5, [3, 3, 3, 0], [0], 1, True, False),  # elements of elements
+        (7, False, 6, [1, 1, 1, 1, 1], [0, 2], 3, True, True),  # a list that a later loop needs as well
+        (0, True, 4, [4, 5], [5, 4, 8], 3, True, False),  # a constant that is transposed in memory
+    ],
+)
+def test_programs_that_random_ones_have_found(found: Any) -> None:
+    computes_the_same(*found)
+
+
+def computes_the_same(
+    seed: int, own_weights: bool, count: int, inner: list[int], after: list[int], states: int, collects: bool,
+    twice: bool, inputs_need: Sequence[bool] = NOTHING, states_need: Sequence[bool] = NOTHING,
+) -> None:  # fmt: skip
+    """Check that a loop of modules, folded and flat, comes to what the pass comes to."""
+    rng = np.random.default_rng(seed)
 
     def matrix() -> Any:
         return nb.tensor(rng.normal(size=(2, 2)), dtype=nb.float32)
 
-    own_weights = data.draw(st.booleans())
-    count = data.draw(st.integers(2, 6))
-    inner = data.draw(draw_steps)
-    blocks = [Block(inner, matrix()) for _ in range(count if own_weights else 1)]
+    blocks = [Block([STEPS[i] for i in inner], matrix()) for _ in range(count if own_weights else 1)]
     x = matrix().requires_grad_()
-    inputs = [matrix().requires_grad_(data.draw(st.booleans())) for _ in range(count)]
-    after, states = data.draw(draw_steps), data.draw(st.integers(1, 2))
-    h = [matrix().requires_grad_(data.draw(st.booleans())) for _ in range(states)]
-    collects, twice = data.draw(st.booleans()), data.draw(st.booleans())
+    inputs = [matrix().requires_grad_(inputs_need[i]) for i in range(count)]
+    h = [matrix().requires_grad_(states_need[i]) for i in range(states)]
     names: dict[str, Any] = {"x": x, "net": nn.ModuleList(blocks)}
     names |= {f"in{i}": t for i, t in enumerate(inputs)} | {f"h{i}": t for i, t in enumerate(h)}
     with traced():
@@ -199,7 +221,7 @@ def test_random_loops_and_modules(data: Any) -> None:
             if twice:
                 new = block(new, x)
             for step in after:
-                new = step(new, x, inputs[i])
+                new = STEPS[step](new, x, inputs[i])
             h = [*h[1:], new]
             outs.append(new)
         y = (nb.stack(outs) if collects else outs[-1]).sum() + x.sum()

@@ -91,7 +91,7 @@ class Replay:
         """All values and gradients with one element of a leaf changed; None where that cannot be computed."""
         if leaf not in self.leaves or not 0 <= place < self.leaves[leaf].size or not self.agrees:
             return None
-        changed = self.leaves[leaf].copy()
+        changed = self.leaves[leaf].copy(order="K")
         changed.reshape(-1)[place] = value
         try:
             results, leaves = self._forward({leaf: changed})
