@@ -237,7 +237,8 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
-    kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
+    inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
+    kinds = {a.dtype for a in inexact if a.ndim} or {a.dtype for a in inexact}
     input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
     return (*map(upcast_half, arrays), input_meta, kinds.pop() if len(kinds) == 1 else F32)
 

@@ -437,7 +437,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     x = input.to(dtypes.float32) if half else input  # the square of a large half does not fit
     result = x * (x.square().mean(dims, True) + eps).rsqrt()
     result = result.to(input.dtype) if half else result
-    return result if weight is None else result * weight
+    return result if weight is None else (result * weight).to(input.dtype)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

@@ -119,9 +119,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
         )
     if len({item._a.dtype for item in tensors}) == 1:
         return list(tensors)
-    kind = tensors[0].dtype
-    for item in tensors[1:]:
-        kind = dtypes.promote_types(kind, item.dtype)
+    kind = dtypes.result_dtype([(item.dtype, 2 if item._a.ndim else 1) for item in tensors])
     return [item.to(kind) for item in tensors]
 
 
