@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.strides import copied
 from nbautograd.arrays.summation import upcast_half
 from nbautograd.compiler.argument_errors import public_name
 from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
@@ -263,7 +264,9 @@ def _cast(op: OpSchema, a: Any, is_tensor: bool, dtype: np.dtype[Any], device: A
                 f"{device} and {backend.device_of(a)}!"
             )
         a = backend.module(device).asarray(backend.fetch(a))
-    return a if a.dtype == dtype else backend.run_quietly(a.astype, dtype)
+    if a.dtype == dtype:
+        return a
+    return backend.run_quietly(copied, a, dtype) if 0 in a.strides else backend.run_quietly(a.astype, dtype)
 
 
 def check_devices(op: OpSchema, arrays: tuple[Any, ...]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, error_function, precise
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -170,6 +171,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {kind_of(p)}")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
+    input = row_major(input)
     return added(value("gammaln", input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import copied, row_major
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
@@ -107,7 +108,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         return np.broadcast_to(input, index.shape).copy()
     if index.ndim == 0:
         return input[index]
-    return input[along(index, d)]
+    return row_major(input[along(index, d)])
 
 
 @op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
@@ -386,7 +387,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     tensor([4, 6])
     """
     _check_places("take", input, index)
-    return input.reshape((-1,))[index]
+    return row_major(input.reshape((-1,))[index])
 
 
 def flat(shape: tuple[int, ...]) -> tuple[int]:
@@ -423,13 +424,15 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{source.size}, index.numel() = {index.size}"
         )
     _check_places("put", input, index)
-    output = own(input).reshape((-1,))
-    values, places = source.reshape((-1,)), index.reshape((-1,))
+    output = copied(input)
+    line, values, places = output.reshape((-1,)), source.reshape((-1,)), index.reshape((-1,))
     if accumulate:
-        backend.add_at(output, (places,), values)
+        backend.add_at(line, (places,), values)
     else:
-        output[places] = values
-    return output.reshape(input.shape)
+        line[places] = values
+    if not output.flags.c_contiguous:
+        output[...] = line.reshape(output.shape)  # it is a copy
+    return output
 
 
 # -- nonzero elements ------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays import backend, dtypes, strides as stride_tools
+from nbautograd.arrays.strides import copied
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.batched import BatchedTensor, checks_values, elements
@@ -248,7 +249,31 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 @op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Key) -> Tensor:
     """Advanced indexing: the elements at arrays of indices or a mask, copied."""
-    return input[tuple(array_of(item) for item in key)]
+    key = tuple(array_of(item) for item in key)
+    if key[0].__class__ is not slice and input.flags.c_contiguous:
+        return input[key]
+    # NumPy puts first in memory what is picked; in PyTorch the dimensions keep their order.
+    picked = [d for d, item in enumerate(key) if item.__class__ is not slice]
+    if len(picked) == 1 and input.flags.c_contiguous and key[picked[0]].dtype.kind == "i":
+        return np.take(input, key[picked[0]], picked[0])
+    return _in_order(input[key], input, key, picked)
+
+
+def _in_order(part: Any, a: Any, key: tuple[Any, ...], picked: list[int]) -> Any:
+    """``part``, which is ``a[key]``, with the dimensions that it has of ``a`` in the same order in memory."""
+    steps = stride_tools.strides_of(a)
+    sizes = [max(item.ndim, 1) if item.__class__ is not slice and item.dtype.kind == "b" else 1 for item in key]
+    starts = [sum(sizes[:i]) for i in range(len(key))]
+    gone = {starts[i] + k for i in picked for k in range(sizes[i])}
+    kept = [step for d, step in enumerate(steps) if d not in gone]
+    first = starts[picked[0]] if picked[-1] - picked[0] == len(picked) - 1 else 0
+    joint = (*kept[:first], *(0,) * (part.ndim - len(kept)), *kept[first:])
+    strides = stride_tools.ordered(part.shape, joint)
+    if strides == stride_tools.strides_of(part):
+        return part
+    result = stride_tools.empty(part, part.shape, strides)
+    result[...] = part
+    return result
 
 
 def _takes_rows(key: tuple[Any, ...], shape: Any) -> bool:
@@ -409,7 +434,7 @@ def _assign(target: Any, key: Any, values: Any) -> None:
 
 
 def own(a: Any) -> Any:
-    """A writable copy of an array or scalar."""
+    """A writable copy of an array or scalar, row-major."""
     return np.array(a) if isinstance(a, np.generic) else a.copy()
 
 
@@ -422,7 +447,7 @@ def own(a: Any) -> Any:
 )
 def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     """A copy of ``input`` with the elements at ``key`` replaced, or accumulated."""
-    output = own(input)
+    output = copied(input)
     if accumulate:
         shape = input[key].shape
         joint_shape([shape, values.shape])
