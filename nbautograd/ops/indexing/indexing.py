@@ -255,7 +255,7 @@ def index(input: Tensor, key: Key) -> Tensor:
     # NumPy puts first in memory what is picked; in PyTorch the dimensions keep their order.
     picked = [d for d, item in enumerate(key) if item.__class__ is not slice]
     if len(picked) == 1 and input.flags.c_contiguous and key[picked[0]].dtype.kind == "i":
-        return np.take(input, key[picked[0]], picked[0])
+        return input.take(key[picked[0]], picked[0])
     return _in_order(input[key], input, key, picked)
 
 

@@ -37,7 +37,8 @@ def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
     """The elements sorted along a dimension, and their indices."""
     check("sort", input)
     d = dimension(dim, input.ndim)
-    return tuple(laid_as(a, input) for a in picked(input, d, order(input, d, descending)))
+    values, index = picked(input, d, order(input, d, descending))
+    return laid_as(values, input), laid_as(index, input)
 
 
 @composite(out=True)
