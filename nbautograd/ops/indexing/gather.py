@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
-from nbautograd.arrays.strides import copied, row_major
+from nbautograd.arrays.strides import laid_as, row_major
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
@@ -424,15 +424,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{source.size}, index.numel() = {index.size}"
         )
     _check_places("put", input, index)
-    output = copied(input)
-    line, values, places = output.reshape((-1,)), source.reshape((-1,)), index.reshape((-1,))
+    output = own(input).reshape((-1,))
+    values, places = source.reshape((-1,)), index.reshape((-1,))
     if accumulate:
-        backend.add_at(line, (places,), values)
+        backend.add_at(output, (places,), values)
     else:
-        line[places] = values
-    if not output.flags.c_contiguous:
-        output[...] = line.reshape(output.shape)  # it is a copy
-    return output
+        output[places] = values
+    return laid_as(output.reshape(input.shape), input)
 
 
 # -- nonzero elements ------------------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes, strides as stride_tools
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.indices import in_order, takes_rows
 from nbautograd.arrays.strides import copied
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
@@ -256,42 +257,14 @@ def index(input: Tensor, key: Key) -> Tensor:
     picked = [d for d, item in enumerate(key) if item.__class__ is not slice]
     if len(picked) == 1 and input.flags.c_contiguous and key[picked[0]].dtype.kind == "i":
         return input.take(key[picked[0]], picked[0])
-    return _in_order(input[key], input, key, picked)
-
-
-def _in_order(part: Any, a: Any, key: tuple[Any, ...], picked: list[int]) -> Any:
-    """``part``, which is ``a[key]``, with the dimensions that it has of ``a`` in the same order in memory."""
-    steps = stride_tools.strides_of(a)
-    sizes = [max(item.ndim, 1) if item.__class__ is not slice and item.dtype.kind == "b" else 1 for item in key]
-    starts = [sum(sizes[:i]) for i in range(len(key))]
-    gone = {starts[i] + k for i in picked for k in range(sizes[i])}
-    kept = [step for d, step in enumerate(steps) if d not in gone]
-    first = starts[picked[0]] if picked[-1] - picked[0] == len(picked) - 1 else 0
-    joint = (*kept[:first], *(0,) * (part.ndim - len(kept)), *kept[first:])
-    strides = stride_tools.ordered(part.shape, joint)
-    if strides == stride_tools.strides_of(part):
-        return part
-    result = stride_tools.empty(part, part.shape, strides)
-    result[...] = part
-    return result
-
-
-def _takes_rows(key: tuple[Any, ...], shape: Any) -> bool:
-    """Whether a key is one array of integers for the first dimension, and all of the others."""
-    first = key[0]
-    return (
-        first.__class__ is np.ndarray
-        and first.dtype.kind == "i"
-        and len(shape) > 1
-        and all(item.__class__ is slice and item == slice(None) for item in key[1:])
-    )
+    return in_order(input[key], input, key, picked)
 
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     """The transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
     key = tuple(array_of(item) for item in key)
-    if _takes_rows(key, shape):
+    if takes_rows(key, shape):
         (index, *_), width = key, math.prod(shape[1:])
         rows = input.reshape((-1, width))
         return backend.sum_of_rows(index.reshape((-1,)), rows, shape[0]).reshape(shape)
