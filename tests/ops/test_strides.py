@@ -152,7 +152,7 @@ EXPECTED: dict[str, str] = {
         ),
         INNER,
     ),
-    **dict.fromkeys(("F.logsigmoid", "F.rrelu", "pow base", "pow base complex", "polygamma 3"), CONTIGUOUS_THERE),
+    "F.logsigmoid": CONTIGUOUS_THERE,
     **dict.fromkeys(
         (
             "addcdiv", "addcmul", "addr", "F.local_response_norm", "F.local_response_norm 4d",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, error_function, precise
-from nbautograd.arrays.strides import row_major
+from nbautograd.arrays.strides import copied, row_major
 from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -104,6 +104,7 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     if order == 0:
         return value("digamma", input)
     if order > 1:
+        input = copied(input) if 0 in input.strides else input
         return (-1) ** (order + 1) * math.gamma(order + 1) * value("zeta", np.full_like(input, order + 1), input)
     dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
