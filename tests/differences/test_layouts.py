@@ -81,8 +81,9 @@ def test_results_that_are_contiguous_whatever_the_operands(torch: Any) -> Any:
         torch.log_softmax(b, 1), torch.softmax(c, 1), f.layer_norm(b, (4,)), f.batch_norm(b, None, None, training=True),
         f.rms_norm(a, (3,)), b.sum(1), b.mean(0), b.std(1), b.amax(1), b.norm(dim=1), b.logsumexp(1), c.sum(1),
         a.cumsum(0), a.cummax(1).values, a.topk(2).values, a.topk(2).indices, b.topk(2, 1).values, a.tril(),
-        a.roll(1, 0), a.gather(0, torch.zeros(3, 2, dtype=torch.int64).t()), a[:, torch.tensor([0, 2])], a.masked_fill(a > 2, 0),
-        torch.fft.fft(a), torch.linalg.norm(b, dim=(0, 1)), 2**a, f.rrelu(a), a.renorm(2, 0, 1.0),
+        a.roll(1, 0), a.gather(0, torch.zeros(3, 2, dtype=torch.int64).t()), a[:, torch.tensor([0, 2])],
+        a.masked_fill(a > 2, 0), torch.fft.fft(a), torch.linalg.norm(b, dim=(0, 1)), 2**a, f.rrelu(a),
+        a.renorm(2, 0, 1.0),
     ]  # fmt: skip
     return [(t.stride(), t.view(-1)) for t in results]
 

@@ -165,9 +165,8 @@ def binary_cross_entropy_with_logits(
     :param weight: a factor for each, broadcast.
     :param pos_weight: a factor for the positive part, broadcast.
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-    :returns: a tensor of the dtype of ``target``.
     :raises ValueError: the shapes differ.
-    :raises RuntimeError: ``target`` is not of a floating dtype.
+    :raises RuntimeError: ``target``, whose dtype the result has, is not of a floating dtype.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
