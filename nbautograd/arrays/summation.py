@@ -42,7 +42,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
     """
     dtype = a.dtype
     if a.__class__ is not np.ndarray:  # CuPy's sum is pairwise itself
-        return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
+        return row_major(a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims))
     if dtype is not FLOAT32 and dtype is not FLOAT64:
         if dtype is FLOAT16 or dtype.kind == "V":
             return pairwise_sum(upcast_half(a), axes, keepdims).astype(dtype)

@@ -51,7 +51,7 @@ def running(function: Any, a: Any, d: int) -> Any:
     while step < len(y):
         y[step:] = function(y[:-step], y[step:])
         step *= 2
-    return np.moveaxis(y, 0, d)
+    return row_major(np.moveaxis(y, 0, d))
 
 
 @op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
