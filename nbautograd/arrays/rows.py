@@ -26,6 +26,7 @@ __all__ = [
     "are_rows",
     "channel_norm",
     "channel_norm_back",
+    "exponentials",
     "log_softmax",
     "log_softmax_back",
     "norm",
@@ -113,6 +114,7 @@ def exponentials(x: Any, out: Any) -> Any:
         if np.min(sums) >= LEAST_SUM:
             return 0, sums
     shift = np.max(x, 1)
+    shift[shift == -math.inf] = 0  # inf - inf is nan
     np.subtract(x, shift[:, None], out)
     np.exp(out, out)
     return shift, _row_sums(out)
@@ -229,10 +231,8 @@ def _per_sample(values: Any, tail: Shape, samples: int) -> Any:
     return _repeated(np.broadcast_to(values, tail), min(samples, max(1, TILE_SIZE // math.prod(tail))))
 
 
-def norm_back(
-    g: Any, a: Any, mean: Any, rstd: Any, rows: Shape, tail: Shape, weight: Any
-) -> tuple[Any, Any, Any]:
-    """The gradients of ``norm``: of the input, and of weight and bias per element of a sample, of the shape ``tail``."""
+def norm_back(g: Any, a: Any, mean: Any, rstd: Any, rows: Shape, tail: Shape, weight: Any) -> tuple[Any, Any, Any]:
+    """The gradients of ``norm``: of the input, and of weight and bias per element of a sample, in its shape."""
     width, size = rows[-1], math.prod(tail)
     result = caching_allocator.empty(a.shape, a.dtype)
     source, target, samples = a.reshape(-1, width), result.reshape(-1, width), result.reshape(-1, size)
@@ -338,7 +338,9 @@ def channel_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tupl
     total, slope = map(channels.total, sums)
     count = channels.n * channels.count
     scale = deviations if weight is None else deviations * weight
-    scales, slopes, shifts = map(channels.values, (scale, -scale * deviations**2 * slope / count, scale * total / count))
+    scales, slopes, shifts = map(
+        channels.values, (scale, -scale * deviations**2 * slope / count, scale * total / count)
+    )
 
     def evaluate(tile: slice) -> None:
         out = target[tile]
@@ -382,6 +384,6 @@ def channel_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, 
     variance = channels.total(sums) / count
     rstd = 1 / np.sqrt(variance + eps)
     factors = channels.values(rstd if weight is None else rstd * weight)
-    shifts = None if bias is None else channels.values(bias)
+    shifts: Any = None if bias is None else channels.values(bias)
     channels.for_tiles(scale)
     return result, mean, rstd, variance

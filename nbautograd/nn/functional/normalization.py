@@ -88,7 +88,10 @@ def _sample(rows: Shape, own: Shape) -> tuple[Shape, Shape]:
 def norm_back(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias; ``g`` has one of the result, and in higher derivatives of mean and rstd."""
+    """The gradients of input, weight and bias.
+
+    :param g: those of the result and, in higher derivatives, of mean and rstd.
+    """
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
         if _is_of_rows(rows, axes, x, cotangent, weight):
@@ -97,7 +100,7 @@ def norm_back(
             result, *slopes = row_kernels.norm_back(cotangent, x, mean, rstd, rows, sample, factors)
             if len(sample) > 1:
                 slopes = [pairwise_sum(slope, (1,)) for slope in slopes]
-            return result, *(slope.reshape(own) for slope in slopes)  # type: ignore[return-value]
+            return result, *(slope.reshape(own) for slope in slopes)
         if _is_of_channels(rows, axes, x, cotangent, weight):
             return row_kernels.channel_norm_back(cotangent, x, mean, rstd, weight)
     unit = (x.reshape(rows) - mean) * rstd
