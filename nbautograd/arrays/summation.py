@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.strides import row_major
 from nbautograd.arrays.thread_pool import parallel_for
 
 __all__ = ["ONES", "broadcast_axes", "pairwise_mean", "pairwise_sum", "upcast_half"]
@@ -41,12 +42,12 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
     """
     dtype = a.dtype
     if a.__class__ is not np.ndarray:  # CuPy's sum is pairwise itself
-        return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
+        return row_major(a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims))
     if dtype is not FLOAT32 and dtype is not FLOAT64:
         if dtype is FLOAT16 or dtype.kind == "V":
             return pairwise_sum(upcast_half(a), axes, keepdims).astype(dtype)
         if dtype.kind not in "fc":
-            return np.add.reduce(a, axes, np.int64, None, keepdims)
+            return row_major(np.add.reduce(a, axes, np.int64, None, keepdims))
     in_order = a.flags.c_contiguous
     ones = ONES.get(dtype) if in_order else None
     if ones is not None:
@@ -57,7 +58,8 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
                 return ones[:n].dot(a)[None] if keepdims else ones[:n].dot(a)
             return a.dot(ones[:n])[:, None] if keepdims else a.dot(ones[:n])
     if a.size <= MAX_SEQUENTIAL:
-        return np.add.reduce(a, axes, None, None, keepdims)
+        summed = np.add.reduce(a, axes, None, None, keepdims)
+        return summed if in_order else row_major(summed)
     if in_order:
         if axes is None:
             if a.size >= 2 * ELEMENTS_PER_TASK:
@@ -71,7 +73,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
                 summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
                 return summed.reshape(before + (1,) * keepdims + after)
             return np.add.reduce(a, axes, None, None, keepdims)
-    return _by_memory(a, range(a.ndim) if axes is None else axes, keepdims)
+    return row_major(_by_memory(a, range(a.ndim) if axes is None else axes, keepdims))
 
 
 def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
