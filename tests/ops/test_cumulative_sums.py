@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd.arrays import masking, summation
+from tests import needs
 
 
 @given(
@@ -19,7 +20,7 @@ from nbautograd.arrays import masking, summation
 )
 @settings(deadline=None)
 def test_sums_and_gradients_are_those_of_pytorch(shape: tuple[int, ...], kind: str, seed: int) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     rng = np.random.default_rng(seed)
     x, g = (rng.normal(size=shape).astype(np.float32) for _ in range(2))
     if kind == "-0":
