@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.arrays.strides import row_major
 from nbautograd.arrays.thread_pool import parallel_for
 
-__all__ = ["ONES", "broadcast_axes", "pairwise_mean", "pairwise_sum", "upcast_half"]
+__all__ = ["ONES", "broadcast_axes", "cumulative_sums", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 MAX_SEQUENTIAL = 32
 """Maximum number of rows that are added one after the other: the rounding error is still small."""
@@ -133,6 +133,41 @@ def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
     if kept != sorted(kept):
         b = b.transpose(sorted(range(len(kept)), key=kept.__getitem__))
     return b.reshape([1 if d in axes else n for d, n in enumerate(a.shape)]) if keepdims else b[()]
+
+
+CHUNK = 32
+"""Elements whose cumulative sums are one product with a triangle of ones: twice as fast as one after the other."""
+MIN_CUMULATIVE_SIZE = 1 << 12
+"""Minimum number of elements for that."""
+
+
+def cumulative_sums(a: Any, reverse: bool) -> Any:
+    """The cumulative sums along the last axis of a large array of float32; None if they are to be added one by one.
+
+    What comes before a chunk is added up in float64, so that the error does not grow with the length.
+
+    :param reverse: begin at the end.
+    """
+    fits = a.__class__ is np.ndarray and a.dtype is FLOAT32 and a.size >= MIN_CUMULATIVE_SIZE
+    if not fits or a.shape[-1] % CHUNK or not a.flags.c_contiguous:
+        return None
+    chunks = a.reshape(-1, a.shape[-1] // CHUNK, CHUNK)
+    sums = np.add.reduce(chunks, 2, np.float64)
+    if not np.isfinite(sums).all():  # zeros of the triangle times inf are nan
+        return None
+    result: Any = np.matmul(chunks.reshape(-1, CHUNK), _triangle(reverse)).reshape(chunks.shape)
+    sums = sums[:, :0:-1] if reverse else sums[:, :-1]
+    before = np.cumsum(sums, 1).astype(np.float32)[..., None]
+    later = result[:, -2::-1] if reverse else result[:, 1:]
+    later += before
+    result += 0  # which begin with 0, so that sums of -0 are 0
+    return result.reshape(a.shape)
+
+
+@functools.lru_cache(maxsize=2)
+def _triangle(reverse: bool) -> Any:
+    ones = np.ones((CHUNK, CHUNK), FLOAT32)
+    return np.tril(ones) if reverse else np.triu(ones)
 
 
 @functools.lru_cache(maxsize=1024)

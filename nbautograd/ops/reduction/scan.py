@@ -11,6 +11,7 @@ from nbautograd.arrays import dtypes
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
 from nbautograd.arrays.strides import row_major
+from nbautograd.arrays.summation import cumulative_sums
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
@@ -130,6 +131,8 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
     if not input.ndim:
         return input.copy()
     input = row_major(input)
+    if d == input.ndim - 1 and (fast := cumulative_sums(input, reverse)) is not None:
+        return fast
     a = np.flip(input, d) if reverse else input
     summed = a.cumsum(d, WIDE.get(a.dtype.char)).astype(a.dtype if a.dtype.kind in "fc" else np.int64, copy=False)
     if summed.dtype.kind in "fc":
