@@ -1,0 +1,37 @@
+"""The steps, in the order of what is most worth knowing: a run that is cut short has the first of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .rows import GROUPS
+from .schedule import Step
+
+TESTS = Path(__file__).parents[2] / "tests" / "cuda"
+LAST = ("test_gpu_operations", "test_gpu_against_pytorch")
+"""Tables of all operations: hundreds of kernels are compiled, so that several processes share each."""
+GUESSED = {"memory-bound": 60, "products": 50, "networks": 90, "chains": 45, "launches": 25, "models": 90}
+
+
+def tests(name: str) -> Step:
+    """The tests of a file."""
+    long = name in LAST
+    file = f"tests/cuda/{name}.py"
+    title, workers = f"pytest -m cuda {file}", 6 if long else 1
+    return Step(f"tests: {name[9:]}", title, "suite:run", (file,), 240 if long else 45, 40, workers)
+
+
+def every() -> list[Step]:
+    """All steps."""
+    files = sorted(path.stem for path in TESTS.glob("test_gpu_*.py"))
+    short = [name for name in files if name not in LAST]
+    return [
+        Step("facts", "which machine this is, and what it lacks", "facts:run", (), 20, 60),
+        *(tests(name) for name in short),
+        Step("notebook", "the course's notebook about CUDA", "notebook:run", (), 45, 180),
+        *(
+            Step(f"speed: {group}", f"{len(rows)} rows next to PyTorch", "speed:run", (group,), GUESSED[group], 60)
+            for group, rows in GROUPS.items()
+        ),
+        *(tests(name) for name in files if name in LAST),
+    ]
