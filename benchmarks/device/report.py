@@ -12,16 +12,10 @@ from measuring import table
 from .journal import REHEARSAL, Journal
 from .schedule import Step
 
+BOTH = "ours and PyTorch's"
 HEADS = [
-    "",
-    "nbautograd ms",
-    "PyTorch ms",
-    "ratio (quartiles)",
-    "share",
-    "peak MB, ours and PyTorch's",
-    "waits, ours and PyTorch's",
-    "kernels",
-]
+    "", "nbautograd ms", "PyTorch ms", "ratio (quartiles)", "share", f"peak MB, {BOTH}", f"waits, {BOTH}", "kernels",
+]  # fmt: skip
 
 
 def write(journal: Journal, steps: list[Step]) -> Path:
@@ -120,14 +114,19 @@ def cells(name: str, figures: dict[str, Any]) -> list[str]:
     return [*found, peaks, waits + early + (f" (ours: {names})" if names else ""), kernels]
 
 
+def reason(message: str) -> str:
+    """The line of a message that says most: of a traceback by pytest the first with an ``E``, else the last."""
+    lines = message.strip().splitlines() or [""]
+    return next((line[1:].strip() for line in lines if line.startswith("E ")), lines[-1])
+
+
 def troubles(journal: Journal, steps: list[Step]) -> str:
     """What failed, hung or died, with the end of what it said."""
     found = []
     for step in steps:
         for item, line in journal.items(step.name).items():
             if line["status"] not in ("passed", "skipped"):
-                message = line.get("message", "").strip().splitlines()
-                found.append(f"- {line['status']}: `{item}`: {message[-1] if message else ''}"[:400])
+                found.append(f"- {line['status']}: `{item}`: {reason(line.get('message', ''))}"[:400])
         problem = next(
             (x["problem"] for x in reversed(journal.lines) if x["what"] == "step" and x["step"] == step.name), ""
         )
