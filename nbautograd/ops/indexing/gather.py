@@ -249,7 +249,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if kind == "c" and input.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
-    output[np.broadcast_to(mask, output.shape)] = value
+    is_elsewhere = value.__class__ is np.ndarray and output.__class__ is not np.ndarray  # a number can go anywhere
+    output[np.broadcast_to(mask, output.shape)] = value.item() if is_elsewhere else value
     return output
 
 

@@ -1,4 +1,4 @@
-"""What tests for a CUDA device found before they ran on one: ``out=`` elsewhere, traces, many values at one place."""
+"""What tests for a CUDA device found before they ran on one: copies between devices, ``out=``, many values at one place."""
 
 from __future__ import annotations
 
@@ -32,16 +32,45 @@ def test_out_on_another_device(call: Any, there: str) -> None:
         assert (out.shape, out.tolist()) == (size, nb.zeros(size).tolist())
 
 
-def test_traces() -> None:
-    x = nb.tensor([1.0, -2.0, 3.0], device="strict", requires_grad=True)
-    function = nb.jit.trace(lambda x: (x.exp() * x).sigmoid().sum(), (x,))
-    y = function(x)
-    y.backward()
-    z = x.detach().cpu().requires_grad_()
-    expected = (z.exp() * z).sigmoid().sum()
-    expected.backward()
-    assert (y.device.type, y.item()) == ("strict", pytest.approx(expected.item(), rel=1e-6))
-    np.testing.assert_allclose(x.grad.cpu().numpy(), z.grad.numpy(), rtol=1e-6)
+@pytest.mark.parametrize(("here", "there"), [("cpu", "strict"), ("strict", "cpu")])
+def test_copies_from_another_device(here: str, there: str) -> None:
+    """What PyTorch brings to the device of the tensor that is written to, as when a state is loaded."""
+    y = nb.arange(4.0, device=there).reshape(2, 2)
+    for write, expected in (
+        (lambda x: x.copy_(y), [[0, 1], [2, 3]]),
+        (lambda x: x.__setitem__(slice(None), y), [[0, 1], [2, 3]]),
+        (lambda x: x[0].copy_(y[1]), [[2, 3], [0, 0]]),
+        (lambda x: x.__setitem__(1, y[1]), [[0, 0], [2, 3]]),
+        (lambda x: x.__setitem__((0, 0), y[1, 1]), [[3, 0], [0, 0]]),
+        (lambda x: x.__setitem__(x == 0, y[1, 1]), [[3, 3], [3, 3]]),
+        (lambda x: x.__setitem__(nb.tensor([0]), y[1, 1]), [[3, 3], [0, 0]]),
+        (lambda x: x.copy_(y[0], True), [[0, 1], [0, 1]]),
+    ):
+        x = nb.zeros(2, 2, device=here)
+        write(x)
+        assert (x.device.type, x.tolist()) == (here, expected)
+    with pytest.raises(DeviceError, match="same device"):
+        nb.zeros(2, 2, device=here)[nb.tensor([0, 1], device=here)] = y
+    model, other = nb.nn.BatchNorm1d(3).to(here), nb.nn.BatchNorm1d(3).to(there)
+    with nb.no_grad():
+        other.weight.fill_(5)
+    model.load_state_dict(other.state_dict())
+    assert (model.weight.device.type, model.weight.tolist()) == (here, [5.0] * 3)
+
+
+def test_a_copy_from_another_device_is_recorded() -> None:
+    x, y = nb.ones(2, device="strict", requires_grad=True), nb.ones(2, requires_grad=True)
+    z = x * 1
+    z.copy_(y * 3)
+    z.sum().backward()
+    assert (x.grad.tolist(), x.grad.device.type) == ([0.0, 0.0], "strict")
+    assert (y.grad.tolist(), y.grad.device.type) == ([3.0, 3.0], "cpu")
+
+
+def test_a_mask_filled_with_a_number_from_the_cpu() -> None:
+    x = nb.zeros(3, device="strict")
+    mask = nb.tensor([True, False, True], device="strict")
+    assert x.masked_fill(mask, nb.tensor(-np.inf)).tolist() == [-np.inf, 0.0, -np.inf]
 
 
 @pytest.mark.parametrize("how", ["amax", "amin", "prod"])
