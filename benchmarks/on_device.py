@@ -8,7 +8,7 @@ FOLDER also gets log.txt, report.md and the notebook. FOLDER is build/on_device 
 NBAUTOGRAD_RESULTS names; it needs no network.
 
     --resume OTHER      begin with the results in another folder, which is only read
-    --part N            only the steps of a part of --list;  --only TEXT  those whose names contain it
+    --part N            only the steps of a part of --list;  --only TEXT,TEXT  those whose names contain one of them
     --again             run the chosen steps again, though they are over
     --list              the steps, in parts that fit into the minutes
     --wheels            what is missing on this machine; --have FILE  what to carry to one whose packages FILE lists
@@ -21,6 +21,7 @@ The exit status is 0 when all is over, 3 when something is left for the next par
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import shutil
 import sys
@@ -33,7 +34,7 @@ sys.path[:0] = [str(path) for path in (HERE, ROOT) if str(path) not in sys.path]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 os.environ["PYTHONUNBUFFERED"] = "1"
 
-from device import child, report, schedule, steps, wheels  # noqa: E402
+from device import child, report, schedule, wheels  # noqa: E402
 from device.journal import NAME, REHEARSAL, Journal  # noqa: E402
 
 LEFT = 3
@@ -57,6 +58,7 @@ def options() -> argparse.Namespace:
         parser.add_argument(f"--{flag}", action="store_true")
     for hidden in ("child", "pipe", "worker"):  # how this command calls itself
         parser.add_argument(f"--{hidden}", help=argparse.SUPPRESS)
+    parser.add_argument("--steps", default="device.steps", help=argparse.SUPPRESS)  # the module that lists them
     return parser.parse_args()
 
 
@@ -71,7 +73,7 @@ def show(parts: list[list[schedule.Step]]) -> None:
 def main() -> None:
     """Run what is asked for, or what is left."""
     asked = options()
-    every = steps.every()
+    every = importlib.import_module(asked.steps).every()
     if asked.child:
         step = next(step for step in every if step.name == asked.child)
         child.run(step, asked.out, asked.rehearse, int(asked.pipe), int(asked.worker))
@@ -94,12 +96,13 @@ def main() -> None:
         return
     if asked.part is not None and not 1 <= asked.part <= len(parts):
         raise SystemExit(f"--part: there are parts 1 to {len(parts)}")
-    chosen = [step for step in (every if asked.part is None else parts[asked.part - 1]) if asked.only in step.name]
+    part = every if asked.part is None else parts[asked.part - 1]
+    chosen = [step for step in part if any(text in step.name for text in asked.only.split(","))]
     if asked.again:
         for step in chosen:
             journal.forget(step.name)
     journal.add(what="run", rehearsal=asked.rehearse, time=time.strftime("%Y-%m-%d %H:%M:%S"))
-    runner = schedule.Runner(journal, time.monotonic() + 60 * asked.minutes, asked.limit)
+    runner = schedule.Runner(journal, time.monotonic() + 60 * asked.minutes, asked.steps, asked.limit)
     try:
         left = runner.run(chosen)
     finally:

@@ -15,6 +15,9 @@ from typing import Any
 from .journal import Journal
 from .schedule import AGAIN, Step
 
+WHOLE = "the step itself"
+"""The item that failed where a step's function raises outside of its items."""
+
 
 class Child:
     """What a step's function is called with."""
@@ -83,9 +86,12 @@ def run(step: Step, folder: Path, rehearsal: bool, pipe: int, worker: int) -> No
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-    if rehearsal:
-        import_module("device.stand_in").enter()
     child = Child(step, folder, rehearsal, pipe, worker)
     module, _, name = step.function.partition(":")
-    function = getattr(import_module(f"device.{module}"), name)
-    function(child, *step.arguments)
+    try:
+        if rehearsal:
+            import_module("device.stand_in").enter()
+        getattr(import_module(module), name)(child, *step.arguments)
+    except Exception as error:
+        traceback.print_exc()
+        child.end(WHOLE, "failed", message=f"{type(error).__name__}: {error}")

@@ -25,7 +25,7 @@ class Journal:
 
     def __init__(self, folder: Path, rehearsal: bool) -> None:
         self.folder, self.rehearsal, self.path = folder, rehearsal, folder / NAME
-        self.lines = read(self.path)
+        self.lines, self.is_new = read(self.path), True
         for line in self.lines:
             if line["what"] == "run" and line["rehearsal"] != rehearsal:
                 kind = "a rehearsal's" if line["rehearsal"] else "a device's"
@@ -37,7 +37,10 @@ class Journal:
             line["note"] = REHEARSAL
         self.lines.append(line)
         self.folder.mkdir(parents=True, exist_ok=True)
+        is_cut = self.is_new and self.path.exists() and not self.path.read_bytes().endswith(b"\n")
+        self.is_new = False
         with self.path.open("a", encoding="utf-8") as file:
+            file.write("\n" * is_cut)  # the last line of a run that was killed in it
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())

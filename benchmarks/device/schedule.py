@@ -30,7 +30,7 @@ START = 60.0  # seconds: a process loads PyTorch and CuPy before it says anythin
 
 @dataclass(frozen=True)
 class Step:
-    """A piece of work for a process of its own: the function ``module:name`` of this package, called with a `Child`."""
+    """A piece of work for a process of its own: the function ``module:name``, called with a `Child`."""
 
     name: str
     title: str
@@ -57,8 +57,8 @@ class Worker:
 class Runner:
     """Runs steps one after another until a deadline."""
 
-    def __init__(self, journal: Journal, deadline: float, limit: float | None = None) -> None:
-        self.journal, self.deadline, self.limit = journal, deadline, limit
+    def __init__(self, journal: Journal, deadline: float, module: str, limit: float | None = None) -> None:
+        self.journal, self.deadline, self.module, self.limit = journal, deadline, module, limit
         self.log = journal.folder / "log.txt"
 
     def say(self, text: str) -> None:
@@ -69,10 +69,12 @@ class Runner:
         with self.log.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
-    def run(self, steps: Sequence[Step], minimum: float = 15.0) -> list[str]:
+    def run(self, steps: Sequence[Step]) -> list[str]:
         """Run what is not over yet and fits; returns the names of what is left."""
         mark = f" ({REHEARSAL})" if self.journal.rehearsal else ""
-        self.say(f"{len(steps)} steps, {self.deadline - time.monotonic():.0f} s{mark}")
+        total = self.deadline - time.monotonic()
+        minimum = min(15.0, 0.1 * total)  # for less no process is worth starting
+        self.say(f"{len(steps)} steps, {total:.0f} s{mark}")
         for step in steps:
             if self.journal.is_over(step.name):
                 continue
@@ -163,6 +165,7 @@ class Runner:
         """A process for the step."""
         reading, writing = os.pipe()
         command = [sys.executable, str(COMMAND), "--out", str(self.journal.folder), "--child", step.name]
+        command += ["--steps", self.module]
         command += ["--pipe", str(writing), "--worker", str(index)] + ["--rehearse"] * self.journal.rehearsal
         with self.log.open("ab") as log:
             process = subprocess.Popen(

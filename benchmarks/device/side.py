@@ -95,10 +95,11 @@ def sides(rehearsal: bool) -> tuple[Side, Side]:
     """
     from .facts import exact
 
-    ours, theirs = import_module("nbautograd"), import_module("torch")
-    exact()
+    ours = import_module("nbautograd")
     if (why := ours.cuda.why_not()) is not None:
         raise RuntimeError(f"no CUDA device: {why}")
+    theirs = import_module("torch")
+    exact()
     if rehearsal:
         theirs.set_num_threads(1)
         return Side(ours, "cuda", "host", True), Side(theirs, "cpu", "host", True)

@@ -18,7 +18,7 @@ def tests(name: str) -> Step:
     long = name in LAST
     file = f"tests/cuda/{name}.py"
     title, workers = f"pytest -m cuda {file}", 6 if long else 1
-    return Step(f"tests: {name[9:]}", title, "suite:run", (file,), 240 if long else 45, 40, workers)
+    return Step(f"tests: {name[9:]}", title, "device.suite:run", (file,), 240 if long else 45, 40, workers)
 
 
 def every() -> list[Step]:
@@ -26,11 +26,13 @@ def every() -> list[Step]:
     files = sorted(path.stem for path in TESTS.glob("test_gpu_*.py"))
     short = [name for name in files if name not in LAST]
     return [
-        Step("facts", "which machine this is, and what it lacks", "facts:run", (), 20, 60),
+        Step("facts", "which machine this is, and what it lacks", "device.facts:run", (), 20, 60),
         *(tests(name) for name in short),
-        Step("notebook", "the course's notebook about CUDA", "notebook:run", (), 45, 180),
+        Step("notebook", "the course's notebook about CUDA", "device.notebook:run", (), 45, 180),
         *(
-            Step(f"speed: {group}", f"{len(rows)} rows next to PyTorch", "speed:run", (group,), GUESSED[group], 60)
+            Step(
+                f"speed: {group}", f"{len(rows)} rows next to PyTorch", "device.speed:run", (group,), GUESSED[group], 60
+            )
             for group, rows in GROUPS.items()
         ),
         *(tests(name) for name in files if name in LAST),

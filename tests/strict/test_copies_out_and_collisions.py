@@ -1,4 +1,4 @@
-"""What tests for a CUDA device found before they ran on one: copies between devices, ``out=``, many values at one place."""
+"""What tests for a CUDA device found before they ran on one: copies between devices, ``out=``, values at one place."""
 
 from __future__ import annotations
 
