@@ -63,13 +63,13 @@ def summary(journal: Journal, steps: list[Step]) -> str:
 
 
 def goals(journal: Journal, steps: list[Step]) -> list[tuple[str, dict[str, Any]]]:
-    """All goals of all rows that were measured."""
-    return [
-        (name, goal)
-        for step in steps
-        for name, line in journal.items(step.name).items()
-        for goal in line.get("figures", {}).get("goals", [])
-    ]
+    """All goals of all rows; of one that could not be measured, that."""
+    found = []
+    for step in steps:
+        for name, line in journal.items(step.name).items() if step.name.startswith("speed: ") else ():
+            unmeasured = {"goal": "to be measured", "is": line["status"], "met": False}
+            found += [(name, goal) for goal in line.get("figures", {"goals": [unmeasured]})["goals"]]
+    return found
 
 
 def tests(journal: Journal, steps: list[Step]) -> str:

@@ -13,12 +13,16 @@ LAST = ("test_gpu_operations", "test_gpu_against_pytorch")
 GUESSED = {"memory-bound": 60, "products": 50, "networks": 90, "chains": 45, "launches": 25, "models": 90}
 
 
+WITH_CUPY = ("tests/cuda/test_views_of_cupy.py", "tests/test_cupy_names.py")
+"""Tests that take the real CuPy and no device: few machines have it."""
+
+
 def tests(name: str) -> Step:
     """The tests of a file."""
     long = name in LAST
     file = f"tests/cuda/{name}.py"
     title, workers = f"pytest -m cuda {file}", 6 if long else 1
-    return Step(f"tests: {name[9:]}", title, "device.suite:run", (file,), 240 if long else 45, 40, workers)
+    return Step(f"tests: {name[9:]}", title, "device.suite:run", ("cuda", file), 240 if long else 40, 75, workers)
 
 
 def every() -> list[Step]:
@@ -28,6 +32,7 @@ def every() -> list[Step]:
     return [
         Step("facts", "which machine this is, and what it lacks", "device.facts:run", (), 20, 60),
         *(tests(name) for name in short),
+        Step("tests: CuPy's own arrays", " ".join(WITH_CUPY), "device.suite:run", ("", *WITH_CUPY), 30, 75),
         Step("notebook", "the course's notebook about CUDA", "device.notebook:run", (), 45, 180),
         *(
             Step(
