@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ LEFT = 3  # the exit status where something is left for the next part
 if not hasattr(os, "killpg"):
     pytest.skip("needs a system with process groups: not Windows", allow_module_level=True)
 sys.path.insert(0, str(COMMAND.parent))
-from device import wheels
+from device import counts, report, rows, speed, wheels
 
 
 def started(folder: Path, *options: str) -> Any:
@@ -152,6 +153,42 @@ def test_parts_are_at_most_nine_minutes() -> None:
     assert heads and all(float(head.split()[-2]) <= 540 for head in heads)
     for name in ("facts", "notebook", "tests: operations", "speed: models"):
         assert f"    {name} " in done.stdout
+
+
+def test_counting_of_waits() -> None:
+    events = [
+        {"cat": "cuda_runtime", "name": "cudaStreamSynchronize"},
+        {"cat": "cuda_driver", "name": "cuLaunchKernel"},
+        {"cat": "kernel", "name": "cupy_add"},
+        {"cat": "gpu_memcpy", "name": "Memcpy DtoH (Device -> Pageable)"},
+        {"cat": "gpu_memcpy", "name": "Memcpy DtoD (Device -> Device)"},
+        {"cat": "cpu_op", "name": "aten::add"},
+        {"name": "process_name"},
+    ]
+    assert counts.of_trace(events) == {
+        "cudaStreamSynchronize": 1, "cuLaunchKernel": 1, "kernels": 1, "to the host": 1, "on the device": 1,
+    }  # fmt: skip
+    torch = needs.package("torch")
+    if torch.cuda.is_available():
+        pytest.skip("a profile of a device is measured there")
+    with warnings.catch_warnings(action="ignore"):  # that there is no CUDA
+        assert not counts.events(None, lambda: torch.ones(3).exp())  # type: ignore[arg-type]
+
+
+def test_figures_that_cannot_be_had_leave_the_rest() -> None:
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("no profiler")
+
+    side = type("Side", (), {"peak": lambda self, step: 2.5, "clock": "device", "synchronize": fail})()
+    figures = speed.further([(side, lambda: None)] * 2)
+    assert (figures["peak_MB"], figures["counts"]) == ([2.5, 2.5], None)
+    assert figures["not counted"]["counts"] == "RuntimeError: no profiler"
+    row = {"ours_ms": 1.0, "torch_ms": 2.0, "ratio": 0.5, "quartiles": [0.4, 0.6], **figures}
+    row["goals"] = speed.goals(rows.MODEL_ROWS[0], "models", row)
+    assert [goal["met"] for goal in row["goals"]] == [False]
+    assert (
+        report.cells("mlp", row)[:3] == ["mlp (**missed**)", "1", "2"] and "no profiler" in report.cells("mlp", row)[6]
+    )
 
 
 def test_wheels() -> None:

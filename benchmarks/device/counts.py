@@ -31,7 +31,11 @@ def events(side: Side, step: Step) -> Counter[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         profile.export_chrome_trace(str(path))
-        trace: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        return of_trace(json.loads(path.read_text(encoding="utf-8"))["traceEvents"])
+
+
+def of_trace(trace: list[dict[str, Any]]) -> Counter[str]:
+    """The events of a profile in the form of Chrome's tracing, counted."""
     found: Counter[str] = Counter()
     for event in trace:
         kind, name = event.get("cat", ""), event.get("name", "")

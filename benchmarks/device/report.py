@@ -105,10 +105,10 @@ def cells(name: str, figures: dict[str, Any]) -> list[str]:
     share += f" (PyTorch {figures['torch_share']:.0%})" if "torch_share" in figures else ""
     found = [name + (f" (**{missed}**)" if missed else ""), f"{figures['ours_ms']:.4g}", f"{figures['torch_ms']:.4g}"]
     found += [f"**{figures['ratio']:.2f}** ({low:.2f} to {high:.2f})", share]
-    if "counts" not in figures:
-        return [*found, "", "", ""]
-    early = {True: ", returns early", False: ", waits for the device", None: ""}[figures["returns_early"]]
-    peaks = ", ".join(f"{peak:.1f}" for peak in figures["peak_MB"])
+    peaks = ", ".join(f"{peak:.1f}" for peak in figures.get("peak_MB") or ())
+    early = {True: ", returns early", False: ", waits for the device"}.get(figures.get("returns_early"), "")
+    if not figures.get("counts"):
+        return [*found, peaks, "; ".join(figures.get("not counted", {}).values()), ""]
     waits, kernels = (", ".join(str(side[what]) for side in figures["counts"]) for what in ("waits", "kernels"))
     names = "; ".join(f"{count} {name}" for name, count in figures["counts"][0]["waits by name"].items())
     return [*found, peaks, waits + early + (f" (ours: {names})" if names else ""), kernels]

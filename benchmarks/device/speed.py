@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import statistics
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 from .child import Child
 from .counts import counted, returns_early
 from .rows import CALLS, GROUPS, Row
-from .side import Side, compare, in_turn, sides, summary
+from .side import Side, Step, compare, in_turn, sides, summary
 
 ROUNDS = 11
 COUNTED = ("models", "networks")  # groups whose waits, kernels and peaks are counted
@@ -49,13 +51,29 @@ def measured(row: Row, group: str, ours: Side, theirs: Side, rounds: int, copied
     elif row.share is not None:
         figures["ours_share"] = 1 / figures["ratio"]
     if group in COUNTED:
-        figures["peak_MB"] = [side.peak(step) for side, step in pairs]
-        figures["counts"] = [counted(side, step) for side, step in pairs]
-        figures["returns_early"] = returns_early(*pairs[0])
+        figures |= further(pairs)
     figures["goals"] = goals(row, group, figures)
-    for side, _ in pairs:
+    del pairs
+    for side in (ours, theirs):
         side.tidy()
     return {"figures": figures}
+
+
+def further(pairs: list[tuple[Side, Step]]) -> dict[str, Any]:
+    """Peaks of memory, waits and kernels; what cannot be had is None, and the row's times stay."""
+    asked: dict[str, Callable[[], Any]] = {
+        "peak_MB": lambda: [side.peak(step) for side, step in pairs],
+        "counts": lambda: [counted(side, step) for side, step in pairs],
+        "returns_early": lambda: returns_early(*pairs[0]),
+    }
+    found: dict[str, Any] = {"not counted": {}}
+    for name, ask in asked.items():
+        try:
+            found[name] = ask()
+        except Exception as error:
+            traceback.print_exc()
+            found[name], found["not counted"][name] = None, f"{type(error).__name__}: {error}"[:300]
+    return found
 
 
 def goals(row: Row, group: str, figures: dict[str, Any]) -> list[dict[str, Any]]:
@@ -71,6 +89,6 @@ def goals(row: Row, group: str, figures: dict[str, Any]) -> list[dict[str, Any]]
             {"goal": f"at most {row.ratio:g} of PyTorch's time", "is": f"{value:.2f}", "met": value <= row.ratio}
         )
     if group in NO_WAITS:
-        value = figures["counts"][0]["waits"]
+        value = figures["counts"][0]["waits"] if figures["counts"] else "uncounted"
         found.append({"goal": "the host does not wait", "is": f"{value} waits", "met": value == 0})
     return found
