@@ -9,7 +9,9 @@ from .schedule import Step
 
 TESTS = Path(__file__).parents[2] / "tests" / "cuda"
 LAST = ("test_gpu_operations", "test_gpu_against_pytorch")
-"""Tables of all operations: hundreds of kernels are compiled, so that several processes share each."""
+"""Tables of all operations: they take longest, and so come last."""
+SHARED = (*LAST, "test_gpu_values", "test_gpu_autograd")
+"""Hundreds of kernels are compiled: several processes share the tests."""
 GUESSED = {"memory-bound": 60, "products": 50, "networks": 90, "chains": 45, "launches": 25, "models": 90}
 
 
@@ -19,10 +21,9 @@ WITH_CUPY = ("tests/cuda/test_views_of_cupy.py", "tests/test_cupy_names.py")
 
 def tests(name: str) -> Step:
     """The tests of a file."""
-    long = name in LAST
     file = f"tests/cuda/{name}.py"
-    title, workers = f"pytest -m cuda {file}", 6 if long else 1
-    return Step(f"tests: {name[9:]}", title, "device.suite:run", ("cuda", file), 240 if long else 40, 75, workers)
+    title, seconds, workers = f"pytest -m cuda {file}", 240 if name in LAST else 40, 6 if name in SHARED else 1
+    return Step(f"tests: {name[9:]}", title, "device.suite:run", ("cuda", file), seconds, 75, workers)
 
 
 def every() -> list[Step]:
