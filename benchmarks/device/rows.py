@@ -221,26 +221,6 @@ def chained(n: int) -> Callable[[Side], Step]:
     return make
 
 
-def traced(n: int) -> Callable[[Side], Step]:
-    """Ours recorded and compiled once; PyTorch's as it is."""
-
-    def make(side: Side) -> Step:
-        x = side.normal(side.size(n, FEW), grad=True)
-        function = lambda x: chain(side.T, x)  # noqa: E731
-        if side.T.__name__ == "nbautograd":
-            function = side.T.jit.trace(function, (x,))
-
-        def step() -> Any:
-            x.grad = None
-            y = function(x)
-            y.backward()
-            return (y.detach(), x.grad)
-
-        return step
-
-    return make
-
-
 def eight(T: Any, x: Any) -> Any:
     """Eight elementwise operations: each reads an array or two of ``x``'s size and writes one."""
     return ((x * 2 + 1).sin() * x - x).exp().tanh() + x
@@ -250,7 +230,6 @@ CHAINS = [
     Row("chain e, 10^6, forward and backward", chained(10**6), ratio=1.1),
     Row("chain e, 10^7, forward and backward", chained(10**7), ratio=1.1),
     Row("chain e, 10^8, forward and backward", chained(10**8), ratio=1.1),
-    Row("chain e, 10^7, traced", traced(10**7), ratio=1.1),
     Row("eight operations, 10^8", forward(eight, (10**8,), tiny=((FEW,),))),
     Row("eight operations, 10^6", forward(eight, (10**6,), tiny=((FEW,),))),
 ]

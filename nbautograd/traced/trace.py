@@ -62,7 +62,7 @@ def record(
 
 def _kept(t: Tensor) -> Any:
     """The value of a result, which may be written to later."""
-    return wrap(t._a.copy())
+    return wrap(np.array(t._a))
 
 
 def _output(recorder: Recorder, tensor: Tensor, outputs: list[Any]) -> Output:

@@ -58,6 +58,19 @@ def test_copies_from_another_device(here: str, there: str) -> None:
     assert (model.weight.device.type, model.weight.tolist()) == (here, [5.0] * 3)
 
 
+def test_traces_are_for_the_cpu() -> None:
+    """A function over tensors of a device is refused, not compiled for arrays of NumPy's."""
+    x = nb.tensor([1.0, -2.0, 3.0], device="strict", requires_grad=True)
+    with pytest.raises(nb.errors.TracingError, match="a tensor on strict"):
+        nb.jit.trace(lambda x: x.exp().sum(), (x,))
+    function = nb.jit.trace(lambda x: x.exp().sum(), (nb.ones(3),))
+    with pytest.raises(nb.errors.TracingError, match="traced for the CPU"):
+        function(x)
+    module = nb.nn.Linear(3, 2).to("strict")
+    with pytest.raises((nb.errors.TracingError, DeviceError)):
+        nb.jit.trace(module, (nb.ones(1, 3),))
+
+
 def test_a_copy_from_another_device_is_recorded() -> None:
     x, y = nb.ones(2, device="strict", requires_grad=True), nb.ones(2, requires_grad=True)
     z = x * 1
