@@ -7,6 +7,7 @@ from typing import Any
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import preserve_format
+from nbautograd.arrays.strides import copied
 from nbautograd.compiler.inplace import make_inplace_method
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.compiler.registry import OPS
@@ -27,7 +28,7 @@ def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
         input = backend.module(place).asarray(backend.fetch(input))
     if input.dtype.kind == "c" and dtype.kind != "c":
         input = input.real
-    return input.astype(dtype)
+    return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
 
 
 @composite()
@@ -59,14 +60,14 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return input if wanted is preserve_format else contiguous(input, wanted)
 
 
-def copied(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """``src`` in the form of ``input``; from another device it is moved first, as for no other operation."""
     if isinstance(src, Tensor) and src.device != input.device:
         src = to(src, input.device)
     return copy_here(input, src, non_blocking)
 
 
-Tensor.copy_ = make_inplace_method("copy_", copied, OPS["copy"])
+Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])
 
 
 def brought(name: str, value: Tensor, x: Tensor) -> Tensor:

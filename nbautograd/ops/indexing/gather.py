@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.indices import as_int64
+from nbautograd.arrays.indices import as_int64, fill
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import laid_as, row_major
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
@@ -107,7 +108,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         return np.broadcast_to(input, index.shape).copy()
     if index.ndim == 0:
         return input[index]
-    return input[along(index, d)]
+    return row_major(input[along(index, d)])
 
 
 @op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
@@ -249,8 +250,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if kind == "c" and input.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
-    is_elsewhere = value.__class__ is np.ndarray and output.__class__ is not np.ndarray  # a number can go anywhere
-    output[np.broadcast_to(mask, output.shape)] = value.item() if is_elsewhere else value
+    fill(output, np.broadcast_to(mask, output.shape), value)
     return output
 
 
@@ -387,7 +387,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     tensor([4, 6])
     """
     _check_places("take", input, index)
-    return input.reshape((-1,))[index]
+    return row_major(input.reshape((-1,))[index])
 
 
 def flat(shape: tuple[int, ...]) -> tuple[int]:
@@ -430,7 +430,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         backend.add_at(output, (places,), values)
     else:
         output[places] = values
-    return output.reshape(input.shape)
+    return laid_as(output.reshape(input.shape), input)
 
 
 # -- nonzero elements ------------------------------------------------------------------------------------------------
