@@ -17,6 +17,7 @@ from nbautograd.arrays import caching_allocator
 from nbautograd.arrays.masking import zero_where, zero_where_not
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
+from nbautograd.ops._internal import highest
 from nbautograd.ops.signal.pool import MAX, pool_gather, pool_scatter
 
 __all__ = ["is_sliced", "sliced_max_pool"]
@@ -117,7 +118,7 @@ def maxima_scatter(
     input: Tensor, x: Tensor, best: Tensor, within: Tensor, among: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
     """The transpose of ``maxima_gather``: elements where the maxima of ``x`` are, and zeros."""
-    if np.isnan(np.max(best, initial=0)):  # PyTorch takes the last nan of a window
+    if best.size and np.isnan(highest(best)):  # PyTorch takes the last nan of a window
         return pool_scatter.__wrapped__(input, _index(x, among.shape[-2:], kernel, stride), x.shape, 2)
     out = among.shape[-2:]
     result = caching_allocator.empty(x.shape, input.dtype)
@@ -144,4 +145,5 @@ def maxima_gather(
     input: Tensor, x: Tensor, best: Tensor, within: Tensor, among: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
     """The elements where the maxima of ``x`` are."""
-    return pool_gather.__wrapped__(input, _index(x, among.shape[-2:], kernel, stride), 2)
+    index = _index(x, among.shape[-2:], kernel, stride)
+    return pool_gather.__wrapped__(input, index, 2)
