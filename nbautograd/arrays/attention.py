@@ -41,7 +41,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any, is_causal: bool, fact
         if added is not None:
             np.add(scores, added[tile], scores)
         part = powers[tile]
-        _, total = rows.exponentials(scores.reshape(-1, sources), part.reshape(-1, sources))
+        total = rows.exponentials(scores.reshape(-1, sources), part.reshape(-1, sources))
         total[total == 0] = 1  # a query that may look at nothing
         sums[tile] = total.reshape(*part.shape[:3], 1)
         np.multiply(np.matmul(part, v[tile]), 1 / sums[tile], output[tile])

@@ -44,6 +44,8 @@ TILES_PER_TASK = 8
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LONG = 1 << 9
 """Minimum length of an inner loop that outweighs NumPy's overhead per row."""
+NARROW = 1 << 6
+"""Minimum length of a row whose maximum NumPy finds quickly."""
 LONGEST = 1 << 12
 """Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
 MAX_ROWS = 64
@@ -101,23 +103,27 @@ def _repeated(values: Any, count: int) -> Any:
 
 
 def exponentials(x: Any, out: Any) -> Any:
-    """Write the exponentials of a matrix less something of each row, which is returned, and see that none overflows.
+    """Write the exponentials of a matrix, in each row times the same, so that none overflows; returns the rows' sums.
 
     Where no element is large, nothing has to be subtracted: finding the largest one of each row costs as much as the
     exponentials themselves.
-
-    :returns: what was subtracted, 0 or one number per row; and the sums of the rows.
     """
     if np.max(x) <= UNSHIFTED:  # false for nan
         np.exp(x, out)
         sums = _row_sums(out)
         if np.min(sums) >= LEAST_SUM:
-            return 0, sums
-    shift = np.max(x, 1)
+            return sums
+    _shifted(x, out)
+    np.exp(out, out)
+    return _row_sums(out)
+
+
+def _shifted(x: Any, out: Any) -> None:
+    """Write a matrix less the largest element of each row."""
+    narrow = x.shape[1] < NARROW  # NumPy begins anew in each row
+    shift = np.maximum.reduce(np.ascontiguousarray(x.T), 0) if narrow else np.maximum.reduce(x, 1)
     shift[shift == -math.inf] = 0  # inf - inf is nan
     np.subtract(x, shift[:, None], out)
-    np.exp(out, out)
-    return shift, _row_sums(out)
 
 
 def softmax(a: Any) -> Any:
@@ -127,7 +133,7 @@ def softmax(a: Any) -> Any:
 
     def evaluate(tile: slice) -> None:
         out = target[tile]
-        _, sums = exponentials(source[tile], out)
+        sums = exponentials(source[tile], out)
         np.multiply(out, (1 / sums)[:, None], out)
 
     _for_tiles(evaluate, *source.shape)
@@ -141,8 +147,8 @@ def log_softmax(a: Any) -> Any:
 
     def evaluate(tile: slice) -> None:
         out = target[tile]
-        shift, sums = exponentials(source[tile], out)
-        np.subtract(source[tile], (precise.log(sums) + shift)[:, None], out)
+        _shifted(source[tile], out)  # so that what is nearly certain has a logarithm that is nearly 0, and exact
+        np.subtract(out, precise.log(_row_sums(np.exp(out)))[:, None], out)
 
     _for_tiles(evaluate, *source.shape)
     return result

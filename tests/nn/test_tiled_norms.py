@@ -82,3 +82,11 @@ def test_softmax_is_that_of_pytorch(shape: tuple[int, ...], name: str) -> None:
             for ours, theirs in zip(*pair, strict=True):
                 size = max(1.0, np.abs(theirs).max())
                 np.testing.assert_allclose(ours, theirs, tolerance * scale, tolerance * size)
+
+
+def test_the_logarithm_of_what_is_nearly_certain_is_exact() -> None:
+    x = np.zeros((300, 70), np.float32)
+    x[:, 3] = np.linspace(15, 29, 300)
+    ours, theirs = (library.log_softmax(library.tensor(x), 1).numpy()[:, 3] for library in (nb, torch))
+    exact = -np.log1p(69 * np.exp(-x[:, 3].astype(np.float64)))
+    assert np.abs(ours - exact).max() <= max(1.2e-7, np.abs(theirs - exact).max())
