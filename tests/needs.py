@@ -16,13 +16,14 @@ import pytest
 
 from nbautograd import cuda
 
-__all__ = ["CHROMIUM", "REASON", "chromium", "cuda_device", "dot", "optional", "package", "reason"]
+__all__ = ["CHROMIUM", "REASON", "chromium", "compiler", "cuda_device", "dot", "optional", "package", "reason"]
 
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
 HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]'") | {
     "Pyodide": "python -m tests.pyodide_folder build/pyodide (or the folder that NBAUTOGRAD_PYODIDE names)",
     "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
+    "a C++ compiler": "apt install g++, or brew install gcc",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
     "PyTorch": "pip install -e '.[oracle]'",
@@ -91,4 +92,5 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 chromium = pytest.mark.skipif(CHROMIUM is None, reason=reason("Chromium"))
+compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason=reason("a C++ compiler"))
 dot = pytest.mark.skipif(shutil.which("dot") is None, reason=reason("Graphviz"))

@@ -55,6 +55,9 @@ class Backend(Protocol):
     def scipy(self, name: str) -> Any:
         """SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
 
+    def kernels(self) -> Any:
+        """The library's ``ElementwiseKernel``, ``ReductionKernel`` and ``RawKernel``; None where it has none."""
+
 
 CPU = device("cpu")
 
@@ -89,6 +92,9 @@ class _NumpyBackend:
 
     def scipy(self, name: str) -> Any:
         return late(f"scipy.{name}")
+
+    def kernels(self) -> Any:
+        return None
 
 
 INSTALL = "pip install 'nbautograd[cuda12]' (or 'nbautograd[cuda13]' for a driver of CUDA 13)"
@@ -249,6 +255,9 @@ class _CupyBackend:
         self.load()
         return importlib.import_module(f"cupyx.scipy.{name}")
 
+    def kernels(self) -> Any:
+        return self.start()
+
     def number(self, value: Any, dtype: np.dtype[Any], place: device) -> Any:
         """A number as a 0-d array, kept for the next time: to bring one to the device costs more than most kernels."""
         key = (value or repr(value), value.__class__, dtype, place)  # 0.0 equals -0.0
@@ -348,6 +357,11 @@ def fetch(array: Any) -> np.ndarray[Any, Any]:
 def scipy(array: Any, name: str) -> Any:
     """SciPy's module ``name`` for arrays like this one: SciPy's own or CuPy's. Imported when first used."""
     return of(array).scipy(name)
+
+
+def kernels(place: device) -> Any:
+    """What makes kernels for arrays on ``place``: CuPy; None on the CPU."""
+    return _BY_TYPE[place.type].kernels()
 
 
 def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from nbautograd.arrays import backend, caching_allocator, summation
 from nbautograd.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd.arrays.thread_pool import parallel_for
+from nbautograd.fusion import cuda_kernel
 from nbautograd.fusion.kernel import ElementwiseKernel
 
 __all__ = [
@@ -71,7 +72,7 @@ def compute(
     dtype = _common_dtype(values)
     steps = kernel.steps
     if dtype is None or steps is None:
-        return _untiled(kernel, values)
+        return _untiled(kernel, values, fit)
     if shape is None:
         shape = _shape_of(values)
     tiling = _tile(values, shape)
@@ -111,7 +112,11 @@ def for_each_tile(
     parallel_for(task, -(-length // per_task))
 
 
-def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
+def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
+    """The result at once, or by a kernel of the device that the arrays are on."""
+    library = cuda_kernel.kernels_for(values)
+    if library is not None:
+        return cuda_kernel.compute(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
