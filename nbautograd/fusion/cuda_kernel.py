@@ -113,14 +113,16 @@ def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, 
     if launcher is not _UNKNOWN:
         return launcher
     with _LOCK:
-        try:
-            launcher = make(kernel, list(key[2:]), library) if len(kernel.launchers) < MAX_VARIANTS else None
-        except NeedsValue:
-            launcher = _BY_VALUE if NUMBER in key else None
-        except NotFusable:
-            launcher = None
-        if launcher is not None or len(kernel.launchers) < 4 * MAX_VARIANTS:
-            kernel.launchers[key] = launcher
+        launcher = kernel.launchers.get(key, _UNKNOWN)
+        if launcher is _UNKNOWN:
+            try:
+                launcher = make(kernel, list(key[2:]), library) if len(kernel.launchers) < MAX_VARIANTS else None
+            except NeedsValue:
+                launcher = _BY_VALUE if NUMBER in key else None
+            except NotFusable:
+                launcher = None
+            if launcher is not None or len(kernel.launchers) < 4 * MAX_VARIANTS:
+                kernel.launchers[key] = launcher
     return _launcher(kernel, values, library, make) if launcher is _BY_VALUE else launcher
 
 

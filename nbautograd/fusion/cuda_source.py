@@ -22,7 +22,7 @@ import numpy as np
 from nbautograd.fusion.cuda_helpers import HELPERS
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable, Program, Step, Symbol, is_half
 
-__all__ = ["NUMBER", "OPTIONS", "CudaProgram", "c_type", "lower_to_cuda", "statement"]
+__all__ = ["NUMBER", "OPTIONS", "CudaProgram", "c_type", "lower_to_cuda", "statement", "written"]
 
 OPTIONS = ("--fmad=false",)
 """What NVRTC is told: a product is rounded before it is added to, as it is where each step is a kernel of its own."""
@@ -118,13 +118,13 @@ def lower_to_cuda(
     return CudaProgram(
         [(symbol.dtype, symbol.name) for symbol in program.inputs],
         [(each.dtype, name) for each, name in zip(results, named, strict=True)],
-        *_written(program, results),
+        *written(program, results),
         len(program.steps),
         is_many,
     )
 
 
-def _written(program: Program, results: list[Symbol]) -> tuple[list[str], list[str], str]:
+def written(program: Program, results: list[Symbol]) -> tuple[list[str], list[str], str]:
     """The statements that the results need, the results' names, and the helpers that are called."""
     needed = {each.name for each in results}
     kept: list[Step] = []
@@ -286,9 +286,7 @@ def _expression(step: Step, operands: list[str]) -> str:
             return text
     if kind == "c":
         called = _OF_COMPLEX.get(name)
-    elif name in _UNCHANGED and (kind != "f" or name in ("conjugate", "positive")):
-        return operands[0]
-    elif name == "absolute" and kind in "bu":
+    elif name in _UNCHANGED and (kind != "f" or name in ("conjugate", "positive")) or name == "absolute" and kind in "bu":
         return operands[0]
     else:
         called = _OF_FLOATS.get(name) if kind == "f" else _OF_INTEGERS.get(name) if kind in "iu" else None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -28,7 +28,14 @@ class NotFusable(Exception):  # noqa: N818 - a way out
 
 
 class NeedsValue(NotFusable):
-    """The function looks at the value of a number."""
+    """The function looks at the value of a number.
+
+    :param names: which ones, as far as they are operands.
+    """
+
+    def __init__(self, what: str, names: Iterable[str] = ()) -> None:
+        super().__init__(what)
+        self.names = frozenset(names)
 
 
 Operand = Any
@@ -84,11 +91,11 @@ class Program:
             raise NotFusable(ufunc.__name__)
         if all(not isinstance(x, Symbol) or x.is_number for x in operands):
             if ufunc.__name__ not in ("add", "subtract", "multiply", "negative"):
-                raise NeedsValue(ufunc.__name__)
+                raise NeedsValue(ufunc.__name__, [x.name for x in operands if isinstance(x, Symbol)])
             double = np.dtype(np.float64)
             return self.step(ufunc.__name__, operands, (double,) * len(operands), double, True)
         if ufunc.__name__ in ("power", "float_power") and isinstance(operands[1], Symbol) and operands[1].is_number:
-            raise NeedsValue(ufunc.__name__)  # the code of a square is not that of a root
+            raise NeedsValue(ufunc.__name__, [operands[1].name])  # the code of a square is not that of a root
         kinds = tuple(map(_kind, operands))
         chosen = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
         try:
@@ -189,11 +196,18 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         """The complex conjugate."""
         return np.conjugate(self)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key is not Ellipsis:
+            if not isinstance(key, Symbol) or key.dtype.kind != "b":
+                raise NotFusable("an index")
+            value = where(key, value, self)
+        self.write(value if isinstance(value, Symbol) else full_like(self, value))
+
     def _look(self, *_: Any) -> NoReturn:
-        raise (NeedsValue if self.is_number else NotFusable)("a look at a value")
+        raise NeedsValue("a look at a value", [self.name]) if self.is_number else NotFusable("a look at a value")
 
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __len__ = __iter__ = _look  # type: ignore[assignment]
-    __getitem__ = __setitem__ = item = __array__ = _look  # type: ignore[assignment]
+    __getitem__ = item = __array__ = _look  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -237,9 +251,10 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
     return full_like(a, 1, dtype, shape)
 
 
-def clip(a: Any, low: Any, high: Any) -> Any:
+def clip(a: Any, low: Any, high: Any, out: Any = None) -> Any:
     """``np.clip``."""
-    return np.minimum(np.maximum(a, low), high)
+    result = np.minimum(np.maximum(a, low), high)
+    return result if out is None else out.write(result)
 
 
 def sinc(x: Any) -> Any:

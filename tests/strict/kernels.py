@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -84,9 +85,14 @@ class Compiler:
         self.symbols: dict[str, Any] = {}
         self.runs = 0
 
-    def add(self, code: str) -> str:
-        """The name of a function, which ``code`` defines under the name FUNCTION."""
+    def add(self, code: str, other: str = "") -> str:
+        """The name of a function, which ``code`` defines under the name FUNCTION.
+
+        :param other: another name that it defines for the linker.
+        """
         name = "kernel_" + hashlib.sha1(code.encode()).hexdigest()[:20]
+        if other:
+            code = re.sub(rf"\b{other}\b", f"{other}_{name}", code)
         if name not in self.symbols:
             self.waiting.setdefault(name, code)
         return name
@@ -225,6 +231,44 @@ class ReductionKernel:
         return StrictArray(out.reshape([1 if d in axes else n for d, n in enumerate(shape)]) if keepdims else out)
 
 
+class RawKernel:
+    """``cupy.RawKernel``: a whole function, run block by block and thread by thread."""
+
+    launches = 0
+
+    def __init__(self, code: str, name: str, options: tuple[str, ...] = ()) -> None:
+        head = " ".join(code[code.index(f"void {name}(") :].partition("(")[2].partition(")")[0].split())
+        self.types = [part.rpartition(" ")[0].strip() for part in head.split(",")]
+        self.names = [part.rpartition(" ")[2] for part in head.split(",")]
+        code = "".join(line + "\n" for line in code.splitlines() if not line.startswith("#include <cupy/"))
+        reads = [
+            f"*({kind} *)arguments[{i}]" if not part.rpartition(" ")[2].startswith("*") else f"({kind} *)arguments[{i}]"
+            for i, (kind, part) in enumerate(zip(self.types, head.split(","), strict=True))
+        ]
+        self.name = COMPILED.add(
+            f"{code}\n"
+            'extern "C" void FUNCTION(unsigned int grid, unsigned int block, void **arguments) {\n'
+            "  gridDim.x = grid; blockDim.x = block;\n"
+            "  for (blockIdx.x = 0; blockIdx.x < grid; blockIdx.x++)\n"
+            "    for (threadIdx.x = 0; threadIdx.x < block; threadIdx.x++)\n"
+            f"      {name}({', '.join(reads)});\n}}",
+            name,
+        )
+
+    def __call__(self, grid: tuple[int], block: tuple[int], arguments: tuple[Any, ...]) -> None:
+        values = [value._v if isinstance(value, StrictArray) else np.asarray(value) for value in arguments]
+        for value, kind, name in zip(values, self.types, self.names, strict=True):
+            assert value.flags.c_contiguous and bool(value.ndim) == name.startswith("*"), name
+            if kind in SCALARS:
+                assert value.dtype == SCALARS[kind], (value.dtype, kind)
+        function = COMPILED.function(self.name)
+        function(ctypes.c_uint(grid[0]), ctypes.c_uint(block[0]), pointers(values))
+        RawKernel.launches += 1
+
+
+SCALARS = {"const long long": np.int64, "const double": np.float64}
+
+
 def _c(parameter: Parameter) -> str:
     return c_type(np.dtype(parameter.dtype))
 
@@ -234,6 +278,10 @@ class Kernels:
 
     ElementwiseKernel = ElementwiseKernel
     ReductionKernel = ReductionKernel
+    RawKernel = RawKernel
+
+    def arange(self, *arguments: Any) -> StrictArray:
+        return StrictArray(np.arange(*arguments))
 
 
 KERNELS = Kernels()

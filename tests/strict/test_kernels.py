@@ -6,13 +6,11 @@ asked in ``test_nvrtc.py``. No device was ever there to run it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd.arrays import backend
