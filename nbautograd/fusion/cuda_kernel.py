@@ -90,8 +90,8 @@ def _eager(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
         if not halves:
             return kernel.eager(*values)
         result = kernel.eager(*map(summation.upcast_half, values))
-    is_many = isinstance(result, (tuple, list))
-    rounded = [a.astype(halves[0]) if a.dtype == np.float32 else a for a in (result if is_many else [result])]
+        is_many = isinstance(result, (tuple, list))
+        rounded = [a.astype(halves[0]) if a.dtype == np.float32 else a for a in (result if is_many else [result])]
     return rounded if is_many else rounded[0]
 
 

@@ -274,6 +274,8 @@ def _expression(step: Step, operands: list[str]) -> str:
             return f"{a} == {_literal(0, step.loop[0])}"
         case "isnan", [a] if kind != "c":
             return f"{a} != {a}"
+        case (("isinf" | "isfinite"), [_]) if kind in "biu":
+            return "false" if name == "isinf" else "true"
         case (("radians" | "deg2rad"), [a]):
             return f"{a} * {_literal(math.pi / 180, step.dtype)}"
         case (("degrees" | "rad2deg"), [a]):
@@ -286,7 +288,9 @@ def _expression(step: Step, operands: list[str]) -> str:
             return text
     if kind == "c":
         called = _OF_COMPLEX.get(name)
-    elif name in _UNCHANGED and (kind != "f" or name in ("conjugate", "positive")) or name == "absolute" and kind in "bu":
+    elif (
+        name in _UNCHANGED and (kind != "f" or name in ("conjugate", "positive")) or name == "absolute" and kind in "bu"
+    ):
         return operands[0]
     else:
         called = _OF_FLOATS.get(name) if kind == "f" else _OF_INTEGERS.get(name) if kind in "iu" else None

@@ -94,7 +94,7 @@ class Updates:
         """Compute all updates that wait, by a kernel for each rule."""
         waiting, self.waiting = self.waiting, {}
         tables = {}
-        for (library, *_), (kernel, numbers, lists) in waiting.items():
+        for kernel, numbers, lists in waiting.values():
             rows, chunks = [], 0
             for arrays in lists:
                 rows.append((chunks, arrays[0].size, *[backend.of(a).address(a) for a in arrays]))

@@ -1,8 +1,8 @@
 """Reads what a function does to each element: it is called with symbolic arrays, and its steps are written down.
 
-A body, a formula and an update rule are Python over arrays. Called with symbolic arrays, which know their dtype but have
-neither shape nor values, they compute nothing: each ufunc becomes a step. So branches on a dtype or an option are taken
-as usual, helper functions are followed, and every dtype is the one that NumPy's promotion gives.
+A body, a formula and an update rule are Python over arrays. Called with symbolic arrays, which know their dtype but
+have neither shape nor values, they compute nothing: each ufunc becomes a step. So branches on a dtype or an option are
+taken as usual, helper functions are followed, and every dtype is the one that NumPy's promotion gives.
 
 >>> program = Program()
 >>> g, r = program.input("g", np.dtype("f4")), program.input("r", np.dtype("f4"))
@@ -24,7 +24,7 @@ __all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol", "
 
 
 class NotFusable(Exception):  # noqa: N818 - a way out
-    """The function does more than compute each element from those of its operands, or in a way that is not known here."""
+    """The function does more than compute each element from those of its operands, or in an unknown way."""
 
 
 class NeedsValue(NotFusable):
@@ -219,7 +219,7 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(f"f{dtype.itemsize // 2}")
 
 
-# -- functions that are no ufuncs ----------------------------------------------------------------------------------------
+# -- functions that are no ufuncs --------------------------------------------------------------------------------------
 
 
 def where(condition: Any, a: Any, b: Any) -> Symbol:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbautograd.arrays import dtypes
 from nbautograd.fusion.cuda_source import c_type
 from tests.strict.strict_array import StrictArray
 
@@ -56,6 +57,10 @@ struct float16 {
 struct dim3 { unsigned int x, y, z; };
 static thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
 """
+
+
+BFLOAT16 = dtypes.bfloat16.numpy
+"""Of this the strict device has no arrays; kernels of it take and give NumPy's."""
 
 
 class Parameter(NamedTuple):
@@ -133,10 +138,11 @@ def pointers(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
 
 def host_operand(value: Any, parameter: Parameter) -> np.ndarray[Any, Any]:
     """What a kernel reads of an operand; arrays must be on the device and of the very dtype, as with CuPy."""
-    if isinstance(value, StrictArray):
+    if isinstance(value, StrictArray) or getattr(value, "dtype", None) == BFLOAT16:
+        value = getattr(value, "_v", value)
         if value.dtype != np.dtype(parameter.dtype):
             raise TypeError(f"Type is mismatched. {parameter.name} {value.dtype} {parameter.dtype}")
-        return value._v
+        return value
     if not isinstance(value, (int, float, bool)) or isinstance(value, np.generic):
         raise TypeError(f"Unsupported type {type(value)}")
     return np.asarray(value, parameter.dtype)
@@ -181,7 +187,11 @@ class ElementwiseKernel:
             assert result.dtype == out.dtype
             result[...] = out
         ElementwiseKernel.launches += 1
-        arrays = [StrictArray(a) for a in results] if len(args) == count else list(args[count:])
+        arrays = (
+            [a if a.dtype == BFLOAT16 else StrictArray(a) for a in results]
+            if len(args) == count
+            else list(args[count:])
+        )
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
