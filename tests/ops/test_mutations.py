@@ -17,6 +17,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.compiler.op import OPS, CompiledOp
+from nbautograd.nn.functional.fused_attention import fused_attention
 from nbautograd.nn.functional.fused_recurrent import fused
 from tests.ops.cases import CASES as SHARED, Case
 from tests.ops.cases.case import case
@@ -32,7 +33,16 @@ def layer(mode: str, gates: int) -> Case:
     return case(f"layer {mode}", call, (3, 2, 2 * gates), (2 * gates, 2), (2 * gates,), *states)
 
 
-CASES = [*SHARED, layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
+def attention() -> Case:
+    """Attention as one node, which the function makes of a large one only."""
+
+    def call(T: Any, *operands: Any) -> Any:
+        return fused_attention(*operands, None, True, 0.5)
+
+    return case("attention", call, (2, 1, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3))
+
+
+CASES = [*SHARED, attention(), layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
 MUTATIONS = {
     "identity": "g",
     "negative": "-({})",

@@ -6,11 +6,28 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.core import inplace
+import numpy as np
+
+from nbautograd.autograd import saved_tensors
+from nbautograd.core import dispatch_mode, inplace, tracing
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
+from nbautograd.nn.parameter import Parameter
 
-__all__ = ["in_place_or_not", "legacy_reduction", "reduced", "tuple_of"]
+__all__ = ["in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def is_fusible(*tensors: Tensor) -> bool:
+    """Whether several steps on tensors may become one node: they are on the CPU, and nobody looks at the steps."""
+    dtype = tensors[0]._a.dtype
+    return (
+        dtype in FLOATS
+        and all(t.__class__ in (Tensor, Parameter) and t._a.__class__ is np.ndarray for t in tensors)
+        and all(t._a.dtype is dtype for t in tensors)
+        and not (tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current())
+    )
 
 
 def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:

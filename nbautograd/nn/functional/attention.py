@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.nn.functional.attention_steps import attention_by_steps
 from nbautograd.nn.functional.dropout import dropout
+from nbautograd.nn.functional.fused_attention import fused_attention, is_fused
 from nbautograd.nn.functional.linear import linear
 from nbautograd.nn.functional.softmax import softmax
 from nbautograd.ops.queries import check_tensors
@@ -52,21 +54,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeated(name, query, t) for t in (key, value))
     factor = 1 / math.sqrt(query._a.shape[-1]) if scale is None else scale
-    # The root of the factor on either side, so that neither grows too large.
-    root = math.sqrt(abs(factor))
-    scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
-    allowed = None
-    if is_causal:
-        allowed = _causal_mask(scores)
-    elif attn_mask is not None and attn_mask._a.dtype.kind == "b":
-        allowed = attn_mask
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
-    if attn_mask is not None:  # rows of -inf only would give nan: all keys are masked
-        masked = scores.detach() == -math.inf if allowed is None else ~allowed
-        weights = weights.masked_fill(masked.all(-1, True), 0)
-    return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
+    if not dropout_p and is_fused(query, key, value, attn_mask):
+        return fused_attention(query, key, value, attn_mask, is_causal, factor)
+    return attention_by_steps(query, key, value, attn_mask, dropout_p, is_causal, factor)
 
 
 def _check_attention(
@@ -97,12 +87,6 @@ def _check_attention(
                 f"{name}(): Expected attn_mask dtype to be bool or float or to match query dtype, but got "
                 f"{attn_mask.dtype!r} and query {query.dtype!r}"
             )
-
-
-def _causal_mask(scores: Tensor) -> Tensor:
-    """True where the key's index is at most the query's, shape (l, s)."""
-    module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
-    return wrap(module.arange(columns) <= module.arange(rows)[:, None])
 
 
 def _repeated(name: str, query: Tensor, shared: Tensor) -> Tensor:

@@ -15,13 +15,11 @@ import numpy as np
 
 from nbautograd.arrays import caching_allocator
 from nbautograd.arrays.summation import pairwise_sum
-from nbautograd.autograd import saved_tensors
 from nbautograd.autograd.backward import grad
 from nbautograd.compiler.op import op
-from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional._common import is_fusible
 from nbautograd.nn.functional.recurrent import STEPS, State, run
-from nbautograd.nn.parameter import Parameter
 from nbautograd.ops.indexing.indexing import view_alias
 from nbautograd.ops.shape.joining import stack
 
@@ -31,20 +29,12 @@ MIN_SIZE = 1 << 12
 """Minimum number of gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
 PART_SIZE = 1 << 15
 """About how many gate values of a backward pass are computed at a time."""
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def is_fused(x: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) -> bool:
     """Whether a layer is computed as one node: it is large, on the CPU, and nobody looks at its steps."""
     operands = (x, *state, w_hh) if b_hh is None else (x, *state, w_hh, b_hh)
-    dtype = x._a.dtype
-    return (
-        x._a.size >= MIN_SIZE
-        and dtype in FLOATS
-        and all(t.__class__ in (Tensor, Parameter) and t._a.__class__ is np.ndarray for t in operands)
-        and all(t._a.dtype is dtype for t in operands)
-        and not (tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current())
-    )
+    return x._a.size >= MIN_SIZE and is_fusible(*operands)
 
 
 def fused(

@@ -83,55 +83,61 @@ def _sample(rows: Shape, own: Shape) -> tuple[Shape, Shape]:
 
 
 @derivative_helper
-def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape) -> Any:
-    """The gradient of the input; ``g`` has one of the result, and in higher derivatives of mean and rstd, too."""
+def norm_back(
+    g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape
+) -> tuple[Any, Any, Any]:
+    """The gradients of input, weight and bias.
+
+    :param g: those of the result and, in higher derivatives, of mean and rstd.
+    """
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
         if _is_of_rows(rows, axes, x, cotangent, weight):
-            sample, per_channel = _sample(rows, rows[1:] if weight is None else weight.shape)
+            sample, per_channel = _sample(rows, own)
             factors = None if weight is None else weight.reshape(per_channel)
-            return row_kernels.norm_back(cotangent, x, mean, rstd, rows, sample, factors)
+            result, *slopes = row_kernels.norm_back(cotangent, x, mean, rstd, rows, sample, factors)
+            if len(sample) > 1:
+                slopes = [pairwise_sum(slope, (1,)) for slope in slopes]
+            return result, *(slope.reshape(own) for slope in slopes)
         if _is_of_channels(rows, axes, x, cotangent, weight):
             return row_kernels.channel_norm_back(cotangent, x, mean, rstd, weight)
     unit = (x.reshape(rows) - mean) * rstd
+    if g[0] is None:
+        return _input_back(g, None, unit, x.shape, rstd, rows, axes), None, None
+    slope = sum_to(g[0] * unit.reshape(x.shape), wide).reshape(own)
+    part = g[0] if weight is None else g[0] * weight.reshape(wide)
+    result = _input_back(g, part.reshape(rows), unit, x.shape, rstd, rows, axes)
+    return result, slope, sum_to(g[0], wide).reshape(own)
+
+
+@derivative_helper
+def _input_back(g: Any, part: Any, unit: Any, shape: Shape, rstd: Any, rows: Shape, axes: Shape) -> Any:
+    """The gradient of the input.
+
+    :param part: what arrives at ``unit``, the normalised input.
+    """
     result = None
-    if g[0] is not None:
-        part = g[0] if weight is None else g[0] * weight.reshape(wide)
-        part = part.reshape(rows)
+    if part is not None:
         result = (part - mean_over(part, axes, True) - unit * mean_over(part * unit, axes, True)) * rstd
     count = math.prod(rows[d] for d in axes)
     for extra in (None if g[1] is None else g[1] / count, None if g[2] is None else g[2] * rstd * rstd * unit / -count):
         if extra is not None:
             extra = extra + zeros_of(unit)
             result = extra if result is None else result + extra
-    return None if result is None else result.reshape(x.shape)
-
-
-@derivative_helper
-def norm_weight_back(g: Any, x: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, shape: Shape) -> Any:
-    """The gradient of the weight."""
-    if x.__class__ is np.ndarray:
-        cotangent = np.ascontiguousarray(g)
-        if _is_of_rows(rows, axes, x, cotangent):
-            sample, _ = _sample(rows, shape)
-            slopes = row_kernels.norm_weight_back(cotangent, x, mean, rstd, sample, math.prod(rows[1:-1]))
-            return slopes.reshape(shape) if len(sample) == 1 else pairwise_sum(slopes, (1,)).reshape(shape)
-        if _is_of_channels(rows, axes, x, cotangent):
-            return (row_kernels.channel_sums(cotangent, x, mean)[1] * rstd.reshape(-1, 1)).reshape(shape)
-    unit = ((x.reshape(rows) - mean) * rstd).reshape(x.shape)
-    return sum_to(g * unit, wide).reshape(shape)
+    return None if result is None else result.reshape(shape)
 
 
 def _declare(node: str, name: str) -> Any:
+    backward = "norm_back(g, input, weight, result[1], result[2], rows, axes, wide, own)"
     return op(
         node=node,
         symbol=name.replace("_", " "),
         method=False,
         many=True,
         name=f"native_{name}",
-        input="norm_back(g, input, weight, result[1], result[2], rows, axes, wide)",
-        weight="None if g[0] is None else norm_weight_back(g[0], input, result[1], result[2], rows, axes, wide, own)",
-        bias="None if g[0] is None else sum_to(g[0], wide).reshape(own)",
+        input=f"{backward}[0]",
+        weight=f"{backward}[1]",
+        bias=f"{backward}[2]",
     )(_norm)
 
 

@@ -66,6 +66,8 @@ def sum_along(g: Any, dim: int) -> Any:
 def softmax_over(input: Tensor, dim: int) -> Tensor:
     """Softmax over one dimension."""
     d = dimension(dim, input.ndim)
+    if _along_rows(d, input):
+        return rows.softmax(input)
     powers = _shifted("softmax", input, d)
     if not input.ndim:
         return precise.exp(powers)
@@ -78,6 +80,8 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
 def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     """Log-softmax over one dimension."""
     d = dimension(dim, input.ndim)
+    if _along_rows(d, input):
+        return rows.log_softmax(input)
     shifted = _shifted("log_softmax", input, d)
     if input.ndim:
         shifted -= precise.log(pairwise_sum(precise.exp(shifted), (d,), True))

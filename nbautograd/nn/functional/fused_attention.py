@@ -1,0 +1,85 @@
+"""Attention as one node: ``arrays/attention.py`` computes it tile by tile, forward and backward.
+
+Step by step (``attention_steps.py``), each product, the mask and softmax are nodes of their own, as pictures show them,
+and each reads and writes the scores of all heads. Here a tile's scores become exponentials at once, and what these sum
+up to divides the output, which is smaller. Tensors differentiate the steps themselves, so that derivatives have
+derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import attention as kernels
+from nbautograd.arrays.rows import MIN_SIZE
+from nbautograd.autograd.backward import grad
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional._common import is_fusible
+from nbautograd.nn.functional.attention_steps import attention_by_steps
+from nbautograd.ops.indexing.indexing import view_alias
+
+__all__ = ["fused_attention", "is_fused"]
+
+
+def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+    """Whether attention is computed as one node: it is large, on the CPU, and nobody looks at its steps."""
+    shape = query._a.shape
+    return (
+        math.prod(shape[:-1]) * key._a.shape[-2] >= MIN_SIZE
+        and shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]
+        and shape[-1] == key._a.shape[-1] > 0
+        and key._a.shape[-2] == value._a.shape[-2] > 0
+        and is_fusible(query, key, value)
+        and (mask is None or not mask.requires_grad and mask.__class__ is Tensor and mask._a.__class__ is np.ndarray)
+    )
+
+
+def fused_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
+) -> Tensor:
+    """Attention for which ``is_fused`` holds.
+
+    :param mask: True where a query may look, or numbers that are added to the scores.
+    """
+    output, *_ = _attention(query, key, value, mask, is_causal, factor)
+    return output
+
+
+@op(
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    symbol="attention",
+    method=False,
+    many=True,
+    query="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[0]",
+    key="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[1]",
+    value="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[2]",
+)
+def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float) -> Any:
+    """The output; then the exponentials of the scores, less the same for all of a row, and their sums."""
+    return kernels.attention(query, key, value, mask, is_causal, factor)
+
+
+def attention_back(
+    g: Any, query: Any, key: Any, value: Any, mask: Any, output: Any, powers: Any, sums: Any, is_causal: bool,
+    factor: float,
+) -> Any:  # fmt: skip
+    """The gradients of query, key and value."""
+    if isinstance(query, Tensor):
+        return _by_steps(g[0], query, key, value, mask, is_causal, factor)
+    return kernels.attention_back(g[0], query, key, value, output, powers, sums, factor)
+
+
+def _by_steps(
+    g: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
+) -> list[Tensor | None]:
+    """The gradients as tensors, recorded: the steps are computed anew and differentiated."""
+    # Aliases: the gradient of an operand is what arrives from the steps, not from another operand that depends on it.
+    operands = [view_alias(t) for t in (query, key, value)]
+    output = attention_by_steps(*operands, mask, 0.0, is_causal, factor)
+    wanted = [t for t in operands if t.requires_grad]
+    gradients = iter(grad([output], wanted, [g], create_graph=True, allow_unused=True) if wanted else ())
+    return [next(gradients, None) if t.requires_grad else None for t in operands]
