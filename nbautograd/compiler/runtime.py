@@ -115,7 +115,7 @@ FORWARD: dict[str, Any] = {
     "widen_all": widen_all,
     "write_into_out": _write_into_out,
 }
-"""What an operation's function uses, besides ``OP``, ``body``, ``half_variant``, ``device_variant`` and the node classes."""
+"""What an operation's function uses, besides ``OP``, ``body``, its other variants and the node classes."""
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
