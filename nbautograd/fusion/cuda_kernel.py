@@ -9,9 +9,10 @@ How fast this is has not been measured: there was no device.
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,23 @@ from nbautograd.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, c_type, 
 from nbautograd.fusion.kernel import ElementwiseKernel
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable, is_half
 
-__all__ = ["compute", "elementwise_kernel", "is_fusable", "kernels_for", "params", "sum_kernel"]
+__all__ = [
+    "compute",
+    "elementwise_kernel",
+    "is_fusable",
+    "kernels_for",
+    "params",
+    "partial_sums_kernel",
+    "sum_kernel",
+    "sum_on_device",
+]
 
 MAX_VARIANTS = 16
 """How often an expression is compiled for values of a number, where those decide what is computed."""
+PARTIAL_SUMS = 1 << 16
+"""How many threads share the sum of all elements; the library adds up what they get."""
+MIN_SUMS = 64
+"""Minimum number of sums that occupy a device; fewer, of several operands, are computed first and summed then."""
 _LOCK = threading.Lock()
 _UNKNOWN = object()
 _BY_VALUE = object()
@@ -59,23 +73,62 @@ def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fi
     :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
     """
     if fit is not None:
-        shape = np.broadcast_shapes(*(value.shape for value in values if hasattr(value, "dtype")))
+        shape = _shape_of(values)
         if fit[0] != shape:
-            axes = summation.broadcast_axes(shape, fit[0])
-            launcher = _launcher(kernel, values, library, _sum_launcher)
-            if launcher is not None and axes and math.prod(shape):
-                return launcher.kernel(*launcher.operands(values), axis=axes, keepdims=True).reshape(fit[0])
+            total = _sum(kernel, values, library, summation.broadcast_axes(shape, fit[0]), True)
+            if total is not None:
+                return total.reshape(fit[0])
     launcher = _launcher(kernel, values, library, _elementwise_launcher)
     if launcher is None:
         return _eager(kernel, values)
     operands = launcher.operands(values)
     first = operands[0]
-    if getattr(first, "ndim", 0) > 1 and not first.flags.c_contiguous and len(launcher.kernel.out_params) == 1:
-        shape = np.broadcast_shapes(*(value.shape for value in operands if hasattr(value, "dtype")))
-        if shape == first.shape:  # the result lies in memory as the operand does
-            kind = np.dtype(launcher.kernel.out_params[0].dtype)
-            return launcher.kernel(*operands, np.empty_like(first, dtype=kind))
+    one = getattr(first, "ndim", 0) > 1 and len(launcher.kernel.out_params) == 1
+    if one and not first.flags.c_contiguous and _shape_of(operands) == first.shape:
+        kind = np.dtype(launcher.kernel.out_params[0].dtype)  # the result lies in memory as the operand does
+        return launcher.kernel(*operands, np.empty_like(first, dtype=kind))
     return launcher.kernel(*operands)
+
+
+def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
+    """The sum of what ``function`` computes of each element, over ``axes``, by a kernel; None where that is no gain."""
+    library = kernels_for(operands)
+    if library is None:
+        return None
+    return _sum(_kernel_of(function, len(operands)), operands, library, axes, keepdims)
+
+
+@functools.cache
+def _kernel_of(function: Callable[..., Any], count: int) -> ElementwiseKernel:
+    return ElementwiseKernel(function, None, 0, [f"v{i}" for i in range(count)])
+
+
+def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum of the kernel's result over ``axes``; None where it is computed first, and summed then."""
+    shape = _shape_of(values)
+    axes = tuple(range(len(shape))) if axes is None else axes
+    size, left = math.prod(shape), math.prod(n for d, n in enumerate(shape) if d not in axes)
+    if not size or not axes:
+        return None
+    arrays = [value for value in values if hasattr(value, "dtype")]
+    if left == 1 and all(a.shape == shape for a in arrays):
+        launcher = _launcher(kernel, values, library, _partial_sums_launcher)
+        if launcher is None:
+            return None
+        kind = np.dtype(launcher.kernel.out_params[0].dtype)
+        partial = np.empty_like(arrays[0], dtype=kind, shape=(min(size, PARTIAL_SUMS),))
+        launcher.kernel(*launcher.operands(values), size, partial)
+        total = partial.sum()
+        total = total if kind == arrays[0].dtype or not is_half(arrays[0].dtype) else total.astype(arrays[0].dtype)
+        return total.reshape((1,) * len(shape)) if keepdims else total
+    if len(arrays) > 1 and left < MIN_SUMS:
+        return None
+    launcher = _launcher(kernel, values, library, _sum_launcher)
+    return None if launcher is None else launcher.kernel(*launcher.operands(values), axis=axes, keepdims=keepdims)
+
+
+def _shape_of(values: Iterable[Any]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(value.shape for value in values if hasattr(value, "dtype")))
 
 
 def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
@@ -162,6 +215,13 @@ def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> 
     return Launcher(sum_kernel(program, dtype, library), [not isinstance(kind, tuple) for kind in kinds])
 
 
+def _partial_sums_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
+    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
+    if program.is_many or program.out_params[0][0].kind != "f" or not program.steps:
+        return None
+    return Launcher(partial_sums_kernel(program, library), [not isinstance(kind, tuple) for kind in kinds])
+
+
 def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:
     """Parameters as CuPy reads them.
 
@@ -198,4 +258,23 @@ def sum_kernel(program: CudaProgram, dtype: np.dtype[Any], library: Any) -> Any:
         reduce_type=c_type(kind),
         preamble=program.device_function("nbautograd_element"),
         options=OPTIONS,
+    )
+
+
+def partial_sums_kernel(program: CudaProgram, library: Any) -> Any:
+    """Sums of a program's result over shares of all elements: as many as the array has that they are written to."""
+    names = [name for _, name in program.in_params]
+    is_number = [name for kind, name in program.in_params if name in program.numbers]
+    parameters = [f"{'' if n in is_number else 'raw '}{kind.name} {n}" for kind, n in program.in_params]
+    arguments = ", ".join(name if name in is_number else f"{name}[at]" for name in names)
+    kind = program.out_params[0][0]
+    return library.ElementwiseKernel(
+        ", ".join([*parameters, "int64 length"]),
+        params([(kind, "partial_out")]),
+        f"{c_type(kind)} total = 0;\n"
+        "for (ptrdiff_t at = i; at < length; at += _ind.size()) "
+        f"total += nbautograd_element({arguments});\npartial_out = total;",
+        "nbautograd_elementwise",
+        options=OPTIONS,
+        preamble=program.device_function("nbautograd_element"),
     )

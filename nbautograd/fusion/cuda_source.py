@@ -53,6 +53,8 @@ class CudaProgram(NamedTuple):
     """How many kernels of CuPy's it stands for."""
     is_many: bool
     """Whether the function returns several arrays, in a tuple or a list."""
+    numbers: frozenset[str]
+    """The names of those operands that are numbers."""
 
     @property
     def operation(self) -> str:
@@ -121,6 +123,7 @@ def lower_to_cuda(
         *written(program, results),
         len(program.steps),
         is_many,
+        frozenset(symbol.name for symbol in program.inputs if symbol.is_number),
     )
 
 

@@ -54,6 +54,7 @@ struct float16 {
   explicit float16(double x) : value(x) {}
   explicit operator float() const { return value; }
 };
+struct Indexer { ptrdiff_t length; ptrdiff_t size() const { return length; } };
 struct dim3 { unsigned int x, y, z; };
 static thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
 """
@@ -68,15 +69,18 @@ class Parameter(NamedTuple):
 
     dtype: Any
     name: str
+    raw: bool = False
+    """Whether the kernel indexes it itself."""
 
 
 def parameters(text: str) -> list[Parameter]:
     """``"float32 x, bool c"`` as CuPy reads it; its own names are refused."""
     found = []
     for part in text.split(","):
-        kind, name = part.split()
+        *raw, kind, name = part.split()
+        assert raw in ([], ["raw"])
         assert name.isidentifier() and not name.startswith("_") and name not in ("i", "n", "a", "b"), name
-        found.append(Parameter(np.dtype(kind).type, name))
+        found.append(Parameter(np.dtype(kind).type, name, bool(raw)))
     assert len({p.name for p in found}) == len(found)
     return found
 
@@ -164,23 +168,31 @@ class ElementwiseKernel:
     ) -> None:
         self.in_params, self.out_params = parameters(in_params), parameters(out_params)
         self.operation, self.preamble, self.options = operation, preamble, options
-        loads = [f"const {_c(p)} {p.name} = (({_c(p)} *)in[{k}])[i];" for k, p in enumerate(self.in_params)]
+        loads = [
+            f"const {_c(p)} {'*' if p.raw else ''}{p.name} = (({_c(p)} *)in[{k}]){'' if p.raw else '[i]'};"
+            for k, p in enumerate(self.in_params)
+        ]
         loads += [f"{_c(p)} &{p.name} = (({_c(p)} *)out[{k}])[i];" for k, p in enumerate(self.out_params)]
         loop = "\n".join([*loads, operation])
         head = 'extern "C" void FUNCTION(long long n, void **in, void **out)'
-        self.name = COMPILED.add(f"{preamble}{head} {{ for (long long i = 0; i < n; i++) {{\n{loop}\n}} }}")
+        self.name = COMPILED.add(
+            f"{preamble}{head} {{ Indexer _ind{{n}}; for (long long i = 0; i < n; i++) {{\n{loop}\n}} }}"
+        )
 
     def __call__(self, *args: Any) -> Any:
         count = len(self.in_params)
         assert len(args) in (count, count + len(self.out_params)), "Wrong number of arguments"
         operands = [host_operand(value, p) for value, p in zip(args, self.in_params, strict=False)]
-        shape = np.broadcast_shapes(*(a.shape for a in operands))
+        shape = np.broadcast_shapes(*(a.shape for a, p in zip(operands, self.in_params, strict=True) if not p.raw))
         if len(args) > count:
             results = [a._v for a in args[count:]]
+            shape = np.broadcast_shapes(shape, *(a.shape for a in results))
             assert all(a.shape == shape for a in results)
         else:
             results = [np.empty(shape, p.dtype) for p in self.out_params]
-        ins = [contiguous(np.broadcast_to(a, shape)) for a in operands]
+        ins = [
+            contiguous(a if p.raw else np.broadcast_to(a, shape)) for a, p in zip(operands, self.in_params, strict=True)
+        ]
         outs = [np.empty(shape, p.dtype) for p in self.out_params]
         COMPILED.function(self.name)(ctypes.c_longlong(outs[0].size), pointers(ins), pointers(outs))
         for result, out in zip(results, outs, strict=True):
