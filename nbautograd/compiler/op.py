@@ -148,7 +148,8 @@ class CompiledOp(OpSchema):
         traced = tracing.is_on()
         function = self._others.get((traced, kind))
         if function is None:
-            source = "\n".join(ForwardWriter(self, traced, **{kind: True}).lines())
+            writer = ForwardWriter(self, traced, half=kind == "half", device=kind == "device")
+            source = "\n".join(writer.lines())
             code = compiled(source, f"<nbautograd {self.name} {kind}{' traced' * traced}>", self.name)
             function = types.FunctionType(code, self._names(), self.name)
             if self.formulas and kind == "half":
@@ -158,7 +159,7 @@ class CompiledOp(OpSchema):
         return function
 
     @functools.cached_property
-    def fused(self) -> ElementwiseKernel:  # type: ignore[override]
+    def fused(self) -> ElementwiseKernel:
         """The body as a kernel, for devices."""
         body, count = self.body, len(self.positional)
         names = [*self.positional, *self.keywords]

@@ -155,6 +155,7 @@ Maker = Callable[[ElementwiseKernel, list[Any], Any], Launcher | None]
 
 def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, make: Maker) -> Launcher | None:
     """The compiled kernel for operands such as these, made the first time; None where there is none."""
+    launcher: Any
     key: Any = (make, library, *(_kind(value, NUMBER) for value in values))
     try:
         launcher = kernel.launchers.get(key, _UNKNOWN)
@@ -164,7 +165,7 @@ def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, 
         key = (make, library, *(_kind(value, None) for value in values))
         launcher = kernel.launchers.get(key, _UNKNOWN)
     if launcher is not _UNKNOWN:
-        return launcher
+        return launcher  # type: ignore[no-any-return]
     with _LOCK:
         launcher = kernel.launchers.get(key, _UNKNOWN)
         if launcher is _UNKNOWN:

@@ -51,6 +51,7 @@ class LazyGradient:
 
     def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
         self.kernel, self.values, self.array = kernel, values, None
+        self.library: Any
         if like.__class__ is LazyGradient:
             self.library = like.library
         else:

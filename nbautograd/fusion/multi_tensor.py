@@ -72,8 +72,10 @@ class Updates:
         arrays = [*written_to, grad]
         if library is None or p.dtype.kind not in "fV":
             return False
-        if any(a.dtype != p.dtype or a.shape != p.shape or not a.flags.c_contiguous for a in arrays):
+        if not (p.flags.c_contiguous or p.flags.f_contiguous):
             return False
+        if any(a.dtype != p.dtype or a.shape != p.shape or a.strides != p.strides for a in arrays):
+            return False  # elements of one place would not lie at the same index
         cells = _cells(rule)
         try:
             key = (library, rule.__code__, p.dtype, len(arrays), p.device.id, *cells)

@@ -97,7 +97,7 @@ class Program:
         if ufunc.__name__ in ("power", "float_power") and isinstance(operands[1], Symbol) and operands[1].is_number:
             raise NeedsValue(ufunc.__name__, [operands[1].name])  # the code of a square is not that of a root
         kinds = tuple(map(_kind, operands))
-        chosen = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
+        chosen: Any = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
         try:
             *loop, result = ufunc.resolve_dtypes((*kinds, None), **chosen)
         except TypeError as error:
@@ -206,8 +206,8 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     def _look(self, *_: Any) -> NoReturn:
         raise NeedsValue("a look at a value", [self.name]) if self.is_number else NotFusable("a look at a value")
 
-    __bool__ = __float__ = __int__ = __index__ = __complex__ = __len__ = __iter__ = _look  # type: ignore[assignment]
-    __getitem__ = item = __array__ = _look  # type: ignore[assignment]
+    __bool__ = __float__ = __int__ = __index__ = __complex__ = __len__ = __iter__ = _look
+    __getitem__ = item = __array__ = _look
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):

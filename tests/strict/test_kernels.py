@@ -276,7 +276,7 @@ def test_optimizers_update_all_parameters_by_one_kernel(name: str, dtype: nb.dty
 
 
 def test_other_parameters_are_updated_as_before() -> None:
-    """Those whose memory has another order, complex ones, and parameters of several groups."""
+    """Those whose gradients lie in memory in another order, complex ones, and parameters of several groups."""
 
     def values(place: str) -> list[Any]:
         rng = np.random.default_rng(1)
@@ -285,6 +285,7 @@ def test_other_parameters_are_updated_as_before() -> None:
         third = nb.tensor(rng.normal(size=3), device=place, requires_grad=True)
         optimizer = nb.optim.Adam([{"params": [first, second]}, {"params": [third], "lr": 0.5}])
         ((first * first).sum() + (second * second.conj()).real.sum() + third.exp().sum()).backward()
+        first.grad = nb.tensor(rng.normal(size=(3, 2)), device=place)
         optimizer.step()
         copy = nb.optim.Adam([{"params": [first, second]}, {"params": [third]}])
         copy.load_state_dict(optimizer.state_dict())
