@@ -35,7 +35,8 @@ class Wrapped:
         kernel = self.cupy.ElementwiseKernel(*arguments, **options)
         infos = []
         for k, parameter in enumerate(kernel.params[:-1]):
-            if k % 3 == 1 and parameter.dtype == np.float64 and parameter.is_const:  # as numbers come
+            is_number = parameter.dtype in (np.float64, np.int64) and parameter.is_const and not parameter.raw
+            if k % 3 == 1 and is_number:
                 infos.append(_kernel._ArgInfo(3, _scalar.CScalar, parameter.dtype, 0, True, True))
             else:
                 infos.append(_kernel._ArgInfo(1, self.cupy.ndarray, parameter.dtype, 2, k % 2 == 0, True))
@@ -159,6 +160,14 @@ def test_kernels_of_sums(compiler: tuple[Nvrtc, Wrapped]) -> None:
     count = compiled(nvrtc, codes)
     print(f"{count} sums")
     assert count > 350
+
+
+def test_kernels_of_sums_of_all_elements(compiler: tuple[Nvrtc, Wrapped]) -> None:
+    nvrtc, wrapped = compiler
+    some = [program for program in programs() if not program.is_many and program.out_params[0][0].kind == "f"][::4]
+    count = compiled(nvrtc, [cuda_kernel.partial_sums_kernel(program, wrapped) for program in some])
+    print(f"{count} partial sums")
+    assert count > 150
 
 
 def test_kernels_of_optimizers_and_of_indexing(compiler: tuple[Nvrtc, Wrapped]) -> None:
