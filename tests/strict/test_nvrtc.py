@@ -16,7 +16,7 @@ from nbautograd.fusion.cuda_source import OPTIONS, CudaProgram
 from nbautograd.fusion.symbolic import NotFusable
 from tests import needs
 
-from .test_kernels import OPTIMIZERS, backward_functions, forward_functions, program_of, rules_of
+from .kernel_programs import OPTIMIZERS, backward_functions, forward_functions, program_of, rules_of
 
 ARCHITECTURE = "-arch=compute_90"
 AT_ONCE = 150
