@@ -165,6 +165,22 @@ def rules_of(make: Any) -> Iterator[tuple[Any, int]]:
         yield rule if change is None else change(rule), len(kept) + 2
 
 
+def trained(place: str, make: Any, dtype: nb.dtype) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    parameters = [
+        nb.tensor(rng.normal(size=shape)).to(dtype).to(place).requires_grad_() for shape in ((3, 4), (5000,), (1,))
+    ]
+    optimizer = make(parameters)
+    for step in range(4):
+        for p in parameters:
+            p.grad = nb.tensor(rng.normal(size=p.shape)).to(dtype).to(place)
+        if step == 2:
+            optimizer.param_groups[0]["lr"] *= 0.5
+        optimizer.step()
+    states = [value for p in parameters for value in optimizer.state[p].values()]
+    return [t.detach().cpu().double().numpy() for t in (*parameters, *states)]
+
+
 # -- what is launched --------------------------------------------------------------------------------------------------
 
 

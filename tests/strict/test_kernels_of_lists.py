@@ -16,7 +16,7 @@ from tests.strict import kernels
 from tests.strict.backend import _Add
 from tests.strict.kernels import COMPILED, KERNELS
 
-from .kernel_programs import OPTIMIZERS, agree, both, compiled_kernels, on_device, rules_of
+from .kernel_programs import OPTIMIZERS, agree, both, compiled_kernels, on_device, rules_of, trained
 
 pytestmark = needs.compiler
 
@@ -34,22 +34,6 @@ def compiled(strict_backend: None) -> Iterator[None]:
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
-
-
-def trained(place: str, make: Any, dtype: nb.dtype) -> list[np.ndarray[Any, Any]]:
-    rng = np.random.default_rng(0)
-    parameters = [
-        nb.tensor(rng.normal(size=shape)).to(dtype).to(place).requires_grad_() for shape in ((3, 4), (5000,), (1,))
-    ]
-    optimizer = make(parameters)
-    for step in range(4):
-        for p in parameters:
-            p.grad = nb.tensor(rng.normal(size=p.shape)).to(dtype).to(place)
-        if step == 2:
-            optimizer.param_groups[0]["lr"] *= 0.5
-        optimizer.step()
-    states = [value for p in parameters for value in optimizer.state[p].values()]
-    return [t.detach().cpu().double().numpy() for t in (*parameters, *states)]
 
 
 @pytest.mark.parametrize("dtype", [nb.float32, nb.float64, nb.float16], ids=str)
