@@ -4,6 +4,7 @@
 
 The operations are those of ``workloads/layers.py``; results and gradients are compared before anything is timed. A cell
 is nbautograd's time over PyTorch's, forward and backward, the median of the rounds; the quartiles are in the figures.
+The last column is the limit of the large forward pass: the bare NumPy calls of ``workloads/bare.py``, over PyTorch.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ TURN = 0.02
 """Seconds that a library's turn takes at least, unless a single call does."""
 LIBRARIES = {"nbautograd": "nbautograd", "PyTorch": "torch"}
 PASSES = ("forward", "backward")
+LIMIT = "NumPy"
 Step = Callable[[int], tuple[float, float]]  # from the number of calls to the seconds of forward and backward passes
 
 
@@ -70,9 +72,30 @@ def prepared(operation: Any, size: Any) -> dict[str, Step]:
     return steps
 
 
+def bare(operation: Any, size: Any) -> Step | None:
+    """The step of NumPy's calls alone; None where there is none."""
+    from measuring import clock
+    from workloads.bare import BARE
+    from workloads.layers import drawn
+
+    if operation.name not in BARE:
+        return None
+    now, call = clock(), BARE[operation.name](*(array for array, _ in drawn(operation.operands(*size))))
+
+    def step(count: int) -> tuple[float, float]:
+        start = now()
+        for _ in range(count):
+            call()
+        return (now() - start) / count, 0.0
+
+    return step
+
+
 def measured(operation: Any, size: Any, rounds: int) -> dict[str, Any]:
     """Microseconds of nbautograd, and quartiles of the ratios, by pass."""
     steps = prepared(operation, size)
+    if limit := bare(operation, size):
+        steps[LIMIT] = limit
     count = {name: max(1, int(TURN / max(sum(step(1)), 1e-6))) for name, step in steps.items()}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     for index in range(rounds):
@@ -84,13 +107,20 @@ def measured(operation: Any, size: Any, rounds: int) -> dict[str, Any]:
         ours, theirs = ([seconds[i] for seconds in times[name]] for name in LIBRARIES)
         ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
         figures[which] = {"microseconds": 1e6 * statistics.median(ours), "PyTorch": statistics.quantiles(ratios, n=4)}
+    if LIMIT in times:
+        pairs = zip(times[LIMIT], times["PyTorch"], strict=True)
+        figures[LIMIT] = statistics.median(limit[0] / theirs[0] for limit, theirs in pairs)
     return figures
 
 
 def rows(figures: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
     """The table's rows: a cell per size and pass."""
     return [
-        [name, *(f"{size[which]['PyTorch'][1]:.2f}" for which in PASSES for size in sizes)]
+        [
+            name,
+            *(f"{size[which]['PyTorch'][1]:.2f}" for which in PASSES for size in sizes),
+            f"{sizes[-1][LIMIT]:.2f}" if LIMIT in sizes[-1] else "",
+        ]
         for name, sizes in figures.items()
     ]
 
@@ -129,7 +159,8 @@ def main() -> None:
         if not names or operation.name in names:
             figures[operation.name] = [measured(operation, size, options.rounds) for size in operation.sizes]
             print(operation.name, file=sys.stderr, flush=True)
-    heads = ["over PyTorch", *(f"{which} {size}" for which in PASSES for size in ("small", "medium", "large"))]
+    sizes = ("small", "medium", "large")
+    heads = ["over PyTorch", *(f"{which} {size}" for which in PASSES for size in sizes), "bare NumPy, forward large"]
     report = f"{heading(1)}\n\n{table(heads, rows(figures))}\n\n{summary(figures)}\n"
     print(report)
     if options.record:

@@ -32,12 +32,16 @@ def run(path: Path, trials: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("name", NAMES)
-def test_exercises(name: str) -> None:
+def needs_packages_of(name: str) -> None:
     needs.package("IPython")
     if "import torch as pytorch" in (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"):
         needs.package("torch")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", NAMES)
+def test_exercises(name: str) -> None:
+    needs_packages_of(name)
     trials = TRIALS[name]
     said = run(FOLDER / f"{name}.ipynb", trials)
     numbers = [key.removeprefix("check-") for key in said["handed_out"]]
@@ -56,9 +60,7 @@ def test_exercises(name: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", NAMES)
 def test_exercises_in_chinese(name: str) -> None:
-    needs.package("IPython")
-    if "import torch as pytorch" in (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"):
-        needs.package("torch")
+    needs_packages_of(name)
     said = run(FOLDER / "zh" / f"{name}.ipynb", {})
     assert all("还没有做" in text for text in said["handed_out"].values())
     assert all("正确" in text for text in said["solved"]["said"].values())

@@ -442,12 +442,16 @@ def ones_like(array: Any) -> Any:
     return np.ones(array.shape, array.dtype) if array.__class__ is np.ndarray else np.ones_like(array)
 
 
+BUFFER_SIZE = 1 << 10
+"""Elements that NumPy buffers inside of operations. It copies what is broadcast, row after row, until a buffer is full;
+rows that are longer than the buffer are not copied, and computed in three fifths of the time.
+"""
 # NumPy warns of overflow, division by zero and invalid values; PyTorch is silent, and so are we. NumPy's own
 # ``errstate`` costs more than a small operation does, so operations use the context variable beneath it.
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
-    SILENT = _make_extobj(all="ignore")
+    SILENT = _make_extobj(all="ignore", bufsize=BUFFER_SIZE)
     set_quiet = _extobj_contextvar.set
     unset_quiet = _extobj_contextvar.reset
 except ImportError:  # another NumPy: the public, slower way

@@ -18,7 +18,7 @@ from nbautograd.arrays import backend, caching_allocator, precise
 
 __all__ = ["erf", "gelu", "gelu_slope"]
 
-PIECE = 1 << 15
+PIECE = 1 << 16
 """Elements that are computed at a time, so that they stay in the cache."""
 MIN_SIZE = 1 << 8
 """Minimum number of elements that outweighs NumPy's overhead per call."""

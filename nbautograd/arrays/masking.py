@@ -6,16 +6,19 @@ the bits of the chosen elements are masked instead: ``b ^ ((a ^ b) & m)``, where
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-__all__ = ["bitwise_where", "zero_where", "zero_where_not"]
+__all__ = ["bitwise_where", "bounded", "zero_where", "zero_where_not"]
 
 MIN_WHERE_SIZE = 1 << 12
 """Minimum number of elements for masking the bits of two arrays."""
 MIN_ZERO_SIZE = 1 << 8
 """The same for an array and zeros."""
+PIECE = 1 << 15
+"""Elements that a number is repeated for, to be compared with an array's."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _BOOL = np.dtype(np.bool_)
 _ONE = {bits: np.array(1, bits) for bits in _BITS.values()}
@@ -68,6 +71,34 @@ def zero_where(a: Any, condition: Any) -> Any:
     mask = np.subtract(condition, _ONE[bits])
     mask &= a.view(bits)
     return mask.view(a.dtype)
+
+
+def bounded(ufunc: Any, a: Any, b: Any, out: Any) -> Any:
+    """``np.maximum`` or ``np.minimum`` of an array and a number, either way round, into ``out``.
+
+    NumPy compares two arrays by vector instructions, and an array and a number one by one: so the number is repeated.
+
+    >>> bounded(np.maximum, 0, np.array([-1., 2.]), np.empty(2)).tolist()
+    [0.0, 2.0]
+    """
+    array, number = (a, b) if isinstance(a, np.ndarray) else (b, a)
+    if array.__class__ is not np.ndarray or isinstance(number, np.ndarray):
+        return ufunc(a, b, out=out)
+    if array.dtype.kind != "f" or not (array.flags.c_contiguous and out.flags.c_contiguous):
+        return ufunc(a, b, out=out)
+    repeated = _repeated(number, array.dtype)
+    source, target = array.reshape(-1), out.reshape(-1)
+    for start in range(0, source.size, PIECE):
+        part = source[start : start + PIECE]
+        ufunc(part, repeated[: part.size], out=target[start : start + PIECE])
+    return out
+
+
+@functools.lru_cache(maxsize=16)
+def _repeated(number: float, dtype: Any) -> Any:
+    array = np.full(PIECE, number, dtype)
+    array.flags.writeable = False
+    return array
 
 
 def _maskable(a: Any, condition: Any) -> Any:

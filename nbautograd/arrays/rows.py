@@ -20,7 +20,7 @@ import numpy as np
 
 from nbautograd.arrays import caching_allocator, precise
 from nbautograd.arrays.summation import pairwise_sum
-from nbautograd.arrays.thread_pool import parallel_for
+from nbautograd.arrays.thread_pool import for_each_tile
 
 __all__ = [
     "are_rows",
@@ -73,14 +73,7 @@ def _for_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> None
     if rows <= step:
         evaluate(slice(0, rows))
         return
-    per_task = TILES_PER_TASK * step
-
-    def task(number: int) -> None:
-        stop = min(per_task * (number + 1), rows)
-        for start in range(per_task * number, stop, step):
-            evaluate(slice(start, min(start + step, stop)))
-
-    parallel_for(task, -(-rows // per_task))
+    for_each_tile(rows, step, TILES_PER_TASK * step, lambda: None, lambda tile, _: evaluate(tile))
 
 
 def _row_sums(a: Any, out: Any = None) -> Any:

@@ -17,15 +17,22 @@ __all__ = [
     "Geometry",
     "channels_last",
     "contiguous",
+    "copied",
     "dense",
+    "empty_as",
+    "in_format",
+    "is_channels_last",
     "is_dense",
+    "laid_as",
     "laid_out",
     "of",
     "offset_of",
+    "ordered",
     "overlaps",
     "places",
     "restride",
     "root",
+    "row_major",
     "strides_for",
     "strides_of",
     "view_strides",
@@ -69,6 +76,15 @@ def channels_last(shape: Ints) -> Ints:
     """
     strides = contiguous((shape[0], *shape[2:], shape[1]))
     return (strides[0], strides[-1], *strides[1:-1])
+
+
+def is_channels_last(a: Any) -> bool:
+    """Whether an array of images has their channels last in memory, and is not row-major as well.
+
+    >>> is_channels_last(np.ones((2, 3, 3, 4)).transpose(0, 3, 1, 2)), is_channels_last(np.ones((2, 3, 3, 4)))
+    (True, False)
+    """
+    return not a.flags.c_contiguous and a.ndim in (4, 5) and strides_of(a) == channels_last(a.shape)
 
 
 def strides_of(a: Any) -> Ints:
@@ -196,8 +212,15 @@ def dense(shape: Ints, strides: Ints) -> Ints:
     >>> dense((2, 3), (1, 2)), dense((2, 3), (10, 2)), dense((2, 3), (0, 1))
     ((1, 2), (3, 1), (3, 1))
     """
-    if is_dense(shape, strides):
-        return strides
+    return strides if is_dense(shape, strides) else ordered(shape, strides)
+
+
+def ordered(shape: Ints, strides: Ints) -> Ints:
+    """Strides without gaps, with the dimensions in the order of these strides; one of stride 0 stays where it is.
+
+    >>> ordered((2, 3, 4), (1, 0, 6))
+    (1, 2, 6)
+    """
     order = list(range(len(shape) - 1, -1, -1))  # innermost first
     for i in range(1, len(order)):
         here = i
@@ -239,6 +262,50 @@ def empty(like: Any, shape: Ints, strides: Ints, dtype: Any = None) -> Any:
     dtype = like.dtype if dtype is None else dtype
     memory = backend.module(backend.device_of(like)).empty((Geometry(shape, strides, 0).end(),), dtype)
     return restride(memory, shape, strides)
+
+
+def row_major(a: Any) -> Any:
+    """The array itself if it is contiguous, otherwise a contiguous copy.
+
+    >>> row_major(np.ones((2, 3)).T).strides
+    (16, 8)
+    """
+    return a if a.flags.c_contiguous else a.copy()
+
+
+def in_format(a: Any) -> Any:
+    """The array itself if it is row-major or its channels are last, otherwise a row-major copy.
+
+    So are operands prepared whose result has the memory format of the operand.
+    """
+    return a if a.flags.c_contiguous or is_channels_last(a) else a.copy()
+
+
+def copied(a: Any, dtype: Any = None) -> Any:
+    """A copy, perhaps of another dtype, with the order of the dimensions in memory: as of ``dense``.
+
+    >>> copied(np.broadcast_to(np.ones(2), (3, 2))).strides, copied(np.ones((2, 3)).T).strides
+    ((16, 8), (8, 24))
+    """
+    if a.flags.c_contiguous:
+        return np.array(a, dtype) if isinstance(a, np.generic) else a.astype(a.dtype if dtype is None else dtype)
+    result = empty_as(a, dtype)
+    result[...] = a
+    return result
+
+
+def laid_as(a: Any, like: Any) -> Any:
+    """A contiguous array with the order of the dimensions of ``like``, of the same shape, in memory."""
+    if like.flags.c_contiguous:
+        return a
+    result = empty_as(like, a.dtype)
+    result[...] = a
+    return result
+
+
+def empty_as(a: Any, dtype: Any = None) -> Any:
+    """An uninitialised array with the order of the dimensions of ``a`` in memory."""
+    return empty(a, a.shape, dense(a.shape, strides_of(a)), dtype)
 
 
 def length_of(a: Any) -> int:

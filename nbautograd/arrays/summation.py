@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.strides import row_major
 from nbautograd.arrays.thread_pool import parallel_for
 
-__all__ = ["ONES", "broadcast_axes", "pairwise_mean", "pairwise_sum", "upcast_half"]
+__all__ = ["ONES", "broadcast_axes", "cumulative_sums", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 MAX_SEQUENTIAL = 32
 """Maximum number of rows that are added one after the other: the rounding error is still small."""
@@ -41,12 +42,12 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
     """
     dtype = a.dtype
     if a.__class__ is not np.ndarray:  # CuPy's sum is pairwise itself
-        return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
+        return row_major(a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims))
     if dtype is not FLOAT32 and dtype is not FLOAT64:
         if dtype is FLOAT16 or dtype.kind == "V":
             return pairwise_sum(upcast_half(a), axes, keepdims).astype(dtype)
         if dtype.kind not in "fc":
-            return np.add.reduce(a, axes, np.int64, None, keepdims)
+            return row_major(np.add.reduce(a, axes, np.int64, None, keepdims))
     in_order = a.flags.c_contiguous
     ones = ONES.get(dtype) if in_order else None
     if ones is not None:
@@ -57,7 +58,8 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
                 return ones[:n].dot(a)[None] if keepdims else ones[:n].dot(a)
             return a.dot(ones[:n])[:, None] if keepdims else a.dot(ones[:n])
     if a.size <= MAX_SEQUENTIAL:
-        return np.add.reduce(a, axes, None, None, keepdims)
+        summed = np.add.reduce(a, axes, None, None, keepdims)
+        return summed if in_order else row_major(summed)
     if in_order:
         if axes is None:
             if a.size >= 2 * ELEMENTS_PER_TASK:
@@ -71,7 +73,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
                 summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
                 return summed.reshape(before + (1,) * keepdims + after)
             return np.add.reduce(a, axes, None, None, keepdims)
-    return _by_memory(a, range(a.ndim) if axes is None else axes, keepdims)
+    return row_major(_by_memory(a, range(a.ndim) if axes is None else axes, keepdims))
 
 
 def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
@@ -131,6 +133,41 @@ def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
     if kept != sorted(kept):
         b = b.transpose(sorted(range(len(kept)), key=kept.__getitem__))
     return b.reshape([1 if d in axes else n for d, n in enumerate(a.shape)]) if keepdims else b[()]
+
+
+CHUNK = 32
+"""Elements whose cumulative sums are one product with a triangle of ones: twice as fast as one after the other."""
+MIN_CUMULATIVE_SIZE = 1 << 12
+"""Minimum number of elements for that."""
+
+
+def cumulative_sums(a: Any, reverse: bool) -> Any:
+    """The cumulative sums along the last axis of a large array of float32; None if they are to be added one by one.
+
+    What comes before a chunk is added up in float64, so that the error does not grow with the length.
+
+    :param reverse: begin at the end.
+    """
+    fits = a.__class__ is np.ndarray and a.dtype is FLOAT32 and a.size >= MIN_CUMULATIVE_SIZE
+    if not fits or a.shape[-1] % CHUNK or not a.flags.c_contiguous:
+        return None
+    chunks = a.reshape(-1, a.shape[-1] // CHUNK, CHUNK)
+    sums = np.add.reduce(chunks, 2, np.float64)
+    if not np.isfinite(sums).all():  # zeros of the triangle times inf are nan
+        return None
+    result: Any = np.matmul(chunks.reshape(-1, CHUNK), _triangle(reverse)).reshape(chunks.shape)
+    sums = sums[:, :0:-1] if reverse else sums[:, :-1]
+    before = np.cumsum(sums, 1).astype(np.float32)[..., None]
+    later = result[:, -2::-1] if reverse else result[:, 1:]
+    later += before
+    result += 0  # which begin with 0, so that sums of -0 are 0
+    return result.reshape(a.shape)
+
+
+@functools.lru_cache(maxsize=2)
+def _triangle(reverse: bool) -> Any:
+    ones = np.ones((CHUNK, CHUNK), FLOAT32)
+    return np.tril(ones) if reverse else np.triu(ones)
 
 
 @functools.lru_cache(maxsize=1024)

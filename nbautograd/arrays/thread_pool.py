@@ -17,7 +17,14 @@ from nbautograd.errors import kind_of
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["get_num_interop_threads", "get_num_threads", "parallel_for", "set_num_interop_threads", "set_num_threads"]
+__all__ = [
+    "for_each_tile",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "parallel_for",
+    "set_num_interop_threads",
+    "set_num_threads",
+]
 
 
 def _available() -> int:
@@ -143,6 +150,24 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
         raise
     finally:
         del task, tasks[:]
+
+
+def for_each_tile(
+    length: int, step: int, per_task: int, scratch: Callable[[], Any], evaluate: Callable[[slice, Any], None]
+) -> None:
+    """Call ``evaluate(tile, buffers)`` for each slice of ``step`` below ``length``, in several threads.
+
+    :param per_task: how much a thread takes at a time, a multiple of ``step``.
+    :param scratch: makes the buffers that a thread uses for all its tiles.
+    """
+
+    def task(number: int) -> None:
+        stop = min(per_task * (number + 1), length)
+        buffers = scratch()
+        for start in range(per_task * number, stop, step):
+            evaluate(slice(start, min(start + step, stop)), buffers)
+
+    parallel_for(task, -(-length // per_task))
 
 
 def _submitted(work: Callable[[], None], count: int) -> list[Future[None]]:

@@ -79,7 +79,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 elif owned or isinstance(d, np.generic):
                     gradient._a = d
                 else:
-                    gradient._a = d.copy()
+                    gradient._a = d.copy() if d.flags.c_contiguous else _laid_out(leaf, d)
                     pending[leaf] = None  # another leaf that got the same array may take it
                 gradient._fn = None
             fresh.append((leaf, gradient))

@@ -15,6 +15,7 @@ from typing import Any
 
 from nbautograd import _absent, cuda as _cuda
 from nbautograd.arrays import cpu_features, dtypes
+from nbautograd.errors import kind_of
 
 __all__ = [
     "disable_global_flags",
@@ -453,7 +454,7 @@ def _preferred(kinds: type[enum.Enum]) -> Callable[..., Any]:
 
         :param backend: the library or its name; None to ask.
         :returns: the library that was set last.
-        :raises RuntimeError: there is no library of that name.
+        :raises RuntimeError: there is no library of that name, or it is no name.
 
         >>> import nbautograd as torch
         >>> torch.backends.cuda.preferred_linalg_library("default").name
@@ -462,6 +463,8 @@ def _preferred(kinds: type[enum.Enum]) -> Callable[..., Any]:
         by_name = {each.name.lower(): each for each in kinds}
         if isinstance(backend, str) and backend not in by_name:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(by_name)}.")
+        if not (backend is None or isinstance(backend, (str, kinds))):
+            raise RuntimeError(f"Unknown input value type: expected a library or its name, got {kind_of(backend)}.")
         if backend is not None:
             chosen[0] = by_name[backend] if isinstance(backend, str) else backend
         return chosen[0]

@@ -6,6 +6,7 @@ PyTorch has put it. Its ``hubconf.py`` is Python code, which is run: load none t
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import re
@@ -21,6 +22,7 @@ from urllib.parse import unquote, urlparse
 
 from nbautograd import serialization
 from nbautograd._refused import refuse
+from nbautograd.errors import kind_of
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -212,10 +214,13 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
     :param url: the address.
     :param dst: the path of the copy.
-    :param hash_prefix, progress: accepted and without effect.
+    :param hash_prefix: how the SHA-256 hash of the file must begin, in lower-case hexadecimal digits.
+    :param progress: accepted and without effect.
     :returns: None.
     :raises NotImplementedError: another address.
     :raises FileNotFoundError: there is no such file.
+    :raises RuntimeError: the hash is another; nothing is copied then.
+    :raises TypeError: ``hash_prefix`` is not a str.
 
     >>> import tempfile, pathlib, nbautograd as torch
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -228,7 +233,19 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     address = urlparse(url)
     if address.scheme != "file":
         _refuse("download_url_to_file", f": {url}")
-    shutil.copyfile(unquote(address.path), os.path.expanduser(dst))
+    source = unquote(address.path)
+    if hash_prefix is not None:
+        _check_hash(source, hash_prefix)
+    shutil.copyfile(source, os.path.expanduser(dst))
+
+
+def _check_hash(path: str, prefix: str) -> None:
+    if not isinstance(prefix, str):
+        raise TypeError(f"download_url_to_file(): argument 'hash_prefix' must be str, not {kind_of(prefix)}")
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if not digest.startswith(prefix):
+        raise RuntimeError(f'invalid hash value (expected "{prefix}", got "{digest}")')
 
 
 def load_state_dict_from_url(
@@ -245,11 +262,14 @@ def load_state_dict_from_url(
     :param url: the address; its last part is the name of the file.
     :param model_dir: the directory; by default ``checkpoints`` in ``get_dir()``.
     :param map_location: where the tensors go, as in ``torch.load``.
-    :param progress, check_hash: accepted and without effect.
+    :param progress: accepted and without effect.
+    :param check_hash: where ``url`` is a ``file:`` address that is copied there, check that the file has the SHA-256
+        hash in its name, as in ``resnet18-f37072fd.pth``.
     :param file_name: the file; by default, that of the address.
     :param weights_only: read nothing but tensors and containers, as in ``torch.load``.
     :returns: what was saved, usually a state_dict.
     :raises NotImplementedError: the file would have to be downloaded.
+    :raises RuntimeError: it does not have the hash in its name.
 
     >>> import tempfile, nbautograd as torch
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -263,5 +283,6 @@ def load_state_dict_from_url(
         if urlparse(url).scheme != "file":
             _refuse("load_state_dict_from_url", f": {url}, as {path}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        download_url_to_file(url, str(path))
+        name_hash = HASH_REGEX.search(path.name) if check_hash else None
+        download_url_to_file(url, str(path), name_hash and name_hash[1])
     return serialization.load(path, map_location=map_location, weights_only=weights_only)

@@ -55,6 +55,8 @@ UFUNCS: dict[type[ast.AST], str] = {
 }
 """The ufunc of an operator."""
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+BOUNDS = ("np.maximum", "np.minimum")
+"""Ufuncs that are slow with a number."""
 PROMOTING = ("power", "float_power", "ldexp")
 """Ufuncs that do not compute in their operands' common dtype."""
 
@@ -311,7 +313,8 @@ def compile_kernel(expression: str, names: list[str], scope: dict[str, Any]) -> 
     source = "\n    ".join([f"def steps(out_, scratch_, {parameters}):", *lines])
     code = compiled(source, f"<nbautograd steps {expression}>", "steps")
     cost = sum(1 if line.startswith(_CHEAP) else 6 for line in lines)
-    return ElementwiseKernel(eager, types.FunctionType(code, scope), scratch, names, cost)
+    steps = types.FunctionType(code, scope | {"bounded": masking.bounded})
+    return ElementwiseKernel(eager, steps, scratch, names, cost)
 
 
 def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
@@ -359,7 +362,10 @@ class _Lowering:
         return self.free.pop()
 
     def emit(self, function: str, operands: list[str], out: str) -> str:
-        self.lines.append(f"{function}({', '.join(operands)}, out={out})")
+        call = f"{function}("
+        if function in BOUNDS and not all(name in self.names or name.startswith("scratch_") for name in operands):
+            call = f"bounded({function}, "
+        self.lines.append(f"{call}{', '.join(operands)}, out={out})")
         return out
 
     def check(self, node: ast.Name | ast.Constant) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.strides import copied
 from nbautograd.arrays.summation import upcast_half
 from nbautograd.compiler.argument_errors import public_name
 from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
@@ -287,7 +288,8 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
-    kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
+    inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
+    kinds = {a.dtype for a in inexact if a.ndim} or {a.dtype for a in inexact}
     input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
     return (*map(upcast_half, arrays), input_meta, kinds.pop() if len(kinds) == 1 else F32)
 
@@ -312,7 +314,9 @@ def _cast(op: OpSchema, a: Any, is_tensor: bool, dtype: np.dtype[Any], device: A
                 f"{device} and {backend.device_of(a)}!"
             )
         a = backend.module(device).asarray(backend.fetch(a))
-    return a if a.dtype == dtype else backend.run_quietly(a.astype, dtype)
+    if a.dtype == dtype:
+        return a
+    return backend.run_quietly(copied, a, dtype) if 0 in a.strides else backend.run_quietly(a.astype, dtype)
 
 
 def check_devices(op: OpSchema, arrays: tuple[Any, ...]) -> None:

@@ -157,6 +157,10 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         check_view(t, recorded)
     if recorded and isinstance(node, Node):
         _keep_saved(node, before, result._a, target)
+        if result._a.dtype is not target.dtype and node.input_meta is not None:
+            # Its gradient comes in the tensor's dtype: that of an operand of the result's dtype is cast, too.
+            own = (result._a.shape, result._a.dtype, None)
+            node.input_meta = tuple([own if meta is None else meta for meta in node.input_meta])
     for prepare in preparers:
         prepare(target)
     if 0 in target.strides and target.size:

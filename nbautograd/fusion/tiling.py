@@ -9,14 +9,13 @@ shape alone, and so does every rounding error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbautograd.arrays import backend, caching_allocator, summation
 from nbautograd.arrays.reference_count import PASSED_TWICE, getrefcount
-from nbautograd.arrays.thread_pool import parallel_for
+from nbautograd.arrays.thread_pool import for_each_tile
 from nbautograd.fusion import cuda_kernel
 from nbautograd.fusion.kernel import ElementwiseKernel
 
@@ -26,7 +25,6 @@ __all__ = [
     "TILE_SIZE",
     "compact",
     "compute",
-    "for_each_tile",
     "is_owned",
     "reusable",
 ]
@@ -92,24 +90,6 @@ def compute(
     step = tiling.step if kernel.scratch else per_task  # a single step needs no cache
     for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
     return result
-
-
-def for_each_tile(
-    length: int, step: int, per_task: int, scratch: Callable[[], Any], evaluate: Callable[[slice, Any], None]
-) -> None:
-    """Call ``evaluate(tile, buffers)`` for each slice of ``step`` below ``length``, in several threads.
-
-    :param per_task: how much a thread takes at a time, a multiple of ``step``.
-    :param scratch: makes the buffers that a thread uses for all its tiles.
-    """
-
-    def task(number: int) -> None:
-        stop = min(per_task * (number + 1), length)
-        buffers = scratch()
-        for start in range(per_task * number, stop, step):
-            evaluate(slice(start, min(start + step, stop)), buffers)
-
-    parallel_for(task, -(-length // per_task))
 
 
 def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimensions
+from nbautograd.arrays.strides import copied
 from nbautograd.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
 from nbautograd.compiler.op import NATIVE, PLAIN, POINTWISE, op
 from nbautograd.core.tensor import Tensor
@@ -97,7 +98,8 @@ def summed(function: Any, operands: tuple[Any, ...], axes: Any = None, keepdims:
 def complex_array(real: Any, imag: Any) -> Any:
     """A complex array of real and imaginary parts; infinite parts stay infinite (``real + 1j * imag`` gives nan)."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
-    output = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
+    kind, same = dtypes.of(real.dtype).to_complex().numpy, real.shape == shape and 0 not in real.strides
+    output = np.empty_like(real, dtype=kind, shape=shape, order="K" if same else "C")
     output.real[...] = real
     output.imag[...] = imag
     return output
@@ -127,7 +129,7 @@ def sum_to(input: Tensor, shape: Any) -> Tensor:
 @op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
 def cast(input: Tensor, dtype: Any) -> Tensor:
     """The tensor cast to a NumPy dtype."""
-    return input.astype(dtype)
+    return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
 
 
 @op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)

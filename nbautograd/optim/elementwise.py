@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.arrays.thread_pool import for_each_tile
 from nbautograd.compiler.promotion import F32, F64
 from nbautograd.core import inplace
 from nbautograd.core.grad_mode import enable_grad, no_grad
@@ -272,7 +273,7 @@ class Elementwise(Optimizer):
                 rule(x, g, buffers[0, : len(x)], buffers[1, : len(x)], *slots)
 
             per_task = tiling.TILES_PER_TASK * tile_size
-            tiling.for_each_tile(length, tile_size, per_task, lambda: np.empty((2, tile_size), kind), evaluate)
+            for_each_tile(length, tile_size, per_task, lambda: np.empty((2, tile_size), kind), evaluate)
         else:
             first, second = self._buffers(p, kind, length)
             rule(flat[0], flat[-1], first[:length], second[:length], *flat[1:-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -122,9 +122,15 @@ def _arguments(name: str, example: Any) -> Any:
     """The example inputs as a tuple.
 
     :raises RuntimeError: one of them is no tensor.
+    :raises TypeError: they are neither a tensor nor a sequence.
     """
     if isinstance(example, Tensor):
         example = (example,)
+    elif not isinstance(example, Iterable):
+        raise TypeError(
+            f"{kind_of(example)!r} object is not iterable: the examples for {name} must be a tensor or a tuple of the "
+            f"function's arguments, but got {example!r}"
+        )
     elif not isinstance(example, tuple):
         example = tuple(example)
     for leaf in tree_flatten(example)[0]:

@@ -140,12 +140,13 @@ def checkpoint_sequential(
     """The functions applied one after the other, checkpointing all segments but the last.
 
     :param functions: functions of one argument, or a module with children, such as ``nn.Sequential``.
-    :param segments: the number of segments.
+    :param segments: the number of segments, from 1 to the number of functions.
     :param input: the argument of the first function.
     :param use_reentrant: see :func:`checkpoint`.
     :param kwargs: ``preserve_rng_state``; see :func:`checkpoint`.
     :returns: what the last function returns.
-    :raises ValueError: there are other keywords.
+    :raises ValueError: there are more segments than functions, or other keywords.
+    :raises ZeroDivisionError: ``segments`` is 0.
 
     >>> import nbautograd as torch
     >>> from nbautograd.utils.checkpoint import checkpoint_sequential
@@ -165,6 +166,12 @@ def checkpoint_sequential(
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    if segments == 0 or len(chain) < segments:
+        raise (ValueError if segments else ZeroDivisionError)(
+            "checkpoint_sequential(): argument 'segments' must be from 1 to the number of functions, "
+            f"{len(chain)}, got {segments}"
+        )
 
     def part(start: int, end: int) -> Callable[[Any], Any]:
         def run(value: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as T
+from nbautograd.arrays import thread_pool
 from nbautograd.fusion import lazy_gradient, tiling
 
 SHAPE = (tiling.MIN_TILED_SIZE // 300 + 1, 300)
@@ -183,7 +184,7 @@ def test_a_failed_pass_leaves_nothing_behind(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(tiling, "parallel_for", fail)
+    monkeypatch.setattr(thread_pool, "parallel_for", fail)
     with pytest.raises(MemoryError):
         y.sum().backward()
     monkeypatch.undo()

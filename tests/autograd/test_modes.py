@@ -328,6 +328,18 @@ def test_checkpoint_sequential(T):
 
 
 @both
+@pytest.mark.parametrize(("segments", "error"), [(0, ZeroDivisionError), (3, ValueError)])
+def test_checkpoint_sequential_with_too_few_functions(T, segments, error):
+    with pytest.raises(error):
+        checkpoint_of(T).checkpoint_sequential([T.exp, T.sin], segments, T.ones(2), use_reentrant=False)
+
+
+def test_how_many_segments_there_may_be_is_said():
+    with pytest.raises(ZeroDivisionError, match="'segments' must be from 1 to the number of functions, 1, got 0"):
+        nb_checkpoint.checkpoint_sequential([nb.exp], 0, nb.ones(2), use_reentrant=False)
+
+
+@both
 def test_checkpoint_without_recording(T):
     with T.no_grad():
         assert not checkpoint_of(T).checkpoint(T.exp, T.ones(2, requires_grad=True), use_reentrant=False).requires_grad

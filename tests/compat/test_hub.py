@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,23 @@ def test_weights_that_were_downloaded_before(monkeypatch: pytest.MonkeyPatch, tm
     for lib in libraries():
         lib.hub.download_url_to_file(address, str(tmp_path / "copy.pt"), progress=False)
         assert (tmp_path / "copy.pt").read_bytes() == (tmp_path / "a file.pt").read_bytes()
+
+
+def test_the_hash_of_a_file(tmp_path: Path) -> None:
+    needs.package("torch")
+    source, copy = tmp_path / "model-abcdef12.pt", tmp_path / "copy.pt"
+    source.write_bytes(b"weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    for lib in libraries():
+        for prefix in (digest, digest[:6], ""):
+            lib.hub.download_url_to_file(source.as_uri(), str(copy), prefix, progress=False)
+            assert copy.read_bytes() == b"weights"
+            copy.unlink()
+        for prefix in ("abcdef12", digest.upper()):
+            with pytest.raises(RuntimeError, match=f'invalid hash value .expected "{prefix}", got "{digest}"'):
+                lib.hub.download_url_to_file(source.as_uri(), str(copy), prefix, progress=False)
+        with pytest.raises(TypeError):
+            lib.hub.download_url_to_file(source.as_uri(), str(copy), 3, progress=False)
+        with pytest.raises(RuntimeError, match=r'invalid hash value .expected "abcdef12"'):
+            lib.hub.load_state_dict_from_url(source.as_uri(), str(tmp_path / "k"), check_hash=True, progress=False)
+        assert not copy.exists() and not [*(tmp_path / "k").iterdir()]

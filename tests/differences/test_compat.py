@@ -282,6 +282,11 @@ def test_an_unknown_library(torch: Any) -> Any:
     torch.backends.cuda.preferred_linalg_library("best")
 
 
+@agrees(says="Unknown input value type")
+def test_what_is_no_library(torch: Any) -> Any:
+    torch.backends.cuda.preferred_linalg_library(3)
+
+
 @agrees(says="best is not a valid value for quantized engine")
 def test_an_unknown_engine(torch: Any) -> Any:
     torch.backends.quantized.engine = "best"

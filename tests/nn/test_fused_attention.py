@@ -12,6 +12,7 @@ import nbautograd as nb
 from nbautograd.arrays import attention as kernels
 from nbautograd.core import tracing
 from nbautograd.nn.functional import fused_attention
+from tests import needs
 
 SHAPES = [((40, 8), (30, 8), (30, 5)), ((3, 40, 8), (3, 30, 8), (3, 30, 5)), ((2, 3, 16, 8),) * 3,
           ((2, 2, 3, 16, 4), (2, 2, 3, 8, 4), (2, 2, 3, 8, 6))]  # fmt: skip
@@ -51,7 +52,7 @@ def attention(torch: Any, shapes: Any, mask: str, dtype: str) -> list[Any]:
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_output_and_gradients_are_those_of_pytorch(shapes: Any, mask: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     monkeypatch.setattr(fused_attention, "MIN_SIZE", 1)
     for tile in (1 << 8, kernels.TILE_SIZE):
         monkeypatch.setattr(kernels, "TILE_SIZE", tile)
@@ -62,7 +63,7 @@ def test_output_and_gradients_are_those_of_pytorch(shapes: Any, mask: str, monke
 
 
 def test_large_attention_is_one_node_and_a_traced_one_is_not() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     names = []
     for library in (nb, torch):
         q = library.ones(2, 4, 64, 8, requires_grad=True)
@@ -121,7 +122,7 @@ def test_only_some_gradients_and_no_graph(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("scale", [1, 10, 40, 100, 1e4])
 def test_softmax_of_large_rows(scale: float) -> None:
     """What is subtracted depends on how large the numbers are; what comes out does not."""
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     x = np.random.default_rng(0).normal(size=(300, 70)).astype(np.float32) * scale
     x[0], x[1, 3], x[2, 4], x[3], x[4, 5] = -np.inf, np.nan, np.inf, -200, -np.inf
     for name in ("softmax", "log_softmax", "logsumexp"):

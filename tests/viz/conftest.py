@@ -1,4 +1,4 @@
-"""A real browser, and pages that are opened in it."""
+"""A real browser, and pages that are opened in it; an IPython shell."""
 
 from __future__ import annotations
 
@@ -66,3 +66,14 @@ def open_page(new_page: Any, tmp_path: Path) -> Any:
         return page
 
     return open_
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[Any]:
+    """The IPython shell of this process, emptied afterwards."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.testing.globalipapp import start_ipython
+
+    shell = start_ipython() or InteractiveShell.instance()
+    yield shell
+    shell.run_line_magic("reset", "-f")

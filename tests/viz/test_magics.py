@@ -10,8 +10,6 @@ from tests import needs
 
 needs.package("IPython")
 from IPython.core.error import TryNext, UsageError
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.testing.globalipapp import start_ipython
 
 import nbautograd as nb
 from nbautograd import protocol
@@ -27,13 +25,6 @@ a = torch.add(w, x)
 b = torch.add(w, 1)
 y = torch.mul(a, b)
 """
-
-
-@pytest.fixture(scope="module")
-def app():
-    shell = start_ipython() or InteractiveShell.instance()
-    yield shell
-    shell.run_line_magic("reset", "-f")
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ import pytest
 from tests import needs
 
 needs.package("IPython")
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.testing.globalipapp import start_ipython
 
 import nbautograd as nb
 from nbautograd.viz import settings
@@ -22,13 +20,6 @@ class Linear:
     def __call__(self, x):
         raise TypeError("linear(): argument 'input' (position 1) must be Tensor, not Tensor")
 """
-
-
-@pytest.fixture(scope="module")
-def app():
-    shell = start_ipython() or InteractiveShell.instance()
-    yield shell
-    shell.run_line_magic("reset", "-f")
 
 
 @pytest.fixture

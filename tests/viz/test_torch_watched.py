@@ -14,8 +14,6 @@ from tests import needs
 torch = needs.package("torch")
 needs.package("IPython")
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.testing.globalipapp import start_ipython
 
 from nbautograd import viz
 from nbautograd.viz.capture import torch_watch
@@ -32,13 +30,6 @@ def modes() -> int:
 def nothing_is_left():
     yield
     assert (modes(), torch_watch.watching(), *map(len, HOOKS)) == (0, None, 0, 0)
-
-
-@pytest.fixture(scope="module")
-def app():
-    shell = start_ipython() or InteractiveShell.instance()
-    yield shell
-    shell.run_line_magic("reset", "-f")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.batched import random_function
 from nbautograd.core.tensor import Tensor, wrap
@@ -232,7 +233,7 @@ def _rrelu(input: Tensor, noise: Tensor) -> Tensor:
 )
 def _rrelu_mean(input: Tensor, slope: float) -> Tensor:
     """The same when not training: one slope for all."""
-    return np.where(input > 0, input, input * slope)
+    return row_major(np.where(input > 0, input, input * slope))
 
 
 def rrelu(

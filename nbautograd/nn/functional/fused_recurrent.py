@@ -130,7 +130,12 @@ def _halved(sigmoids: list[bool], like: Any) -> tuple[Any, Any]:
     """
     pairs = [(0.5, 0.5) if is_sigmoid else (1.0, 0.0) for is_sigmoid in sigmoids]
     factor, term = np.repeat(np.array(pairs, like.dtype), like.shape[-1], 0).T
-    return np.ascontiguousarray(factor), np.ascontiguousarray(term)
+    return _for_all(factor, len(like)), _for_all(term, len(like))
+
+
+def _for_all(row: Any, batch: int) -> Any:
+    """A row as often as there are samples: NumPy computes with whole arrays at twice the speed."""
+    return np.ascontiguousarray(np.broadcast_to(row, (batch, len(row))))
 
 
 # -- Elman's -----------------------------------------------------------------------------------------------------------
@@ -149,12 +154,13 @@ def _rnn(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, mode: st
     """The states after all steps."""
     result = caching_allocator.empty(input.shape, input.dtype)
     w, product = np.ascontiguousarray(weight.T), np.empty_like(h, order="C")
+    b = None if bias is None else _for_all(bias, len(h))
     for t in _order(len(result), backwards):
         state = result[t]
         np.dot(h, w, product)
         np.add(input[t], product, state)
-        if bias is not None:
-            np.add(state, bias, state)
+        if b is not None:
+            np.add(state, b, state)
         if mode == "RNN_TANH":
             np.tanh(state, state)
         else:
@@ -204,7 +210,7 @@ def _lstm(input: Tensor, h: Tensor, c: Tensor, weight: Tensor, bias: Tensor | No
     factor, term = _halved([True, True, False, True], h)
     gates = caching_allocator.empty(input.shape, input.dtype)
     output, cells = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
-    w, b = np.multiply(np.ascontiguousarray(weight.T), factor), None if bias is None else bias * factor
+    w, b = np.multiply(np.ascontiguousarray(weight.T), factor[0]), None if bias is None else bias * factor
     product, part = np.empty_like(gates[0]), np.empty_like(h, order="C")
     for t in _order(length, backwards):
         gate, cell = gates[t], cells[t]
@@ -280,13 +286,13 @@ def _gru(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, backward
     factor, term = _halved([True, True], h)
     gates = caching_allocator.empty(input.shape, input.dtype)
     output, hidden = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
-    w = np.ascontiguousarray(weight.T)
+    w, b = np.ascontiguousarray(weight.T), None if bias is None else _for_all(bias, batch)
     product, part = np.empty_like(gates[0]), np.empty_like(h, order="C")
     for t in _order(length, backwards):
         both, new, state = gates[t, :, : 2 * size], gates[t, :, 2 * size :], output[t]
         np.dot(h, w, product)
-        if bias is not None:
-            np.add(product, bias, product)
+        if b is not None:
+            np.add(product, b, product)
         np.add(input[t, :, : 2 * size], product[:, : 2 * size], both)
         np.multiply(both, factor, both)
         np.tanh(both, both)

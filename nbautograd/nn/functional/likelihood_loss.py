@@ -12,6 +12,7 @@ from nbautograd.arrays import dtypes, precise
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.batched import elements
+from nbautograd.core.inplace import check_cast
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -115,7 +116,7 @@ def binary_cross_entropy(
     if given.size and not bool(((given >= 0) & (given <= 1)).all()):
         raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
     if weight is not None:
-        weight = weight.expand(*joint_shape("binary_cross_entropy", input, weight))
+        weight = weight.to(input.dtype).expand(*joint_shape("binary_cross_entropy", input, weight))
     return _bce(input, target, weight, reduction)
 
 
@@ -165,6 +166,7 @@ def binary_cross_entropy_with_logits(
     :param pos_weight: a factor for the positive part, broadcast.
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: the shapes differ.
+    :raises RuntimeError: ``target``, whose dtype the result has, is not of a floating dtype.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
@@ -181,9 +183,13 @@ def binary_cross_entropy_with_logits(
                 f"binary_cross_entropy_with_logits(): output with shape {list(input._a.shape)} doesn't match the "
                 f"broadcast shape with a weight of shape {list(t._a.shape)}"
             )
+    dtype = target.dtype
     input, target = broadcast_pair("binary_cross_entropy_with_logits", input, target)
     floating_only("binary_cross_entropy_with_logits", input)
-    return _bce_logits(input, target, weight, pos_weight, reduction)
+    check_cast(input.dtype.numpy, dtype.numpy)
+    weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
+    result: Tensor = _bce_logits(input, target, weight, pos_weight, reduction)
+    return result.to(dtype)
 
 
 @op(

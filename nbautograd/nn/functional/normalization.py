@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes, rows as row_kernels
 from nbautograd.arrays.size import as_int
+from nbautograd.arrays.strides import in_format
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.grad_mode import no_grad
@@ -50,6 +51,7 @@ def _norm(
     if _is_of_channels(rows, axes, input, weight, bias):
         result, *statistics = row_kernels.channel_norm(input, weight, bias, eps)
         return (result, *(s.reshape(reduced_shape(rows, axes)) for s in statistics))
+    input = in_format(input)
     x = input.reshape(rows)
     mean = pairwise_mean(x, axes, True)
     result = x - mean
@@ -165,7 +167,7 @@ def _batch_norm_eval(
     eps: float,
 ) -> Tensor:
     """Batch normalisation with running statistics, in evaluation mode."""
-    result = input - running_mean.reshape(wide)
+    result = in_format(input) - running_mean.reshape(wide)
     result *= 1 / np.sqrt(running_var.reshape(wide) + eps)
     if weight is not None:
         result *= weight.reshape(wide)
@@ -440,10 +442,11 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = 2.0**-7 if input.dtype is dtypes.bfloat16 else float(np.finfo(input._a.dtype).eps)
     dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2
+    input = input.contiguous()
     x = input.to(dtypes.float32) if half else input  # the square of a large half does not fit
     result = x * (x.square().mean(dims, True) + eps).rsqrt()
     result = result.to(input.dtype) if half else result
-    return result if weight is None else result * weight
+    return result if weight is None else (result * weight).to(input.dtype)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import preserve_format
+from nbautograd.arrays.strides import copied
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.defaults import warn_once
 from nbautograd.core.tensor import Tensor, wrap
@@ -24,7 +25,7 @@ def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
         input = backend.module(place).asarray(backend.fetch(input))
     if input.dtype.kind == "c" and dtype.kind != "c":
         input = input.real
-    return input.astype(dtype)
+    return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
 
 
 @composite()

@@ -451,7 +451,7 @@ def one_value(value: Any) -> Any:
     node="FillBackward0",
     symbol="fill",
     input="zeros_of(g)",
-    value="g.sum()",
+    value="cast_back(g.sum(), array_of(value).dtype)",
     inplace_method=True,
     into="input[...] = one_value(value)",
     method=False,

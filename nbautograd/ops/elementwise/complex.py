@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes, precise
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import POINTWISE, VIEW, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -228,7 +229,7 @@ def angle(input: Tensor) -> Tensor:
     tensor([1.5708, 3.1416])
     """
     if input.dtype.kind == "c":
-        return precise.arctan2(input.imag, input.real)
+        return row_major(precise.arctan2(input.imag, input.real))
     return np.where(input != input, input, (input < 0).astype(input.dtype) * np.pi)
 
 

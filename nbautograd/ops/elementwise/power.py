@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes, precise
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import is_pytorchs, kind_of
@@ -80,7 +81,7 @@ def is_nonnegative(input: Tensor) -> Tensor:
 def pow_base(exponent: Tensor, base: Number) -> Tensor:
     """``base ** exponent`` for a number ``base``."""
     if exponent.dtype.kind in "fc":
-        return precise.power(exponent.dtype.type(base), exponent)
+        return row_major(precise.power(exponent.dtype.type(base), exponent))
     return _integer_power(exponent * 0 + base, exponent)
 
 

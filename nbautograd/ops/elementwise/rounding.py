@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
+from nbautograd.arrays.strides import copied
 from nbautograd.compiler.op import NATIVE, POINTWISE, alias, composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -247,7 +248,7 @@ def nan_to_num(
 )
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:
     """``nan_to_num`` with all replacements given."""
-    return np.nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf)
+    return np.nan_to_num(copied(input) if 0 in input.strides else input, nan=nan, posinf=posinf, neginf=neginf)
 
 
 fix = trunc

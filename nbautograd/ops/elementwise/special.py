@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, error_function, precise
+from nbautograd.arrays.strides import copied, row_major
 from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -103,6 +104,7 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     if order == 0:
         return value("digamma", input)
     if order > 1:
+        input = copied(input) if 0 in input.strides else input
         return (-1) ** (order + 1) * math.gamma(order + 1) * value("zeta", np.full_like(input, order + 1), input)
     dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
@@ -170,6 +172,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {kind_of(p)}")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
+    input = row_major(input)
     return added(value("gammaln", input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
 

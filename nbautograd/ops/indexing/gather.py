@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import laid_as, row_major
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
@@ -107,7 +108,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         return np.broadcast_to(input, index.shape).copy()
     if index.ndim == 0:
         return input[index]
-    return input[along(index, d)]
+    return row_major(input[along(index, d)])
 
 
 @op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
@@ -386,7 +387,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     tensor([4, 6])
     """
     _check_places("take", input, index)
-    return input.reshape((-1,))[index]
+    return row_major(input.reshape((-1,))[index])
 
 
 def flat(shape: tuple[int, ...]) -> tuple[int]:
@@ -429,7 +430,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         backend.add_at(output, (places,), values)
     else:
         output[places] = values
-    return output.reshape(input.shape)
+    return laid_as(output.reshape(input.shape), input)
 
 
 # -- nonzero elements ------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import copied
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.tensor import Tensor
@@ -147,7 +148,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     n = input.shape[d] if input.ndim else 1
     if index.size and (index.min() < -n or index.max() >= n):
         raise IndexError(f"index {int(index.max())} is out of bounds for dimension {d} with size {n}")
-    output = own(input)
+    output = copied(input)
     _lines(output)[at_slices(d, index)] = value
     return output
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.indices import in_order, takes_rows
+from nbautograd.arrays.strides import copied
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.batched import BatchedTensor, checks_values, elements
@@ -248,25 +250,21 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 @op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Key) -> Tensor:
     """Advanced indexing: the elements at arrays of indices or a mask, copied."""
-    return input[tuple(array_of(item) for item in key)]
-
-
-def _takes_rows(key: tuple[Any, ...], shape: Any) -> bool:
-    """Whether a key is one array of integers for the first dimension, and all of the others."""
-    first = key[0]
-    return (
-        first.__class__ is np.ndarray
-        and first.dtype.kind == "i"
-        and len(shape) > 1
-        and all(item.__class__ is slice and item == slice(None) for item in key[1:])
-    )
+    key = tuple(array_of(item) for item in key)
+    if key[0].__class__ is not slice and input.flags.c_contiguous:
+        return input[key]
+    # NumPy puts first in memory what is picked; in PyTorch the dimensions keep their order.
+    picked = [d for d, item in enumerate(key) if item.__class__ is not slice]
+    if len(picked) == 1 and input.flags.c_contiguous and key[picked[0]].dtype.kind == "i":
+        return input.take(key[picked[0]], picked[0])
+    return in_order(input[key], input, key, picked)
 
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     """The transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
     key = tuple(array_of(item) for item in key)
-    if _takes_rows(key, shape):
+    if takes_rows(key, shape):
         (index, *_), width = key, math.prod(shape[1:])
         rows = input.reshape((-1, width))
         return backend.sum_of_rows(index.reshape((-1,)), rows, shape[0]).reshape(shape)
@@ -409,7 +407,7 @@ def _assign(target: Any, key: Any, values: Any) -> None:
 
 
 def own(a: Any) -> Any:
-    """A writable copy of an array or scalar."""
+    """A writable copy of an array or scalar, row-major."""
     return np.array(a) if isinstance(a, np.generic) else a.copy()
 
 
@@ -422,7 +420,7 @@ def own(a: Any) -> Any:
 )
 def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     """A copy of ``input`` with the elements at ``key`` replaced, or accumulated."""
-    output = own(input)
+    output = copied(input)
     if accumulate:
         shape = input[key].shape
         joint_shape([shape, values.shape])

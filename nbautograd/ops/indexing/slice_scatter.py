@@ -22,8 +22,13 @@ __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_sc
 
 
 def _written(input: Any, view: Any, src: Any) -> Any:
-    """A copy of ``input`` with ``view(copy)`` replaced by ``src``."""
-    output = own(input)
+    """A copy of ``input``, its strides included, with ``view(copy)`` replaced by ``src``."""
+    strides = stride_tools.strides_of(input)
+    if input.flags.c_contiguous or stride_tools.overlaps(input.shape, strides):
+        output = own(input)
+    else:
+        output = stride_tools.empty(input, input.shape, strides)
+        output[...] = input
     region = view(output)
     if region.shape != src.shape:
         raise RuntimeError(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor, array_of
@@ -300,7 +301,7 @@ def solve_same(A: Tensor, B: Tensor, left: bool) -> Tensor:
     """The solution X of ``A @ X = B`` or ``X @ A = B``; batch dimensions are broadcast."""
     A, B = together("linalg.solve", A, B)
     if not left:
-        return solve_array(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
+        return row_major(solve_array(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2))
     return solve_array(A, B)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -53,7 +54,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 )
 def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """``linalg.cross`` of one dtype and shape."""
-    return np.cross(input, other, axis=dim)
+    return row_major(np.cross(input, other, axis=dim))
 
 
 @composite(method=False, out=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, precise
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError
@@ -70,7 +71,7 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
     """The inf-norm or -inf-norm over ``dim``; ties share the gradient, or each get all of it."""
     a = precise.absolute(input)
     check("norm", a, dim)
-    return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
+    return row_major((a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim))
 
 
 @op(
@@ -138,6 +139,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     kept = dimension(dim, ndim)
+    input = input.contiguous()
     length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
     # The same epsilon as in PyTorch keeps the quotient from rounding to more than maxnorm.
     return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension, dimensions
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -146,7 +147,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     tensor([4., 3.])
     """
     check("amax", input, dim)
-    return input.max(axes(dim, input.ndim), None, keepdim)
+    return row_major(input.max(axes(dim, input.ndim), None, keepdim))
 
 
 @op(node="AminBackward0", symbol="min", out=True, input=SHARED)
@@ -158,7 +159,7 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     tensor([1., 2.])
     """
     check("amin", input, dim)
-    return input.min(axes(dim, input.ndim), None, keepdim)
+    return row_major(input.min(axes(dim, input.ndim), None, keepdim))
 
 
 @op(
@@ -173,7 +174,7 @@ def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
     """The minimum and the maximum."""
     check("aminmax", input, dim)
     over = axes(dim, input.ndim)
-    return input.min(over, None, keepdim), input.max(over, None, keepdim)
+    return row_major(input.min(over, None, keepdim)), row_major(input.max(over, None, keepdim))
 
 
 @composite(out=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.batched import elements
 from nbautograd.core.return_types import return_type
@@ -87,7 +88,7 @@ def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
         k = np.maximum((a.shape[d] - 1 - (count if skip_nan else 0 * count)) // 2, 0)
         index = np.take_along_axis(index, k, d)
         if not skip_nan:
-            index = np.where(count > 0, nan.argmax(d).reshape(count.shape), index)
+            index = row_major(np.where(count > 0, nan.argmax(d).reshape(count.shape), index))
     return _one(a, d, index, keepdim)
 
 

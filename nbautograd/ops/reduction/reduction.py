@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes, precise
 from nbautograd.arrays.size import dimension, dimensions, sizes
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
@@ -240,7 +241,7 @@ def prod_all(input: Tensor) -> Tensor:
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     """The product over one dimension."""
     d = dimension(dim, input.ndim)
-    a = upcast_half(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
+    a = row_major(upcast_half(input).prod(d, None, None, keepdim)) if input.ndim else input.copy()
     return a.astype(accumulated(input.dtype))
 
 
@@ -270,7 +271,7 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
     """``all`` and ``any``: bool, or uint8 for uint8. An empty ``dim`` reduces nothing."""
     over = () if dim == () or dim == [] else axes(dim, a.ndim)
     hit = a != 0
-    result = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
+    result = row_major((hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim))
     return result.astype(a.dtype) if a.dtype == np.uint8 else result
 
 
@@ -321,7 +322,7 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     over = axes(dim, input.ndim)
     if not input.size:
         return precise.log(pairwise_sum(input, over, keepdim))  # empty: -inf
-    a = upcast_half(input)
+    a = row_major(upcast_half(input))
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
     result = (precise.log(summed(exp_difference, (a, top), over, True)) + top).astype(input.dtype)

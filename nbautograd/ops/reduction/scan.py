@@ -10,6 +10,8 @@ import numpy as np
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import row_major
+from nbautograd.arrays.summation import cumulative_sums
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
@@ -50,7 +52,7 @@ def running(function: Any, a: Any, d: int) -> Any:
     while step < len(y):
         y[step:] = function(y[:-step], y[step:])
         step *= 2
-    return np.moveaxis(y, 0, d)
+    return row_major(np.moveaxis(y, 0, d))
 
 
 @op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
@@ -115,6 +117,7 @@ def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 def _products(a: Any, d: int) -> Any:
     """Cumulative products, accumulated in double precision."""
+    a = row_major(a)
     return a.cumprod(d, WIDE.get(a.dtype.char)).astype(a.dtype) if a.ndim else a.copy()
 
 
@@ -127,6 +130,9 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return input.copy()
+    input = row_major(input)
+    if d == input.ndim - 1 and (fast := cumulative_sums(input, reverse)) is not None:
+        return fast
     a = np.flip(input, d) if reverse else input
     summed = a.cumsum(d, WIDE.get(a.dtype.char)).astype(a.dtype if a.dtype.kind in "fc" else np.int64, copy=False)
     if summed.dtype.kind in "fc":
@@ -181,6 +187,7 @@ def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
     check(name, a)
     if not a.ndim:
         return a.copy(), np.zeros_like(a, np.int64)
+    a = row_major(a)
     values = running(np.maximum if name == "cummax" else np.minimum, a, d)
     places = np.arange(a.shape[d], like=a).reshape((-1,) + (1,) * (a.ndim - 1 - d))
     hit = (a == values) | (a != a)
@@ -243,7 +250,7 @@ def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return input.copy()
-    wide = input.astype(WIDE.get(input.dtype.char, input.dtype))
+    wide = row_major(input).astype(WIDE.get(input.dtype.char, input.dtype))
     return running(_complex_logaddexp if input.dtype.kind == "c" else np.logaddexp, wide, d).astype(input.dtype)
 
 

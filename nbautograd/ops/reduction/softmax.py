@@ -6,6 +6,7 @@ from typing import Any
 
 from nbautograd.arrays import dtypes, precise, rows
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
@@ -30,6 +31,7 @@ def _shifted(name: str, a: Any, d: int) -> Any:
     """``a`` minus its maximum along dimension ``d``, as a new array."""
     if a.dtype.kind != "f":
         refuse_integers(name, a)
+    a = row_major(a)
     return a - highest(a, d, True) if a.size and a.ndim else a - a
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import laid_as, row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -36,7 +37,8 @@ def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
     """The elements sorted along a dimension, and their indices."""
     check("sort", input)
     d = dimension(dim, input.ndim)
-    return picked(input, d, order(input, d, descending))
+    values, index = picked(input, d, order(input, d, descending))
+    return laid_as(values, input), laid_as(index, input)
 
 
 @composite(out=True)
@@ -62,7 +64,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     tensor([0, 2, 1])
     """
     check("argsort", input)
-    return order(input, dimension(dim, input.ndim), descending)
+    return laid_as(order(input, dimension(dim, input.ndim), descending), input)
 
 
 @composite(out=True)
@@ -104,10 +106,10 @@ def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     if not input.ndim:
         return picked(input, d, np.zeros_like(input, np.int64, shape=() if k else (0,)))
     if not 0 < k <= n // 8:
-        return picked(input, d, order(input, d, largest)[ahead])
+        return picked(input, d, row_major(order(input, d, largest)[ahead]))
     few = _few(input, k, d, largest)  # only these need to be sorted
     inside = order(np.take_along_axis(input, few, d), d, largest)
-    return picked(input, d, np.take_along_axis(few, inside, d))
+    return picked(input, d, row_major(np.take_along_axis(few, inside, d)))
 
 
 @composite(out=True)

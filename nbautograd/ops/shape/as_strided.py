@@ -402,6 +402,8 @@ def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | Non
 
 
 def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    if isinstance(size, (tuple, list)):
+        return input.reshape(*size)  # which copies where there is no such view
     return input.view(dtype if size is None else size)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
+from nbautograd.arrays.strides import is_channels_last, row_major
 from nbautograd.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd.core.inplace import into
 from nbautograd.core.overrides import UNHANDLED, offer, subclasses
@@ -70,7 +71,8 @@ def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
                     f"Sizes of tensors must match except in dimension {d}. Expected size {n} but got size {m} for "
                     f"tensor number {number} in the list."
                 )
-    return np.concatenate(real, d)
+    joined = np.concatenate(real, d)
+    return joined if joined.flags.c_contiguous or all(map(is_channels_last, real)) else joined.copy()
 
 
 @described
@@ -119,9 +121,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
         )
     if len({item._a.dtype for item in tensors}) == 1:
         return list(tensors)
-    kind = tensors[0].dtype
-    for item in tensors[1:]:
-        kind = dtypes.promote_types(kind, item.dtype)
+    kind = dtypes.result_dtype([(item.dtype, 2 if item._a.ndim else 1) for item in tensors])
     return [item.to(kind) for item in tensors]
 
 
@@ -177,7 +177,10 @@ def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(a.shape)} at entry {number}"
             )
-    return np.stack(tensors, dimension(dim, tensors[0].ndim + 1))
+    d = dimension(dim, tensors[0].ndim + 1)
+    if d < tensors[0].ndim and is_channels_last(tensors[0]) and all(map(is_channels_last, tensors)):
+        return np.concatenate(tensors, d).reshape((*tensors[0].shape[:d], len(tensors), *tensors[0].shape[d:]))
+    return row_major(np.stack(tensors, d))
 
 
 @with_numpy_names
@@ -263,7 +266,8 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 def block_diag_same(tensors: Sequence[Tensor]) -> Tensor:
     """``block_diag`` of matrices of one dtype."""
     blocks = [a if a.ndim == 2 else a.reshape((1, -1)) for a in tensors]
-    output = np.zeros_like(blocks[0], shape=tuple(sum(a.shape[d] for a in blocks) for d in (0, 1)))
+    shape = tuple(sum(a.shape[d] for a in blocks) for d in (0, 1))
+    output = np.zeros_like(blocks[0], shape=shape, order="C")
     row = column = 0
     for a in blocks:
         output[row : row + a.shape[0], column : column + a.shape[1]] = a

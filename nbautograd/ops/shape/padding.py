@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import is_channels_last
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
@@ -31,7 +32,8 @@ def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
     size = tuple(n + a + b for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     source = tuple(slice(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     target = tuple(slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(size, pads, strict=True))
-    output: Any = np.full_like(input, value, shape=(*input.shape[:first], *size), order="C")
+    order = "K" if is_channels_last(input) else "C"
+    output: Any = np.full_like(input, value, shape=(*input.shape[:first], *size), order=order)
     output[(..., *target)] = input[(..., *source)]
     return output
 

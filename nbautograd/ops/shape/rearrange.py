@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.size import dimension, sizes
+from nbautograd.arrays.strides import empty_as, in_format
 from nbautograd.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.docstrings import described
@@ -41,7 +42,16 @@ def flip(input: Tensor, *dims: int) -> Tensor:
     for d in output:
         if output.count(d) > 1:
             raise RuntimeError(f"flip(): dim {d} appears multiple times in the list of dims")
-    return np.flip(input, tuple(output)).copy() if input.ndim else input.copy()
+    return _turned(input, tuple(output)) if input.ndim else input.copy()
+
+
+def _turned(a: Any, dims: tuple[int, ...]) -> Any:
+    """A copy reversed along dimensions, which lie in memory in the same order."""
+    if a.flags.c_contiguous:
+        return np.flip(a, dims).copy()
+    output = empty_as(a)
+    output[...] = np.flip(a, dims)
+    return output
 
 
 def _reversed(self: Tensor) -> Tensor:
@@ -114,7 +124,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if not input.ndim:
         raise IndexError(f"roll(): Dimension specified as {along[0]} but tensor has no dimensions")
     output = tuple(dimension(d, input.ndim) for d in along)
-    return np.roll(input, tuple(int(n) for n in by), output) if input.size else input.copy()
+    return np.roll(in_format(input), tuple(int(n) for n in by), output) if input.size else input.copy()
 
 
 def negated(shifts: Any) -> Any:
@@ -144,7 +154,10 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     for d in dims:
         if not -input.ndim <= d < input.ndim:
             raise RuntimeError(f"rot90(): Rotation dim out of range: {d} for a tensor of {input.ndim} dimensions")
-    return np.rot90(input, k, tuple(dims)).copy()
+    first, second = (dimension(d, input.ndim) for d in dims)
+    if k % 2:
+        return _turned(input, (second if k % 4 == 1 else first,)).swapaxes(first, second)
+    return _turned(input, (first, second)) if k % 4 else input.copy()
 
 
 # -- repeated --------------------------------------------------------------------------------------------------------

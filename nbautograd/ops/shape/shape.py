@@ -330,6 +330,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """
     if memory_format is None and (input.ndim < 2 or input.flags.c_contiguous):
         return input.copy()
+    if memory_format is None:
+        return stride_tools.copied(input)
     result = stride_tools.empty(input, input.shape, stride_tools.strides_for(input, memory_format, "clone"))
     result[...] = input
     return result

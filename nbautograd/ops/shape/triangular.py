@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, dimension
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.docstrings import described
@@ -174,7 +175,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
             [1., 1.]])
     """
     _check_matrices("tril", input)
-    return np.tril(input, diagonal)
+    return row_major(np.tril(input, diagonal))
 
 
 @op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
@@ -190,7 +191,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
             [0., 1.]])
     """
     _check_matrices("triu", input)
-    return np.triu(input, diagonal)
+    return row_major(np.triu(input, diagonal))
 
 
 def _indices(

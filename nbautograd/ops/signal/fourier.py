@@ -13,6 +13,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import as_int, dimension
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, kind_of
@@ -42,7 +43,12 @@ def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> 
     if not dims:
         return input.copy()
     transform = np.fft.fftn if forward else np.fft.ifftn
-    return transform(input, None, dims, norm)
+    return _rows_first(transform(input, None, dims, norm), dims)
+
+
+def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
+    """A transformed array, row-major where rows were transformed: the last dimension."""
+    return row_major(a) if a.ndim - 1 in dims else a
 
 
 @op(
@@ -54,8 +60,8 @@ def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> 
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
     """The real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
     if not onesided:
-        return np.fft.fftn(input, None, dims, norm)
-    return np.fft.rfftn(input, None, dims, norm)
+        return _rows_first(np.fft.fftn(input, None, dims, norm), dims)
+    return _rows_first(np.fft.rfftn(input, None, dims, norm), dims)
 
 
 @op(
@@ -67,7 +73,7 @@ def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) ->
 def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Tensor:
     """The complex-to-real inverse transform of half a Hermitian signal, to ``length`` elements along ``dims[-1]``."""
     inner = np.fft.ifftn(input, None, dims[:-1], norm) if len(dims) > 1 else input
-    return np.fft.irfft(inner, length, dims[-1], norm)
+    return _rows_first(np.fft.irfft(inner, length, dims[-1], norm), dims)
 
 
 @op(node="MulBackward0", symbol="×2", method=False, input="hermitian_twice(g, dim, length)")

@@ -249,7 +249,7 @@ def _cells_max(input: Tensor, out: Ints) -> Any:
         at = 0
         for d, (table, k) in enumerate(zip(tables, offset, strict=True)):
             at = at * size[d] + table[:, k].reshape((-1,) + (1,) * (n - d - 1))
-        candidate = flat[..., at]
+        candidate = np.take(flat, at, flat.ndim - 1)
         if best is None:
             best, where = candidate, np.zeros_like(candidate, dtype=np.int64) + at
             continue

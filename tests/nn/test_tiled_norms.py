@@ -1,0 +1,84 @@
+"""Normalisation and softmax tile by tile: next to PyTorch, for shapes that are cut in different ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd.arrays import rows
+from tests import needs
+
+torch = needs.package("torch")
+
+NORMS: dict[str, tuple[Any, list[tuple[tuple[int, ...], tuple[int, ...]]]]] = {
+    "layer_norm": (
+        lambda T, x, w, b: T.nn.functional.layer_norm(x, (x.shape[1:] if x.ndim == 3 else x.shape[-1:]), w, b),
+        [((70, 5), (5,)), ((33, 130), (130,)), ((7, 3, 4), (3, 4)), ((2, 5000), (5000,)), ((1, 2), (2,))],
+    ),
+    "group_norm": (
+        lambda T, x, w, b: T.nn.functional.group_norm(x, 2, w, b),
+        [((9, 4, 5, 3), (4,)), ((3, 2, 600), (2,)), ((70, 6, 2), (6,))],
+    ),
+    "batch_norm": (
+        lambda T, x, w, b: T.nn.functional.batch_norm(x, None, None, w, b, True),
+        [((9, 4, 5, 3), (4,)), ((3, 2, 20, 30), (2,)), ((70, 6), (6,)), ((2, 3, 512), (3,))],
+    ),
+    "instance_norm": (
+        lambda T, x, w, b: T.nn.functional.instance_norm(x, None, None, w, b),
+        [((9, 4, 5, 3), (4,)), ((3, 2, 600), (2,))],
+    ),
+}
+CASES = [(name, *shapes) for name, (_, cases) in NORMS.items() for shapes in cases]
+
+
+@pytest.fixture(autouse=True, params=[1 << 6, 1 << 15], ids=["small tiles", "large tiles"])
+def _tiles(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MIN_SIZE", 1)
+    monkeypatch.setattr(rows, "TILE_SIZE", request.param)
+
+
+@pytest.mark.parametrize("affine", [True, False], ids=["affine", "plain"])
+@pytest.mark.parametrize(("name", "shape", "own"), CASES, ids=str)
+def test_norms_are_those_of_pytorch(name: str, shape: tuple[int, ...], own: tuple[int, ...], affine: bool) -> None:
+    for dtype, tolerance in (("float64", 1e-9), ("float32", 2e-4)):
+        pair = []
+        for library in (nb, torch):
+            rng = np.random.default_rng(0)
+            leaves = [rng.normal(size=shape) * 3 + 5, *(rng.normal(size=own) for _ in range(2))]
+            leaves = [library.tensor(a, dtype=getattr(library, dtype), requires_grad=True) for a in leaves]
+            x, w, b = leaves
+            y = NORMS[name][0](library, x, *((w, b) if affine else (None, None)))
+            (y * (y.detach() + 1).cos()).sum().backward()
+            pair.append([y.detach(), *(leaf.grad for leaf in leaves[: 3 if affine else 1])])
+        for ours, theirs in zip(*pair, strict=True):
+            size = max(1.0, float(theirs.abs().max()))
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), tolerance, tolerance * size)
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_derivatives_of_norms_are_those_of_finite_differences(name: str) -> None:
+    shape, own = ((4, 4, 3), (4, 3)) if name == "layer_norm" else ((3, 4, 3), (4,))
+    leaves = [nb.randn(*sizes, dtype=nb.float64, requires_grad=True) for sizes in (shape, own, own)]
+    function = NORMS[name][0]
+    assert nb.autograd.gradcheck(lambda *t: function(nb, *t), leaves)
+    assert nb.autograd.gradgradcheck(lambda *t: function(nb, *t), leaves)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("shape", [(70, 5), (3, 7, 130), (2, 5000), (1, 1)], ids=str)
+def test_softmax_is_that_of_pytorch(shape: tuple[int, ...], name: str) -> None:
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 3e-6)):
+        for scale in (1, 60):
+            pair = []
+            for library in (nb, torch):
+                rng = np.random.default_rng(0)
+                x = library.tensor(rng.normal(size=shape) * scale, dtype=getattr(library, dtype), requires_grad=True)
+                y = getattr(library, name)(x, -1)
+                y.backward(library.tensor(rng.normal(size=shape), dtype=getattr(library, dtype)))
+                pair.append([y.detach().numpy(), x.grad.numpy()])
+            for ours, theirs in zip(*pair, strict=True):
+                size = max(1.0, np.abs(theirs).max())
+                np.testing.assert_allclose(ours, theirs, tolerance * scale, tolerance * size)
