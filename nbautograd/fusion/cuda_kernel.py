@@ -48,10 +48,10 @@ _BY_VALUE = object()
 class Launcher:
     """A compiled kernel, and which of the operands it takes: numbers that are part of its code are left out."""
 
-    __slots__ = ("kernel", "takes")
+    __slots__ = ("is_row_major", "kernel", "takes")
 
-    def __init__(self, kernel: Any, takes: list[bool]) -> None:
-        self.kernel, self.takes = kernel, takes
+    def __init__(self, kernel: Any, takes: list[bool], is_row_major: bool = False) -> None:
+        self.kernel, self.takes, self.is_row_major = kernel, takes, is_row_major
 
     def operands(self, values: tuple[Any, ...]) -> list[Any]:
         """What the kernel is called with."""
@@ -83,7 +83,7 @@ def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fi
         return _eager(kernel, values)
     operands = launcher.operands(values)
     first = operands[0]
-    one = getattr(first, "ndim", 0) > 1 and len(launcher.kernel.out_params) == 1
+    one = getattr(first, "ndim", 0) > 1 and len(launcher.kernel.out_params) == 1 and not launcher.is_row_major
     if one and not first.flags.c_contiguous and _shape_of(operands) == first.shape:
         kind = np.dtype(launcher.kernel.out_params[0].dtype)  # the result lies in memory as the operand does
         return launcher.kernel(*operands, np.empty_like(first, dtype=kind))
@@ -205,7 +205,8 @@ def _elementwise_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: 
     program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds))
     if program.steps < 2:
         return None  # the library's own
-    return Launcher(elementwise_kernel(program, library), [not isinstance(kind, tuple) for kind in kinds])
+    takes = [not isinstance(kind, tuple) for kind in kinds]
+    return Launcher(elementwise_kernel(program, library), takes, program.is_row_major)
 
 
 def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:

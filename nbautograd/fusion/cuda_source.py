@@ -55,6 +55,8 @@ class CudaProgram(NamedTuple):
     """Whether the function returns several arrays, in a tuple or a list."""
     numbers: frozenset[str]
     """The names of those operands that are numbers."""
+    is_row_major: bool
+    """Whether results are row-major, whatever the operands are."""
 
     @property
     def operation(self) -> str:
@@ -124,6 +126,7 @@ def lower_to_cuda(
         len(program.steps),
         is_many,
         frozenset(symbol.name for symbol in program.inputs if symbol.is_number),
+        program.is_row_major,
     )
 
 

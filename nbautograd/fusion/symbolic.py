@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -63,6 +64,8 @@ class Program:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.inputs: list[Symbol] = []
+        self.is_row_major = False
+        """Whether the function looks at the order of elements in memory, as it does to make that row-major."""
 
     def input(self, name: str, dtype: np.dtype[Any], is_number: bool = False, writable: bool = False) -> Symbol:
         """A symbolic operand.
@@ -136,6 +139,15 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     size = sys.maxsize
     """Functions that have another way for small arrays take that for large ones."""
+
+    strides = ()
+    """A copy of an array that is broadcast would have the same elements."""
+
+    @property
+    def flags(self) -> SimpleNamespace:
+        """Not contiguous, so that a row-major copy is asked for where the result shall be one."""
+        self.program.is_row_major = True
+        return SimpleNamespace(c_contiguous=False, f_contiguous=False)
 
     @property
     def itemsize(self) -> int:

@@ -251,3 +251,25 @@ def test_a_step_of_training_waits_for_nothing() -> None:
         optimizer.step()
     assert SYNCS == []
     assert launches.raw == 3  # the embedding's gradient in two levels, and all parameters at once
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        nb.sigmoid,
+        nb.nn.functional.gelu,
+        nb.nn.functional.softplus,
+        nb.nn.functional.rrelu,
+        nb.nan_to_num,
+        lambda x: nb.lerp(x, x * 2, 0.25),
+        lambda x: nb.pow(2.0, x),
+    ],
+)
+def test_results_lie_in_memory_as_on_the_cpu(function: Any) -> None:
+    strides = []
+    for place in ("strict", "cpu"):
+        x = nb.arange(6.0, device=place).reshape(2, 3).t().requires_grad_()
+        y = function(x)
+        y.backward(nb.ones(2, 3, device=place).t())
+        strides.append((y.stride(), x.grad.stride()))
+    assert strides[0] == strides[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from nbautograd.arrays import segmented_sum
 from nbautograd.fusion import cuda_kernel, multi_tensor
 from nbautograd.fusion.cuda_source import OPTIONS, CudaProgram
+from nbautograd.fusion.lazy_gradient import _fused_on_device
 from nbautograd.fusion.symbolic import NotFusable
 from tests import needs
 
@@ -142,6 +144,28 @@ def test_kernels_of_operations_and_formulas(compiler: tuple[Nvrtc, Wrapped]) -> 
     count = compiled(nvrtc, [cuda_kernel.elementwise_kernel(program, wrapped) for program in programs()])
     print(f"{count} elementwise kernels")
     assert count > 800
+
+
+def test_kernels_of_chains(compiler: tuple[Nvrtc, Wrapped]) -> None:
+    """One formula after the other, as they come."""
+    nvrtc, wrapped = compiler
+    leaf, codes = np.zeros(3, np.float32), []
+    formulas = []
+    for what, kernel, operands in backward_functions():
+        if what.endswith("float32") and all(getattr(operand, "dtype", None) == leaf.dtype for operand in operands):
+            formulas.append(kernel)
+    for first, second in itertools.pairwise(formulas):
+        inner, outer = len(first.names), len(second.names) - 1
+        calls = [
+            (first, [f"v{i}" for i in range(inner)], "t0"),
+            (second, ["t0", *(f"v{inner + i}" for i in range(outer))], "t1"),
+        ]
+        chain = _fused_on_device(calls, [leaf] * (inner + outer))
+        program = program_of(chain, [leaf] * (inner + outer))
+        codes += [] if program is None else [cuda_kernel.elementwise_kernel(program, wrapped)]
+    count = compiled(nvrtc, codes)
+    print(f"{count} chains")
+    assert count > 80
 
 
 def test_kernels_of_sums(compiler: tuple[Nvrtc, Wrapped]) -> None:
