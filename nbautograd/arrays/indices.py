@@ -11,7 +11,7 @@ import numpy as np
 
 from nbautograd.arrays import strides
 
-__all__ = ["as_int64", "in_order", "takes_rows"]
+__all__ = ["as_int64", "fill", "in_order", "takes_rows"]
 
 ALIKE = np.dtype(np.intp) == np.int64
 
@@ -23,6 +23,12 @@ def as_int64(index: Any) -> Any:
     dtype('int64')
     """
     return index if ALIKE else index.astype(np.int64)
+
+
+def fill(array: Any, key: Any, value: Any) -> None:
+    """``array[key] = value`` for a number or a 0-d array; one of the host's goes to any device."""
+    is_elsewhere = value.__class__ is np.ndarray and array.__class__ is not np.ndarray
+    array[key] = value.item() if is_elsewhere else value
 
 
 def in_order(part: Any, a: Any, key: tuple[Any, ...], picked: list[int]) -> Any:

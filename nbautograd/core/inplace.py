@@ -20,7 +20,15 @@ from nbautograd.core.node import LEAF, Node
 from nbautograd.core.overlap import check_operands, check_overlap, write_each_once
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.core.views import check_history_follows, rebase_history, record_unrecorded_write
-from nbautograd.errors import INPUT_ERRORS, DtypeError, InplaceError, ShapeError, kind_of, name_operation
+from nbautograd.errors import (
+    INPUT_ERRORS,
+    DeviceError,
+    DtypeError,
+    InplaceError,
+    ShapeError,
+    kind_of,
+    name_operation,
+)
 
 __all__ = [
     "apply_inplace",
@@ -238,6 +246,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         )
     for follower in followers:
         follower.refuse_out(name, out, result)
+    if out.device != result.device:
+        raise DeviceError(
+            f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
+            f"and {out.device} of the argument 'out'"
+        )
     try:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:

@@ -99,7 +99,7 @@ def check_operand(t: Tensor, other: Tensor, what: str) -> None:
 
 def _meet(a: Any, b: Any) -> bool:
     """Whether two arrays, both dense, have memory in common."""
-    if not a.size or not b.size:
+    if not a.size or not b.size or backend.of(a) is not backend.of(b):
         return False
     if isinstance(a, (np.ndarray, np.generic)) and not np.may_share_memory(a, b):
         return False

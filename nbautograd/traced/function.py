@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from nbautograd.amp import state as autocast
 from nbautograd.arrays import dtypes
 from nbautograd.core import dispatch_mode
@@ -66,6 +68,8 @@ class Signature:
         self.refuse_kind(tensors)
         for name, t, shape, dtype in zip(self.names, tensors, self.shapes, self.dtypes, strict=True):
             a = t._a
+            if not isinstance(a, (np.ndarray, np.generic)):
+                raise TracingError(f"{self.function}() was traced for the CPU, and argument '{name}' is on {t.device}.")
             if a.shape != shape or a.dtype != dtype:
                 what = f"a tensor of shape {list(shape)} and dtype {dtypes.of(dtype)!r}"
                 given = f"one of shape {list(a.shape)} and dtype {dtypes.of(a.dtype)!r}"

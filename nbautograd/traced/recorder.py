@@ -93,6 +93,7 @@ class Recorder:
         self.pauses = 0
         self.is_random = False
         for position, tensor in enumerate(inputs):
+            self.check_place(tensor)
             value = Value(INPUT, tensor._a, position=position)
             self.graph.inputs.append(value)
             self.beginnings[id(tensor)] = self.know(tensor, value)
@@ -137,8 +138,7 @@ class Recorder:
     def adopt(self, tensor: Tensor) -> Value:
         """The value of a tensor that has not been seen."""
         array = tensor._a
-        if not isinstance(array, (np.ndarray, np.generic)):
-            self.refuse(f"a tensor on {tensor.device}, of layout {tensor.layout}, takes part")
+        self.check_place(tensor)
         known = self.arrays.get(id(array))
         if known is not None:  # such as a saved tensor, in a recorded backward pass
             return self.know(tensor, known[1])
@@ -161,6 +161,11 @@ class Recorder:
         self.graph.captured.append((tensor, value))
         self.beginnings[id(tensor)] = value
         return self.know(tensor, value)
+
+    def check_place(self, tensor: Tensor) -> None:
+        """Refuse a tensor that is not held by an array of NumPy's."""
+        if not isinstance(tensor._a, (np.ndarray, np.generic)):
+            self.refuse(f"a tensor on {tensor.device}, of layout {tensor.layout}, takes part")
 
     def value(self, argument: Any) -> Any:
         """An argument with values for tensors."""

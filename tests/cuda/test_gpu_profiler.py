@@ -8,9 +8,10 @@ import nbautograd as nb
 from nbautograd.autograd import profiler as old
 from nbautograd.profiler import ProfilerActivity, profile, record_function
 from tests import needs
+from tests.cuda.on_device import real
 
 needs.cuda_device()
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, real]
 
 
 def test_times_on_the_device() -> None:

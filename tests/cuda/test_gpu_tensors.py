@@ -13,6 +13,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.errors import DeviceError
 from tests import needs
+from tests.cuda.on_device import real
 
 needs.cuda_device()
 pytestmark = pytest.mark.cuda
@@ -78,6 +79,7 @@ def test_versions_and_in_place() -> None:
         z.sum().backward()
 
 
+@real
 def test_memory_running_out_leaves_everything_usable() -> None:
     import cupy
 
@@ -166,6 +168,7 @@ def training(x: nb.Tensor, w: nb.Tensor) -> None:
     ((x @ w).relu() * 0.5 + 1).log_softmax(-1).mean().backward()
 
 
+@real
 def test_nothing_waits_for_the_device() -> None:
     """A step issued behind a kernel that is still running must return before that kernel ends."""
     import cupy
@@ -211,6 +214,7 @@ def test_pictures_copy_summaries_only() -> None:
 # -- exchange without copies -------------------------------------------------------------------------------------------
 
 
+@real
 def test_with_cupy() -> None:
     import cupy
 
@@ -246,6 +250,7 @@ def test_with_pytorch() -> None:
         assert tuple(torch.from_dlpack(nb.ones(size, device="cuda")).shape) == size
 
 
+@real
 def test_pinned_memory() -> None:
     x = nb.arange(10.0).pin_memory()
     assert x.is_pinned()

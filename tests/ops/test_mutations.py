@@ -19,6 +19,7 @@ import nbautograd as nb
 from nbautograd.compiler.op import OPS, CompiledOp
 from nbautograd.nn.functional.fused_attention import fused_attention
 from nbautograd.nn.functional.fused_recurrent import fused
+from nbautograd.ops.signal.maxima import maxima_gather, sliced_max_pool
 from tests.ops.cases import CASES as SHARED, Case
 from tests.ops.cases.case import case
 
@@ -42,7 +43,21 @@ def attention() -> Case:
     return case("attention", call, (2, 1, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3))
 
 
-CASES = [*SHARED, attention(), layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
+def sliced() -> list[Case]:
+    """Max pooling without indices, which the function makes of what nobody traces; and a derivative of it."""
+    windows = (2, 3), (2, 3)
+
+    def gathered(T: Any, g: Any) -> Any:
+        x = nb.arange(60.0, dtype=g.dtype).reshape(2, 5, 6).sin()
+        return maxima_gather(g, x, *sliced_max_pool(x, (2, 2), *windows), *windows)
+
+    return [
+        case("sliced max pool", lambda T, x: sliced_max_pool(x, (2, 2), *windows)[0], (2, 5, 6)),
+        case("maxima gather", gathered, (2, 5, 6)),
+    ]
+
+
+CASES = [*SHARED, attention(), *sliced(), layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
 MUTATIONS = {
     "identity": "g",
     "negative": "-({})",

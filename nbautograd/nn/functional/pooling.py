@@ -10,9 +10,10 @@ import numpy as np
 from nbautograd.compiler.op import composite
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import tuple_of
+from nbautograd.nn.functional._common import is_fusible, tuple_of
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.signal import pool
+from nbautograd.ops.signal.maxima import is_sliced, sliced_max_pool
 
 __all__ = [
     "avg_pool1d",
@@ -237,10 +238,14 @@ def _max(
     padding: Ints,
     dilation: Ints,
     ceil_mode: bool,
-) -> tuple[Tensor, Tensor]:
+    with_indices: bool = True,
+) -> tuple[Tensor, Tensor | None]:
     kernel, step, around, spread, out = _windows(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
     if input.dtype.rank not in (1, 2):
         raise UnsupportedDtypeError(name, input.dtype, "if")
+    if not with_indices and is_sliced(input._a.shape[-2:], out, kernel, step, around, spread) and is_fusible(input):
+        values, *_ = sliced_max_pool(input, out, kernel, step)
+        return values, None
     if n > 1:
         values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
         return values, indices
@@ -335,7 +340,7 @@ def max_pool2d(
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
     tensor([[[3., 2.]]])
     """
-    result = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    result = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
     return result if return_indices else result[0]
 
 

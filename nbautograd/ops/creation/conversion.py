@@ -8,11 +8,14 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import preserve_format
 from nbautograd.arrays.strides import copied
+from nbautograd.compiler.inplace import make_inplace_method
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.compiler.registry import OPS
 from nbautograd.core.defaults import warn_once
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.docstrings import described
-from nbautograd.errors import kind_of
+from nbautograd.errors import DeviceError, kind_of
+from nbautograd.ops.creation.creation import copy as copy_here
 from nbautograd.ops.shape.shape import contiguous
 
 __all__ = ["get_device"]
@@ -55,6 +58,31 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         result = move(input, kind.numpy, target, input.device)
         input = result if kind.rank > 1 else result.detach()
     return input if wanted is preserve_format else contiguous(input, wanted)
+
+
+def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``src`` in the form of ``input``; from another device it is moved first, as for no other operation."""
+    if isinstance(src, Tensor) and src.device != input.device:
+        src = to(src, input.device)
+    return copy_here(input, src, non_blocking)
+
+
+Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])
+
+
+def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
+    """A value to be written into elements of ``x``: a single number goes to its device.
+
+    :raises DeviceError: there are several, on another device.
+    """
+    if value.device != x.device:
+        if value._a.ndim:
+            raise DeviceError(
+                f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {x.device} "
+                f"and {value.device}!"
+            )
+        value = to(value, x.device)
+    return value
 
 
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:

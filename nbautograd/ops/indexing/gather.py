@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.indices import as_int64
+from nbautograd.arrays.indices import as_int64, fill
 from nbautograd.arrays.size import dimension
 from nbautograd.arrays.strides import laid_as, row_major
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
@@ -250,7 +250,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     if kind == "c" and input.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
-    output[np.broadcast_to(mask, output.shape)] = value
+    fill(output, np.broadcast_to(mask, output.shape), value)
     return output
 
 

@@ -22,7 +22,7 @@ from nbautograd.core.overlap import check_operand
 from nbautograd.core.tensor import Tensor, array_of
 from nbautograd.core.views import record_unrecorded_write
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
-from nbautograd.ops.creation.creation import copy
+from nbautograd.ops.creation.conversion import brought, copied_from_anywhere
 from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.shape.broadcasting import joint_shape
 from nbautograd.ops.shape.shape import unsqueeze, view
@@ -308,7 +308,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         check_writable(part, "index assignment")
         if value._a.ndim or not part._a.ndim:  # else it fills the part
             check_operand(part, value, "index assignment")
-        copy_into(part, copy(part, _fitting(value, part._a.shape)))
+        copy_into(part, copied_from_anywhere(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
     if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
@@ -316,6 +316,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         value = view(value, *shape[extra:])
     if value._a.dtype != part._a.dtype:
         raise DtypeError(_dtypes_differ(part, value))
+    value = brought("index_put_", value, part)
     check_writable(part, "index_put_")
     check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):

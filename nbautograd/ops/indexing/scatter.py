@@ -147,18 +147,23 @@ def _accumulate(ufunc: np.ufunc, target: Any, key: tuple[Any, ...], values: Any)
     if target.__class__ is np.ndarray:
         ufunc.at(target, key, values)
         return
-    # CuPy has few atomic functions: apply the first value of every position at once, then the second, and so on.
+    # CuPy has few atomic functions: the values of a position, next to each other after sorting, are joined at distances
+    # of 1, 2, 4 and so on, until the first holds what all of them make; nothing waits for the device.
     strides = stride_tools.contiguous(target.shape)
     where = sum(np.broadcast_to(k, values.shape) * s for k, s in zip(key, strides, strict=True)).reshape((-1,))
     order = np.argsort(where, kind="stable")
     where, values = where[order], values.reshape((-1,))[order]
-    turn = np.arange(where.size, like=where)
-    turn = turn - np.searchsorted(where, where, "left")
+    if not where.size:
+        return
+    distance = 1
+    while distance < where.size:
+        near, far = values[:-distance], values[distance:]
+        values[:-distance] = np.where(where[:-distance] == where[distance:], ufunc(near, far), near)
+        distance *= 2
+    places = np.arange(target.size, like=where)
+    first = np.minimum(np.searchsorted(where, places, "left"), where.size - 1)
     line = target.reshape((-1,))
-    for visit in range(int(turn.max()) + 1 if where.size else 0):
-        now = turn == visit
-        line[where[now]] = ufunc(line[where[now]], values[now])
-    target[...] = line.reshape(target.shape)
+    target[...] = np.where(where[first] == places, ufunc(line, values[first]), line).reshape(target.shape)
 
 
 def _neutral(dtype: np.dtype[Any], kind: str) -> Any:

@@ -1,0 +1,86 @@
+"""What tests on a CUDA device share: the device, PyTorch's on the same, and what a rehearsal leaves out.
+
+``python benchmarks/on_device.py --rehearse`` runs these tests over the stand-in of ``fake_cupy.py``, with PyTorch on
+the CPU in place of its CUDA: that proves that the tests are sound, and nothing about CUDA.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from tests import needs
+
+__all__ = ["REHEARSAL", "On", "assert_as", "host", "pytorch", "real", "two_devices", "watched_copies"]
+
+REHEARSAL = bool(os.environ.get("NBAUTOGRAD_REHEARSAL"))
+real = pytest.mark.skipif(REHEARSAL, reason="needs a CUDA device: the stand-in has no such thing")
+two_devices = pytest.mark.skipif(nb.cuda.device_count() < 2, reason="needs two CUDA devices: a machine that has them")
+
+
+class On:
+    """A library with its tensors made on a device, for calls that make tensors of their own."""
+
+    MAKERS = ("tensor", "zeros", "ones", "full", "arange", "eye", "linspace", "empty")
+
+    def __init__(self, library: Any, place: str) -> None:
+        self.library, self.place = library, place
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.library, name)
+        if name in self.MAKERS:
+            return lambda *args, **options: value(*args, **{"device": self.place, **options})
+        return value
+
+
+def pytorch() -> tuple[Any, str]:
+    """PyTorch and the name of its device: CUDA, or, in a rehearsal, the CPU."""
+    torch = needs.package("torch")
+    if REHEARSAL:
+        return torch, "cpu"
+    if not torch.cuda.is_available():
+        pytest.skip("needs PyTorch with CUDA: pip install torch, with the index of its CUDA builds")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    return torch, "cuda"
+
+
+def host(t: Any) -> np.ndarray[Any, Any]:
+    """The values of either library's tensor."""
+    values: np.ndarray[Any, Any] = t.numpy(force=True)
+    return values
+
+
+def assert_as(ours: Any, theirs: Any, rtol: float = 1e-6, atol: float = 0.0, what: str = "") -> None:
+    """The same values, shape and dtype, not a number where the other is none."""
+    assert str(ours.dtype).removeprefix("nbautograd.") == str(theirs.dtype).removeprefix("nbautograd."), what
+    assert tuple(ours.shape) == tuple(theirs.shape), what
+    np.testing.assert_allclose(host(ours), host(theirs), rtol=rtol, atol=atol, err_msg=what)
+
+
+@contextmanager
+def watched_copies() -> Iterator[list[int]]:
+    """How many bytes each copy to the host had that the library has asked for."""
+    from nbautograd.arrays import backend
+
+    sizes: list[int] = []
+    place = backend.cuda if REHEARSAL else type(backend.cuda)
+    fetch = place.fetch
+
+    def watch(*args: Any) -> Any:
+        sizes.append(args[-1].nbytes)
+        return fetch(*args)
+
+    place.fetch = watch
+    try:
+        yield sizes
+    finally:
+        if REHEARSAL:
+            del place.fetch
+        else:
+            place.fetch = fetch
