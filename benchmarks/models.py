@@ -1,6 +1,7 @@
 """Real models: a training step under nbautograd and PyTorch, one thread each.
 
     python benchmarks/models.py [--rounds N] [--only lstm,gpt,…] [--record FOLDER]
+    python benchmarks/models.py --plot FOLDER      # what is recorded there, as models.svg
 
 The programs are those of ``workloads/networks.py``; the losses of the first step are compared before anything is timed.
 Columns: a step's time, how many times as long as PyTorch it takes (the median of the rounds and its quartiles), the
@@ -11,6 +12,7 @@ memory over what was there before the first step.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import warnings
@@ -94,13 +96,46 @@ def rows(workloads: list[Any], times: Any, memory: Any, rate: float) -> tuple[li
     return lines, figures
 
 
+def plot(folder: Path) -> None:
+    """Draw the recorded ratios: now, and when they were recorded first, with the goals and the products alone."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "models"  # the same file from the same figures
+    from matplotlib import pyplot
+
+    figures = json.loads((folder / "models.json").read_text())
+    lines = map(json.loads, (folder / "history.jsonl").read_text().splitlines())
+    first: dict[str, float] = {}
+    for line in lines:
+        if line["workload"] in figures:
+            first.setdefault(line["workload"], line["figures"]["PyTorch"])
+    workloads = [workload for workload in chosen([]) if workload.key in figures][::-1]
+    keys, heights = [workload.key for workload in workloads], range(len(workloads))
+    figure, axes = pyplot.subplots(figsize=(7.5, 5), layout="constrained")
+    axes.barh(heights, [first[key] for key in keys], 0.7, color="#cccccc", label="recorded first")
+    axes.barh(heights, [figures[key]["PyTorch"] for key in keys], 0.4, color="#0072b2", label="now")
+    axes.barh(heights, [figures[key]["products"] for key in keys], 0.4, color="#003a5c", label="products alone")
+    goals = [(workload.goals["PyTorch"], i) for i, workload in enumerate(workloads) if "PyTorch" in workload.goals]
+    axes.plot(*zip(*goals, strict=True), "|", color="#d55e00", markersize=18, markeredgewidth=2, label="goal")
+    axes.axvline(1, color="#555555", linewidth=1)
+    axes.set(xlabel="time of a training step over PyTorch's", yticks=list(heights))
+    axes.set_yticklabels([workload.title.partition(",")[0] for workload in workloads])
+    figure.legend(fontsize="small", ncols=4, loc="outside upper center")
+    figure.savefig(folder / "models.svg", metadata={"Date": None})
+
+
 def main() -> None:
     """Run what is asked for, print it, and record it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="at least 2: quartiles are shown")
     parser.add_argument("--only", default="", help="keys of models, with commas between; all by default")
     parser.add_argument("--record", type=Path, metavar="FOLDER")
+    parser.add_argument("--plot", type=Path, metavar="FOLDER")
     options = parser.parse_args()
+    if options.plot:
+        plot(options.plot)
+        return
     threads(1)
     from measuring import OURS, table
     from memory import peaks

@@ -50,8 +50,8 @@ MAX_ROWS = 64
 """Maximum number of rows that a product with ones adds up: it adds one after the other."""
 UNSHIFTED = 30.0
 """Up to this number, exponentials and sums of them are far from overflow."""
-LEAST_SUM = math.exp(-UNSHIFTED)
-"""From this sum on, no exponential that matters has underflown."""
+LEAST_SUM = math.exp(-10)
+"""From this sum on, no exponential has underflown whose share of the sum would not underflow as well."""
 Shape = tuple[int, ...]
 
 
