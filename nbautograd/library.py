@@ -26,6 +26,7 @@ from nbautograd.compat.custom_ops import (
     register_vmap,
 )
 from nbautograd.compat.op_schema import infer_schema
+from nbautograd.compiler.cuda_listing import cuda_listing
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import CompiledOp, alias, composite, op
 from nbautograd.compiler.registry import COMPOSITES, OPS
@@ -67,6 +68,7 @@ KINDS = {
     "backward": "the gradients over arrays",
     "double_backward": "the gradients over tensors, recorded: create_graph=True",
     "tiled": "the gradients of large arrays, tile by tile",
+    "cuda": "the kernels of a CUDA device, in CUDA C++, for float32",
 }
 """What ``source`` can show of an operation."""
 
@@ -94,10 +96,11 @@ def source(function: Callable[..., Any] | str, kind: str = "forward") -> str:
             return inspect.getsource(inspect.unwrap(composed))
         name = getattr(composed, "__name__", composed)
         raise ValueError(f"source(): {name} is made of other operations and has no {kind} code of its own")
-    code = declared.code(kind)
-    if code is None:
+    listing = cuda_listing(declared) if kind == "cuda" else None
+    code = None if kind == "cuda" else declared.code(kind)
+    if listing is None and code is None:
         raise ValueError(f"source(): {declared.name} has no {kind} code: {KINDS[kind]}")
-    return "".join(linecache.getlines(code.co_filename))
+    return "".join(linecache.getlines(code.co_filename)) if code is not None else f"{listing}\n"
 
 
 def _declaration(function: Any) -> CompiledOp | None:

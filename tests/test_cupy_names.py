@@ -39,6 +39,9 @@ CORE = (
     "core/tensor",
     "arrays/version_counter",
     "arrays/strides",
+    "arrays/segmented_sum",
+    "fusion/cuda_kernel",
+    "fusion/multi_tensor",
 )
 SOURCES = sorted(
     [

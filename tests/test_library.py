@@ -12,7 +12,7 @@ from nbautograd.compiler.op import OPS
 SOME = [name for name in ("mul", "add", "exp", "sum_all", "view", "cat", "where", "mm", "sigmoid") if name in OPS]
 
 
-@pytest.mark.parametrize("kind", library.KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in library.KINDS if kind != "cuda"])
 @pytest.mark.parametrize("name", SOME)
 def test_the_source_is_the_code_that_runs(name, kind):
     code = OPS[name].code(kind)
@@ -25,6 +25,19 @@ def test_the_source_is_the_code_that_runs(name, kind):
     assert function.name == code.co_name
     again = next(c for c in compile(text, code.co_filename, "exec").co_consts if hasattr(c, "co_code"))
     assert again.co_code == code.co_code and again.co_names == code.co_names
+
+
+def test_the_code_for_cuda_needs_no_device():
+    text = library.source(T.tanh, "cuda")
+    assert "__device__ void tanh(const float input_in, float &result_out)" in text
+    assert "// the gradient of input, g * (1 - result * result)\n" in text
+    assert "const float t1 = 1.0f - t0;" in text
+    assert "for exponent = 2.0" in library.source("pow_number", "cuda")
+    assert "step by step by CuPy's functions" in library.source(T.digamma, "cuda")
+    assert "long long" in library.source(T.gcd, "cuda")
+    for name in ("mm", "sum_all", "view"):
+        with pytest.raises(ValueError, match=f"{name} has no cuda code"):
+            library.source(name, "cuda")
 
 
 def test_functions_methods_and_names_are_told():
@@ -49,6 +62,8 @@ def test_the_command_prints_it(capsys):
     assert capsys.readouterr().out.rstrip() == library.source(T.mul, "backward").rstrip()
     assert cli.main(["source", "linalg.det", "--double-backward"]) == 0
     assert capsys.readouterr().out.startswith("def vjp_graph(")
+    assert cli.main(["source", "tanh", "--cuda"]) == 0
+    assert capsys.readouterr().out.rstrip() == library.source(T.tanh, "cuda").rstrip()
     assert cli.main(["source", "nix"]) == 2
     assert "no operation 'nix'" in capsys.readouterr().err
 

@@ -25,7 +25,7 @@ class Generated(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         name, kind = self.arguments
         text = declaration(name) if kind == DECLARATION else nbautograd.library.source(name, kind)
-        block = nodes.literal_block(text, text, language="python", force=True)
+        block = nodes.literal_block(text, text, language="cuda" if kind == "cuda" else "python", force=True)
         return [block]
 
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nbautograd.arrays import segmented_sum
 from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd.arrays.late_packages import late
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
@@ -55,6 +56,9 @@ class Backend(Protocol):
     def scipy(self, name: str) -> Any:
         """SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
 
+    def kernels(self) -> Any:
+        """The library's ``ElementwiseKernel``, ``ReductionKernel`` and ``RawKernel``; None where it has none."""
+
 
 CPU = device("cpu")
 
@@ -89,6 +93,9 @@ class _NumpyBackend:
 
     def scipy(self, name: str) -> Any:
         return late(f"scipy.{name}")
+
+    def kernels(self) -> Any:
+        return None
 
 
 INSTALL = "pip install 'nbautograd[cuda12]' (or 'nbautograd[cuda13]' for a driver of CUDA 13)"
@@ -249,6 +256,9 @@ class _CupyBackend:
         self.load()
         return importlib.import_module(f"cupyx.scipy.{name}")
 
+    def kernels(self) -> Any:
+        return self.start()
+
     def number(self, value: Any, dtype: np.dtype[Any], place: device) -> Any:
         """A number as a 0-d array, kept for the next time: to bring one to the device costs more than most kernels."""
         key = (value or repr(value), value.__class__, dtype, place)  # 0.0 equals -0.0
@@ -350,6 +360,11 @@ def scipy(array: Any, name: str) -> Any:
     return of(array).scipy(name)
 
 
+def kernels(place: device) -> Any:
+    """What makes kernels for arrays on ``place``: CuPy; None on the CPU."""
+    return _BY_TYPE[place.type].kernels()
+
+
 def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:
     """A Python number as a 0-d array on ``place``, to be read only: on CUDA it may be one that was made before."""
     if place.type == cuda.type:
@@ -361,7 +376,8 @@ def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:
 def add_at(array: Any, key: Any, values: Any) -> None:
     """``array[key] += values``, adding up where the key names an element more than once.
 
-    CuPy knows that for few dtypes: complex numbers are added in two parts, and small integers and bools as int32.
+    On CUDA the values are sorted by where they go, and added up in that order: the result is the same each time.
+    Complex numbers are added in two parts, and small integers and bools as int32.
     """
     kind = array.dtype
     if array.__class__ is np.ndarray:
@@ -378,6 +394,8 @@ def add_at(array: Any, key: Any, values: Any) -> None:
         wide = array.astype(np.int32)
         add_at(wide, key, values.astype(np.int32))
         array[...] = wide.astype(kind)
+    elif (library := of(array).kernels()) is not None:
+        segmented_sum.add_at(library, array, key, values)
     else:
         module(device_of(array)).add.at(array, key, values)
 
@@ -405,6 +423,12 @@ def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
         ones = np.ones(n, rows.dtype)
         matrix = scipy(rows, "sparse").csc_array((ones, places, np.arange(n + 1)), shape=(count, n))
         return matrix @ rows
+    if rows.__class__ is not np.ndarray and rows.dtype.char in segmented_sum.TYPES and n and width:
+        library = of(rows).kernels()
+        if library is not None:
+            output = np.zeros_like(rows, shape=(count, width), order="C")
+            segmented_sum.add_rows(library, output, index, rows)
+            return output
     output = np.zeros_like(rows, shape=(count * width,), order="C")
     flat = index.astype(np.int64)[:, None] * width + module(device_of(rows)).arange(width)
     add_at(output, (flat.reshape((-1,)),), rows.reshape((-1,)))

@@ -335,7 +335,10 @@ def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) 
     elif summed is None:
         pending[target] = pending[target] + d
     elif target in summed:
-        pending[target] += d
+        try:
+            pending[target] += d
+        except TypeError:  # CuPy's += does not ask a lazy gradient what the sum is
+            pending[target] = pending[target] + d
     else:
         pending[target] = pending[target] + d
         summed.add(target)

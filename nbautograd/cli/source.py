@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["add_parser", "run"]
 
-KINDS = ("operator", "inplace", "half", "traced", "backward", "double-backward", "tiled")
+KINDS = ("operator", "inplace", "half", "traced", "backward", "double-backward", "tiled", "cuda")
 
 
 def add_parser(commands: Any) -> None:

@@ -22,20 +22,20 @@ from nbautograd.compiler.elementwise import (
     constants_as_arrays,
     operators_as_ufuncs,
 )
-from nbautograd.compiler.forward import TEMPORARY_VIEW, TILED
+from nbautograd.compiler.forward import TEMPORARY_VIEW
 from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.rewrite import in_full, inlined
-from nbautograd.compiler.schema import POINTWISE, VIEW, OpSchema, slot
+from nbautograd.compiler.schema import POINTWISE, TILED, VIEW, OpSchema, slot
 from nbautograd.compiler.source import compiled, evaluated
 from nbautograd.core import dispatch_mode
 from nbautograd.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.fusion.kernel import ElementwiseKernel
-from nbautograd.fusion.lazy_gradient import compute, materialize
+from nbautograd.fusion.lazy_gradient import compute, is_on_device, materialize
 from nbautograd.fusion.tiling import reusable
 
-__all__ = ["Prepared", "array_vocabulary", "make_node"]
+__all__ = ["Prepared", "array_vocabulary", "formula_kernels", "make_node"]
 
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:
@@ -228,7 +228,8 @@ class VjpWriter:
         """The same for formulas that are computed tile by tile, or lazily, if they are elementwise."""
         kernels = {part: self.kernel(part) for tree in trees for part in _branches(tree)}
         # g itself may be overwritten by the last one that is wanted, if all of them make new arrays.
-        reuses = len(trees) < 3 and all(kernels.values())
+        tileable = all(kernel is not None and kernel.steps is not None for kernel in kernels.values())
+        reuses = len(trees) < 3 and tileable
         texts = []
         for i, (name, tree) in enumerate(zip(self.inputs, trees, strict=True)):
             spare = "None"
@@ -240,7 +241,9 @@ class VjpWriter:
             meta = f"node.input_meta and node.input_meta[{self.op.tensors.index(name)}]"
             target = "None" if self.op.many_edges else f"None if node.extras else node.next{i}"
             texts.append(self.tiled_call(tree, kernels, f"{spare}, {meta}, {target}"))
-        before = [] if all(kernels.values()) else ["g = materialize(g)"]
+        before = [] if tileable else ["g = materialize(g)"]
+        if not tileable and all(kernels.values()):
+            before = ["if g.__class__ is not ndarray and not is_on_device(g): g = materialize(g)"]
         return texts, [*before, "reusable_g = reusable(g, node.extras)"] if reuses else before
 
     def tiled_call(self, part: ast.expr, kernels: dict[ast.expr, ElementwiseKernel | None], rest: str) -> str:
@@ -254,16 +257,16 @@ class VjpWriter:
         name = f"kernel{self.kernel_count}"
         self.kernel_count += 1
         self.scope[name] = kernel
-        return f"compute({name}, ({', '.join(kernel.names)},), {rest})"
+        call = f"compute({name}, ({', '.join(kernel.names)},), {rest})"
+        return call if kernel.steps is not None else f"({ast.unparse(part)} if g.__class__ is ndarray else {call})"
 
     def kernel(self, tree: ast.expr) -> ElementwiseKernel | None:
-        """The kernel of an elementwise formula; None for any other."""
+        """The kernel of a formula, which has no steps where that cannot be tiled; None for a gradient as it is."""
         if isinstance(tree, ast.Name):
             return None
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         operands = ["g", *(name for name in self.local.values() if name in used)]
-        kernel = compile_kernel(ast.unparse(tree), operands, self.scope)
-        return None if kernel.steps is None else kernel
+        return compile_kernel(ast.unparse(tree), operands, self.scope)
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -293,6 +296,25 @@ class VjpWriter:
         if op.many_edges:
             return f"return MULTIPLE, [{', '.join(self.grads.values())}]"
         return f"return {', '.join([*self.grads.values(), 'None'][:2])}"
+
+
+def formula_kernels(op: OpSchema) -> dict[str, ElementwiseKernel | None]:
+    """The kernels of an operation's formulas, by input and branch; None for a gradient that is handed on as it is.
+
+    >>> import nbautograd
+    >>> [(name, kernel.names) for name, kernel in formula_kernels(OPS["exp"]).items()]
+    [('input: g * result', ['g', 'result'])]
+    """
+    needs = op.saves()
+    saved = sorted(set().union(*needs.values())) if needs else []
+    inputs = tuple(name for name in op.tensors if name in op.formulas)
+    writer = VjpWriter(op, inputs, saved, False, TILED, _vocabulary(op, recorded=False))
+    kernels = {}
+    for name in inputs:
+        prepared = Prepared(set(saved), False).visit(ast.parse(op.formulas[name], mode="eval")).body
+        for part in _branches(inlined(prepared, writer.scope)):
+            kernels[f"{name}: {ast.unparse(part)}"] = writer.kernel(part)
+    return kernels
 
 
 class Prepared(ast.NodeTransformer):
@@ -373,6 +395,7 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
         FREED=FREED,
         MULTIPLE=MULTIPLE,
         compute=compute,
+        is_on_device=is_on_device,
         materialize=materialize,
         ndarray=np.ndarray,
         np=np,

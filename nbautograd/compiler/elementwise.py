@@ -21,7 +21,7 @@ import numpy as np
 
 from nbautograd.arrays import masking, precise
 from nbautograd.compiler.registry import OPS, POINTWISE
-from nbautograd.compiler.rewrite import inlined
+from nbautograd.compiler.rewrite import inlined, substituted
 from nbautograd.compiler.source import compiled
 from nbautograd.fusion.kernel import ElementwiseKernel
 
@@ -34,6 +34,7 @@ __all__ = [
     "constant",
     "constants_as_arrays",
     "elementwise",
+    "is_one_step",
     "lower_to_ufuncs",
     "operators_as_ufuncs",
     "single_call",
@@ -137,6 +138,18 @@ def single_call(tree: ast.expr, array: str) -> str | None:
     if call.operator is not None:
         function = f"{call.text} if {array}.__class__ is ndarray else {_EAGER_OPERATORS[call.operator]}"
     return ", ".join([function, *map(ast.unparse, call.operands)])
+
+
+def is_one_step(tree: ast.expr | None, options: dict[str, Any] | None) -> bool:
+    """Whether an expression is one ufunc of its operands, where options have their defaults.
+
+    >>> is_one_step(ast.parse("a + b if alpha == 1 else a + alpha * b", mode="eval").body, {"alpha": 1})
+    True
+    """
+    if tree is None:
+        return False
+    call = ufunc_call(substituted(tree, {}, options or {}))
+    return call is not None and all(isinstance(part, (ast.Name, ast.Constant)) for part in call.operands)
 
 
 # -- target: into an array -------------------------------------------------------------------------------------------

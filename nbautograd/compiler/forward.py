@@ -12,18 +12,16 @@ import math
 
 from nbautograd.compiler.elementwise import constant, constants_as_arrays, lower_to_ufuncs, single_call
 from nbautograd.compiler.rewrite import substituted
-from nbautograd.compiler.schema import NUMPY_NAMES, POINTWISE, UPCAST, VIEW, OpSchema, array_name, slot
+from nbautograd.compiler.schema import NUMPY_NAMES, POINTWISE, TILED, UPCAST, VIEW, OpSchema, array_name, slot
 from nbautograd.compiler.source import expression_of
 
-__all__ = ["OPERATOR", "TEMPORARY_VIEW", "TILED", "ForwardWriter"]
+__all__ = ["OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
 
 
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 FORMER = ("former_1", "former_2")
 """Parameters that only calls in a former order reach: see ``compiler/former_signatures.py``."""
-TILED = "tiled"
-"""The node variant of a large result: its formulas are computed tile by tile, or lazily."""
 NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
 """The end of a ``try`` that checks shapes and dtypes; without an error it costs nothing."""
 
@@ -33,11 +31,15 @@ class ForwardWriter:
 
     :param traced: report each call to whoever traces.
     :param half: for float16 and bfloat16: compute in float32, and round.
+    :param device: for arrays on a device that has kernels of its own.
     :param function_variant: ``OPERATOR``, ``TEMPORARY_VIEW``, or "" for the function itself.
     """
 
-    def __init__(self, op: OpSchema, traced: bool, half: bool = False, function_variant: str = "") -> None:
+    def __init__(
+        self, op: OpSchema, traced: bool, half: bool = False, function_variant: str = "", device: bool = False
+    ) -> None:
         self.op = op
+        self.device = device
         self.traced = traced
         self.half = half
         self.function_variant = function_variant
@@ -68,11 +70,13 @@ class ForwardWriter:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:
             body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
-        if self.half:
-            body += self.load_half()
+        if self.device:
+            body += [*self.load_on_device(), *self.compute_on_device()]
+        elif self.half:
+            body += [*self.load_half(), *self.compute()]
         else:
             body += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
-        body += self.compute()
+            body += self.compute()
         body += self.record()
         return [f"def {op.name}({self.signature()}):", *_indented(body)]
 
@@ -168,7 +172,7 @@ class ForwardWriter:
         """The fast path for inputs of one real floating dtype; ``promote`` handles all others."""
         op = self.op
         names = ", ".join(op.tensors)
-        slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},))"
+        slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},), True)"
         if len(op.tensors) > 2 or "f" not in op.accepts:
             return self.load_slowly(slow)
         first = op.tensors[0]
@@ -185,7 +189,10 @@ class ForwardWriter:
 
     def exits(self) -> list[str]:
         """The ``except`` clauses of the ``try`` in which operands are promoted and broadcast."""
-        lines = [f"except HalfPrecision: return half_variant()({self.call()})"]
+        lines = [
+            f"except HalfPrecision: return half_variant()({self.call()})",
+            f"except OnDevice: return device_variant()({self.call()})",
+        ]
         if len(self.op.tensors) > 1:
             lines.append(NAME_OPERATION)
         return lines
@@ -273,6 +280,14 @@ class ForwardWriter:
         widened = f"{computed}, input_meta, rounded_dtype = widen_all(({computed},))"
         return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
+    def load_on_device(self) -> list[str]:
+        """The arrays for a kernel: half precision is not widened, as the kernel does that itself."""
+        op = self.op
+        lines = [line for name in op.tensors for line in self.load_or(name, name)]
+        promoted = f"promote_on_device(OP, ({', '.join(op.tensors)},))"
+        promote = f"{', '.join(self.arrays.values())}, input_meta, node_class = {promoted}"
+        return [*lines, promote] if len(op.tensors) == 1 else [*lines, f"try: {promote}", NAME_OPERATION]
+
     # -- computing the result ------------------------------------------------------------------------------------------
 
     def compute(self) -> list[str]:
@@ -297,6 +312,11 @@ class ForwardWriter:
             "else:",
             *_indented(lines),
         ]
+
+    def compute_on_device(self) -> list[str]:
+        """Compute ``result_array`` by one kernel, whatever the body is made of."""
+        values = [self.arrays.get(name, name) for name in (*self.op.positional, *self.op.keywords)]
+        return [f"try: result_array = compute_tiled(OP, None, {', '.join(values)})", NAME_OPERATION]
 
     def compute_whole(self, tree: ast.expr | None) -> list[str]:
         """Compute it at once."""
@@ -371,7 +391,7 @@ class ForwardWriter:
         if not op.formulas:
             return [*lines, "output._fn = None; return output"]
         lines.append(f"if {self.unrecorded()}: {unrecorded}")
-        if op.kind == POINTWISE and not self.half and not self.sets_tiled_node:
+        if op.kind == POINTWISE and not (self.half or self.device or self.sets_tiled_node):
             is_large = "result_array.__class__ is ndarray and result_array.size >= MIN_TILED_SIZE"
             lines.append(f"if {is_large} and node_class is Backward: node_class = OP.node({TILED!r})")
         lines += ["node = output._fn = " + self.node_class() + "()", *self.save()]

@@ -35,7 +35,8 @@ from nbautograd import docstrings, protocol
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node
-from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, TILED, ForwardWriter
+from nbautograd.compiler.elementwise import is_one_step
+from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
 from nbautograd.compiler.inplace import inplace_code, make_inplace_method
 from nbautograd.compiler.registry import COMPOSITES, OPS
 from nbautograd.compiler.runtime import FORWARD
@@ -45,17 +46,19 @@ from nbautograd.compiler.schema import (
     NUMPY_OPERANDS,
     PLAIN,
     POINTWISE,
+    TILED,
     UNSUPPORTED,
     UPCAST,
     VIEW,
     OpSchema,
 )
-from nbautograd.compiler.source import compiled
+from nbautograd.compiler.source import compiled, expression_of
 from nbautograd.core import dispatch_mode, inplace, overlap, tracing
 from nbautograd.core.node import Node
 from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import INPUT_ERRORS, name_operation
+from nbautograd.fusion.kernel import ElementwiseKernel
 
 __all__ = [
     "NATIVE",
@@ -86,7 +89,7 @@ class CompiledOp(OpSchema):
         self.compiled = False
         self.interceptor: Any = None
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
-        self._halves: dict[bool, Callable[..., Any]] = {}
+        self._others: dict[tuple[bool, str], Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
 
     # -- the function ------------------------------------------------------------------------------------------------
@@ -135,16 +138,41 @@ class CompiledOp(OpSchema):
 
     def half(self) -> Callable[..., Any]:
         """The function for float16 and bfloat16, which computes in float32: compiled when it is first wanted."""
+        return self._other("half")
+
+    def on_device(self) -> Callable[..., Any]:
+        """The function for arrays on a device that has kernels of its own: compiled when it is first wanted."""
+        return self._other("device")
+
+    def _other(self, kind: str) -> Callable[..., Any]:
         traced = tracing.is_on()
-        if traced not in self._halves:
-            source = "\n".join(ForwardWriter(self, traced, half=True).lines())
-            code = compiled(source, f"<nbautograd {self.name} half{' traced' * traced}>", self.name)
+        function = self._others.get((traced, kind))
+        if function is None:
+            writer = ForwardWriter(self, traced, half=kind == "half", device=kind == "device")
+            source = "\n".join(writer.lines())
+            code = compiled(source, f"<nbautograd {self.name} {kind}{' traced' * traced}>", self.name)
             function = types.FunctionType(code, self._names(), self.name)
-            if self.formulas:
+            if self.formulas and kind == "half":
                 function.__globals__["HalfBackward"] = self.node("half")
             self._set_defaults(function)
-            self._halves[traced] = function
-        return self._halves[traced]
+            self._others[traced, kind] = function
+        return function
+
+    @functools.cached_property
+    def fused(self) -> ElementwiseKernel:
+        """The body as a kernel, for devices."""
+        body, count = self.body, len(self.positional)
+        names = [*self.positional, *self.keywords]
+
+        def eager(*values: Any) -> Any:
+            return body(*values[:count], **dict(zip(self.keywords, values[count:], strict=True)))
+
+        return ElementwiseKernel(eager, None, 0, names)
+
+    @functools.cached_property
+    def is_one_step(self) -> bool:  # type: ignore[override]
+        """Whether the body is one ufunc of its operands, as options usually are."""
+        return is_one_step(expression_of(self.body), self.option_defaults())
 
     def code(self, kind: str) -> types.CodeType | None:
         """The code of a variant of the function or the node, see ``library.source``; None if there is none."""
@@ -185,7 +213,7 @@ class CompiledOp(OpSchema):
 
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = dict(self.body.__globals__)
-        names.update(FORWARD, OP=self, body=self.body, half_variant=self.half)
+        names.update(FORWARD, OP=self, body=self.body, half_variant=self.half, device_variant=self.on_device)
         if self.formulas:
             names.update(Backward=self.node("real"), ComplexBackward=self.node("complex"))
         return names

@@ -12,7 +12,7 @@ from nbautograd.arrays.strides import copied
 from nbautograd.arrays.summation import upcast_half
 from nbautograd.compiler.argument_errors import public_name
 from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
-from nbautograd.compiler.schema import OpSchema
+from nbautograd.compiler.schema import TILED, OpSchema
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, DtypeError, ShapeError, UnsupportedDtypeError
 
@@ -20,6 +20,7 @@ __all__ = [
     "F32",
     "F64",
     "HalfPrecision",
+    "OnDevice",
     "broadcast_shapes",
     "broadcasts_to",
     "check_devices",
@@ -27,6 +28,7 @@ __all__ = [
     "number_like",
     "promote",
     "promote_half",
+    "promote_on_device",
     "unbroadcast",
     "unbroadcast_recorded",
     "unbroadcast_spec",
@@ -108,17 +110,32 @@ def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return False
 
 
-def promote(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def promote(op: OpSchema, values: tuple[Any, ...], diverts: bool = False) -> tuple[Any, ...]:
     """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class.
 
+    :param diverts: whether to raise ``OnDevice``.
     :raises UnsupportedDtypeError: the operation is not defined for the dtype.
     :raises HalfPrecision: it is computed in float32 instead.
+    :raises OnDevice: it is computed by a kernel of the device.
     """
     alike = _alike(op, values)
     if alike is not None:
         return (*alike, unbroadcast_specs(*alike), op.node("real") if op.formulas else None)
     arrays, kinds, device = _operands(op, values)
+    variant = "real"
+    if diverts and device.type != "cpu" and backend.kernels(device) is not None:
+        if not op.is_one_step or any(kind in dtypes.HALVES for kind, _ in kinds):
+            raise OnDevice
+        variant = TILED
     result = _result_dtype(op, kinds)
+    variant = "complex" if result.is_complex else variant
+    return _promoted(op, values, arrays, result, device, variant)
+
+
+def _promoted(
+    op: OpSchema, values: tuple[Any, ...], arrays: list[Any], result: dtypes.dtype, device: Any, variant: str
+) -> tuple[Any, ...]:
+    """The arrays in the dtype ``result``; how to undo that; and the node's class."""
     cast = [
         _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, device)
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
@@ -129,7 +146,7 @@ def promote(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
             own_device = backend.device_of(a)
             if a.dtype != result.numpy or input_meta[i] is not None or own_device != device:
                 input_meta[i] = (a.shape, a.dtype, None if own_device == device else own_device)
-    node_class = op.node("complex" if result.is_complex else "real") if op.formulas else None
+    node_class = op.node(variant) if op.formulas else None
     return (*cast, tuple(input_meta) if any(input_meta) else None, node_class)
 
 
@@ -216,6 +233,39 @@ def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
 
 class HalfPrecision(Exception):  # noqa: N818 - no error, but the way out of the fast path
     """The inputs are of half precision."""
+
+
+class OnDevice(Exception):  # noqa: N818 - no error either
+    """The arrays are on a device that has kernels of its own."""
+
+
+def promote_on_device(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same as ``promote`` for kernels of a device, which compute half precision in float32 themselves.
+
+    :raises UnsupportedDtypeError: the operation is not defined for the dtype.
+    """
+    arrays, kinds, device = _operands(op, values)
+    try:
+        result = _result_dtype(op, kinds)
+    except HalfPrecision:
+        return _half_on_device(op, values, arrays, device)
+    return _promoted(op, values, arrays, result, device, "complex" if result.is_complex else TILED)
+
+
+def _half_on_device(op: OpSchema, values: tuple[Any, ...], arrays: list[Any], device: Any) -> tuple[Any, ...]:
+    """Half precision as it came, and all else in float32."""
+    cast = []
+    for name, a, value in zip(op.tensors, arrays, values, strict=True):
+        is_tensor = isinstance(value, (Tensor, np.ndarray))
+        keeps = is_tensor and (name in op.masks or dtypes.of(a.dtype) in dtypes.HALVES)
+        cast.append(_cast(op, a, is_tensor, a.dtype if keeps else F32, device))
+    input_meta = tuple(
+        (a.shape, a.dtype, None if backend.device_of(a) == device else backend.device_of(a))
+        if isinstance(value, Tensor)
+        else None
+        for a, value in zip(arrays, values, strict=True)
+    )
+    return (*cast, input_meta, op.node(TILED) if op.formulas else None)
 
 
 def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -17,12 +17,14 @@ from nbautograd.compiler.promotion import (
     F32,
     F64,
     HalfPrecision,
+    OnDevice,
     broadcasts_to,
     check_devices,
     narrow,
     number_like,
     promote,
     promote_half,
+    promote_on_device,
     unbroadcast_spec,
     widen_all,
 )
@@ -48,8 +50,13 @@ def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
     return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
 
 
-def _compute_tiled(op: OpSchema, expression: str, *arrays: Any) -> Any:
-    """The result of an elementwise operation over large arrays, which the expression names as generated code does."""
+def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:
+    """The result of an elementwise operation over large arrays, which the expression names as generated code does.
+
+    :param expression: None for the whole body, on a device.
+    """
+    if expression is None:
+        return tiling.compute(op.fused, arrays)
     kernel = op.kernels.get(expression)
     if kernel is None:
         names = [array_name(name) for name in op.tensors]
@@ -81,6 +88,7 @@ FORWARD: dict[str, Any] = {
     "INEXACT": dtypes.INEXACT,
     "LEAF": LEAF,
     "MIN_TILED_SIZE": tiling.MIN_TILED_SIZE,
+    "OnDevice": OnDevice,
     "OutputEdge": OutputEdge,
     "ViewOfOutput": views.ViewOfOutput,
     "call_former": call_former,
@@ -97,6 +105,7 @@ FORWARD: dict[str, Any] = {
     "operator_truediv": operator.truediv,
     "promote": promote,
     "promote_half": promote_half,
+    "promote_on_device": promote_on_device,
     "refuse_or_offer": refuse_or_offer,
     "register_view": views.register_view,
     "round_to": narrow,
@@ -106,7 +115,7 @@ FORWARD: dict[str, Any] = {
     "widen_all": widen_all,
     "write_into_out": _write_into_out,
 }
-"""What an operation's function uses, besides ``OP``, ``body``, ``half_variant`` and the node classes."""
+"""What an operation's function uses, besides ``OP``, ``body``, its other variants and the node classes."""
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,

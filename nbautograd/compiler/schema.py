@@ -17,6 +17,7 @@ __all__ = [
     "NUMPY_OPERANDS",
     "PLAIN",
     "POINTWISE",
+    "TILED",
     "UNSUPPORTED",
     "UPCAST",
     "VIEW",
@@ -35,6 +36,9 @@ VIEW = "view"
 
 UPCAST, NATIVE, UNSUPPORTED = "upcast", "native", "unsupported"
 """What an operation does with half precision: compute in float32 and round; take it as it is; raise."""
+
+TILED = "tiled"
+"""The node variant of a large result, and of any on a device: its formulas are computed by kernels, or lazily."""
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 NUMPY_OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -77,6 +81,10 @@ class OpSchema:
     """The operation over tensors."""
     operator: Any
     """Its variant for special methods such as ``__mul__``; None if it has none."""
+    fused: Any
+    """The body as a kernel, for devices."""
+    is_one_step: bool
+    """Whether the body is one ufunc of its operands, as options usually are."""
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
         self.name: str = options["name"] or body.__name__

@@ -7,25 +7,35 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 __all__ = ["SUM", "ElementwiseKernel"]
 
 
-class ElementwiseKernel(NamedTuple):
-    """An elementwise computation: as a function of whole operands, and as steps over tiles."""
+class ElementwiseKernel:
+    """An elementwise computation: as a function of whole operands, as steps over tiles, and as kernels of a device.
 
-    eager: Callable[..., Any]
-    """``eager(*operands)`` computes the result at once, with an array for each step."""
-    steps: Callable[..., None] | None
-    """``steps(out, scratch, *operands)``: ``scratch`` hold intermediate results. None: not elementwise."""
-    scratch: int
-    """How many scratch arrays ``steps`` needs."""
-    names: list[str]
-    cost: int = 0
-    """How many passes over memory the steps are worth: functions that take long count for several."""
+    :param eager: ``eager(*operands)`` computes the result at once, with an array for each step.
+    :param steps: ``steps(out, scratch, *operands)``: ``scratch`` hold intermediate results. None: not elementwise.
+    :param scratch: how many scratch arrays ``steps`` needs.
+    :param cost: how many passes over memory the steps are worth: functions that take long count for several.
+    """
+
+    __slots__ = ("cost", "eager", "launchers", "names", "scratch", "steps")
+
+    def __init__(
+        self,
+        eager: Callable[..., Any],
+        steps: Callable[..., None] | None,
+        scratch: int,
+        names: list[str],
+        cost: int = 0,
+    ) -> None:
+        self.eager, self.steps, self.scratch, self.names, self.cost = eager, steps, scratch, names, cost
+        self.launchers: dict[Any, Any] = {}
+        """What was compiled for devices, by the operands' dtypes: see ``fusion/cuda_kernel.py``."""
 
 
 def _add(out: Any, scratch: Any, g: Any, d: Any) -> None:

@@ -22,9 +22,19 @@ import numpy as np
 from nbautograd.arrays.reference_count import HELD_ONCE, PASSED_ONCE, getrefcount
 from nbautograd.arrays.sparse import SparseArray
 from nbautograd.fusion import tiling
+from nbautograd.fusion.cuda_kernel import is_fusable, kernels_for
 from nbautograd.fusion.kernel import SUM, ElementwiseKernel
+from nbautograd.fusion.symbolic import is_half
 
-__all__ = ["LazyGradient", "add_gradients", "compute", "materialize", "materialize_pending", "pending_gradients"]
+__all__ = [
+    "LazyGradient",
+    "add_gradients",
+    "compute",
+    "is_on_device",
+    "materialize",
+    "materialize_pending",
+    "pending_gradients",
+]
 
 pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextVar("pending_gradients", default=None)
 """The lazy gradients of this backward pass; None where there may be none."""
@@ -36,11 +46,16 @@ MAX_FUSED_COST = 16
 class LazyGradient:
     """The gradient that ``kernel`` will compute from ``values``, which may be lazy themselves."""
 
-    __slots__ = ("__weakref__", "array", "cost", "dtype", "kernel", "shape", "size", "values")
+    __slots__ = ("__weakref__", "array", "cost", "dtype", "kernel", "library", "shape", "size", "values")
     __array_ufunc__ = None  # so that ``array + lazy`` calls ``__radd__``
 
     def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
         self.kernel, self.values, self.array = kernel, values, None
+        self.library: Any
+        if like.__class__ is LazyGradient:
+            self.library = like.library
+        else:
+            self.library = None if like.__class__ is np.ndarray else kernels_for((like,))
         self.shape, self.dtype, self.size = like.shape, like.dtype, like.size
         self.cost: int = kernel.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 
@@ -76,9 +91,9 @@ def compute(
     values = tuple(
         [value.array if value.__class__ is LazyGradient and value.array is not None else value for value in values]
     )
-    if lazy is not None and fit is None and to is not None and kernel.steps is not None:
+    if lazy is not None and to is not None and (fit is None or _is_as_it_is(fit, values)):
         accepts = not to._seq or (to.__class__.takes_lazy_gradient and to.extras is None)
-        if accepts and (like := _like(values)) is not None:
+        if accepts and (like := _like(kernel, values)) is not None:
             gradient = LazyGradient(kernel, values, like)
             if gradient.cost <= MAX_FUSED_COST:
                 lazy.append(weakref.ref(gradient))
@@ -119,17 +134,51 @@ def add_gradients(g: Any, d: Any) -> Any:
     return tiling.compute(SUM, (g, d), d if getrefcount(d) <= PASSED_ONCE and tiling.is_owned(d) else None)
 
 
-def _like(values: tuple[Any, ...]) -> Any:
+def is_on_device(g: Any) -> bool:
+    """Whether a gradient that is no array of NumPy's is one of a device, or will be."""
+    return g.__class__ is not LazyGradient or g.library is not None
+
+
+def _is_as_it_is(fit: tuple[Any, ...], values: tuple[Any, ...]) -> bool:
+    """Whether a gradient need not be brought back to a shape, dtype or device after all, and so may be lazy there."""
+    first = values[0]
+    if first.__class__ is np.ndarray:
+        return False
+    return (fit[0], fit[1], fit[2]) == (first.shape, first.dtype, None)
+
+
+def _like(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     """The operand whose shape and dtype the result has: the first, a gradient; None where it may not become lazy."""
     first = values[0]
     if first.__class__ is not LazyGradient and (
         first.__class__ is not np.ndarray or first.size < tiling.MIN_TILED_SIZE
     ):
+        return _like_on_device(kernel, values)
+    if first.__class__ is LazyGradient and first.library is not None:
+        return _like_on_device(kernel, values)
+    if kernel.steps is None:
         return None
     arrays = [value for value in values if value.__class__ is LazyGradient or value.__class__ is np.ndarray]
     if first.dtype not in tiling.FLOATS or any(a.dtype is not first.dtype for a in arrays):
         return None
     return first if all(_is_tileable(a, first.shape) for a in arrays if a.__class__ is np.ndarray) else None
+
+
+def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
+    """The same on a device, whose kernels save launches for arrays of any size and layout."""
+    first = values[0]
+    library = first.library if first.__class__ is LazyGradient else kernels_for((first,))
+    if library is None or first.dtype.kind not in "fV":
+        return None
+    for value in values:
+        if hasattr(value, "dtype"):
+            if value.dtype != first.dtype and value.dtype.kind != "b":
+                return None
+            if value.shape != first.shape and np.broadcast_shapes(value.shape, first.shape) != first.shape:
+                return None
+        elif value.__class__ not in (int, float, bool, str, None.__class__):
+            return None
+    return first if kernel.steps is not None or is_fusable(kernel, values, library) else None
 
 
 def _is_tileable(a: Any, shape: tuple[int, ...]) -> bool:
@@ -148,7 +197,8 @@ class _Chain:
         self.calls: list[tuple[ElementwiseKernel, list[str], str]] = []
         self.shape = next(value.shape for value in values if value.__class__ is LazyGradient)
         self.add(kernel, values)
-        self.kernel = _fused(self.calls)
+        is_on_device = kernels_for(tuple(self.leaves)) is not None
+        self.kernel = _fused_on_device(self.calls, self.leaves) if is_on_device else _fused(self.calls)
 
     def add(self, kernel: ElementwiseKernel, values: tuple[Any, ...]) -> str:
         """Append the call of ``kernel``, after those of its operands; returns the name of its result."""
@@ -196,6 +246,36 @@ def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> Elementwise
             function(out if to < 0 else between[to], own, *operands)
 
     return ElementwiseKernel(_not_tileable, steps, inner + registers, [], 0)
+
+
+MAX_CHAINS = 1000
+"""How many fused kernels are kept for devices."""
+_chains: dict[Any, ElementwiseKernel] = {}
+
+
+def _fused_on_device(calls: list[tuple[ElementwiseKernel, list[str], str]], leaves: list[Any]) -> ElementwiseKernel:
+    """Several kernels as one function, which is compiled once for all chains that are alike.
+
+    Half precision is rounded after each kernel, so that a chain gives the numbers that its kernels would give.
+    """
+    dtype = next(leaf.dtype for leaf in leaves if hasattr(leaf, "dtype") and leaf.dtype.kind != "b")
+    key = (dtype, *[(kernel, *operands) for kernel, operands, _ in calls])
+    fused = _chains.get(key)
+    if fused is not None:
+        return fused
+    names = [f"v{i}" for i in range(len(leaves))]
+
+    def eager(*values: Any) -> Any:
+        by_name = dict(zip(names, values, strict=True))
+        for kernel, operands, name in calls[:-1]:
+            result = kernel.eager(*[by_name[operand] for operand in operands])
+            by_name[name] = result.astype(dtype).astype(np.float32) if is_half(dtype) else result
+        kernel, operands, _ = calls[-1]
+        return kernel.eager(*[by_name[operand] for operand in operands])
+
+    if len(_chains) >= MAX_CHAINS:
+        _chains.clear()
+    return _chains.setdefault(key, ElementwiseKernel(eager, None, 0, names))
 
 
 def _not_tileable(*_: Any) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from nbautograd.arrays import backend, caching_allocator, summation
 from nbautograd.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd.arrays.thread_pool import for_each_tile
+from nbautograd.fusion import cuda_kernel
 from nbautograd.fusion.kernel import ElementwiseKernel
 
 __all__ = [
@@ -69,7 +70,7 @@ def compute(
     dtype = _common_dtype(values)
     steps = kernel.steps
     if dtype is None or steps is None:
-        return _untiled(kernel, values)
+        return _untiled(kernel, values, fit)
     if shape is None:
         shape = _shape_of(values)
     tiling = _tile(values, shape)
@@ -91,7 +92,11 @@ def compute(
     return result
 
 
-def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
+def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
+    """The result at once, or by a kernel of the device that the arrays are on."""
+    library = cuda_kernel.kernels_for(values)
+    if library is not None:
+        return cuda_kernel.compute(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 

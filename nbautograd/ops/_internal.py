@@ -16,6 +16,7 @@ from nbautograd.arrays.strides import copied
 from nbautograd.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
 from nbautograd.compiler.op import NATIVE, PLAIN, POINTWISE, op
 from nbautograd.core.tensor import Tensor
+from nbautograd.fusion.cuda_kernel import sum_on_device
 
 __all__ = [
     "added",
@@ -31,6 +32,7 @@ __all__ = [
     "reduced_shape",
     "spread",
     "sum_to",
+    "summed",
     "upcast_half",
 ]
 
@@ -78,6 +80,19 @@ def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
     if a.__class__ is not np.ndarray:
         return a.max(axes, None, keepdims)
     return np.maximum.reduce(a, axes, None, None, keepdims)
+
+
+def summed(function: Any, operands: tuple[Any, ...], axes: Any = None, keepdims: bool = False) -> Any:
+    """The sum of what ``function`` computes of each element, over ``axes``, all by default: on a device by one kernel.
+
+    >>> summed(np.square, (np.array([3.0, 4.0]),)).item()
+    25.0
+    """
+    if operands[0].__class__ is not np.ndarray:
+        total = sum_on_device(function, operands, axes, keepdims)
+        if total is not None:
+            return total
+    return pairwise_sum(function(*operands), axes, keepdims)
 
 
 def complex_array(real: Any, imag: Any) -> Any:

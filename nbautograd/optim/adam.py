@@ -278,14 +278,15 @@ class RAdam(Elementwise):
         most = 2 / (1 - beta2) - 1
         length = most - 2 * step * beta2**step / correction
         rate = -number(group["lr"]) / (1 - beta1**step)
-        if length > 5:
+        is_told = length > 5
+        if is_told:
             part = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)
             rate *= math.sqrt(part) * math.sqrt(correction)
 
         def rule(p: Array, g: Array, a: Array, b: Array, mean: Array, square: Array) -> None:
             toward(mean, g, 1 - beta1, a)
             decay_square(square, g, beta2, a)
-            if length > 5:
+            if is_told:
                 np.sqrt(square, out=a)
                 a += eps
                 add_ratio(p, mean, a, rate, b)

@@ -21,6 +21,7 @@ from nbautograd.core.sparse import SparseTensor, stored
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.fusion import tiling
+from nbautograd.fusion.multi_tensor import Updates
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 
 __all__ = [
@@ -121,11 +122,12 @@ class Elementwise(Optimizer):
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         check_ranges({name: value for name, value in defaults.items() if name not in self._free})
         self._work: dict[Any, Any] = {}
+        self._updates = Updates()
         super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._work = {}
+        self._work, self._updates = {}, Updates()
         for group in self.param_groups:  # a state saved by an older version may lack options
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
@@ -183,6 +185,8 @@ class Elementwise(Optimizer):
                         if grad is not None:
                             self._step(p, grad, group, slots, change)
         finally:
+            if self._updates.waiting:
+                self._updates.launch()
             backend.unset_quiet(before)
         return loss
 
@@ -243,7 +247,9 @@ class Elementwise(Optimizer):
             for a in arrays:
                 prepare(a)
         if p._a.size:
-            self._update(rule if change is None else change(rule), arrays, grad._a)
+            rule = rule if change is None else change(rule)
+            if arrays[0].__class__ is np.ndarray or not self._updates.add(rule, arrays, grad._a):
+                self._update(rule, arrays, grad._a)
         for a in arrays:
             version_counter.record_write(a)
 

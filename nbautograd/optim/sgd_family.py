@@ -430,7 +430,7 @@ class ASGD(Elementwise):
             write([state["eta"]], lambda: state["eta"]._shared_array().fill(lr))
         eta = state["eta"].item()
         mu = state["mu"].item()
-        keep = 1 - lambd * eta
+        keep, is_first = 1 - lambd * eta, mu == 1
 
         def forward() -> None:
             state["eta"]._shared_array()[...] = lr / (1 + lambd * lr * step) ** group["alpha"]
@@ -441,7 +441,7 @@ class ASGD(Elementwise):
         def rule(p: Array, g: Array, a: Array, b: Array, average: Array) -> None:
             p *= keep
             add(p, g, -eta, a)
-            if mu == 1:
+            if is_first:
                 average[...] = p
             else:
                 toward(average, p, mu, a)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from nbautograd.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
-from nbautograd.compiler.forward import TILED, ForwardWriter
+from nbautograd.compiler.forward import ForwardWriter
 from nbautograd.compiler.promotion import HalfPrecision, promote
 from nbautograd.compiler.rewrite import Substitute
 from nbautograd.compiler.runtime import FORWARD
-from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, OpSchema
+from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, OpSchema
 from nbautograd.compiler.source import evaluated, expression_of
 from nbautograd.core.tensor import wrap
 from nbautograd.core.views import AsStridedBackward0, CopySlices, _layout

@@ -161,6 +161,7 @@ def present(module: Any) -> Iterator[Any]:
     sys.modules["cupy"] = module
     strict = strict_backend.StrictBackend()  # its arrays are made otherwise than CuPy's
     fresh.scipy, fresh.strided = strict.scipy, strict.strided  # type: ignore[method-assign]
+    fresh.kernels = strict.kernels  # type: ignore[method-assign]
     backend.cuda = backend._BY_TYPE["cuda"] = fresh
     backend.ask_current(fresh.current)
     try:

@@ -133,7 +133,7 @@ def mutated(op: CompiledOp, name: str, formula: str) -> Iterator[None]:
 
 def recompile(op: CompiledOp) -> None:
     op._codes.clear()
-    op._halves.clear()
+    op._others.clear()
     op._nodes.clear()
     op.compile()
 

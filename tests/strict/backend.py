@@ -100,6 +100,12 @@ class StrictBackend:
     """Tensors on the device "strict", held by :class:`StrictArray`: dispatch is proved, CUDA's results are not."""
 
     type = "strict"
+    compiled: Any = None
+    """What makes kernels, where a test has a compiler: see ``kernels.py``."""
+
+    def kernels(self) -> Any:
+        """The stand-ins for CuPy's classes of kernels, or None."""
+        return self.compiled
 
     def module(self, place: device) -> Any:
         """The stand-in for ``cupy``."""

@@ -15,10 +15,11 @@ from nbautograd.compiler.promotion import broadcast_shapes
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
-from nbautograd.ops._internal import pairwise_sum
+from nbautograd.ops._internal import pairwise_sum, summed
 from nbautograd.ops.elementwise.arithmetic import abs, sgn
 from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.variance import squared_difference
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
@@ -108,6 +109,9 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
 )
 def _mse(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     """The squared differences, reduced."""
+    if input.__class__ is not np.ndarray and reduction != "none":
+        total = summed(squared_difference, (input, target))
+        return total / total.dtype.type(math.prod(input.shape)) if reduction == "mean" else total
     difference = input - target
     return aggregate(difference * difference, reduction)
 

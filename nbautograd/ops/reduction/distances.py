@@ -13,7 +13,7 @@ from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError
-from nbautograd.ops._internal import axes, pairwise_sum, ratio, upcast_half  # noqa: F401 - formulas name ratio
+from nbautograd.ops._internal import axes, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
 from nbautograd.ops.reduction.minmax import check
 
 __all__ = ["cdist", "dist", "pdist", "renorm"]
@@ -35,7 +35,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The 2-norm over ``dim``; its derivative at 0 is 0."""
     a = upcast_half(precise.absolute(input) if input.dtype.kind == "c" else input)
-    return np.sqrt(pairwise_sum(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
+    return np.sqrt(summed(np.square, (a,), axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
 
 @op(
@@ -46,7 +46,7 @@ def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The 1-norm over ``dim``."""
-    return pairwise_sum(precise.absolute(input), axes(dim, input.ndim), keepdim)
+    return summed(precise.absolute, (input,), axes(dim, input.ndim), keepdim)
 
 
 @op(

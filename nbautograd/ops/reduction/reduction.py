@@ -19,6 +19,7 @@ from nbautograd.ops._internal import (
     pairwise_mean,
     pairwise_sum,
     sum_to,
+    summed,
     upcast_half,
 )
 
@@ -104,7 +105,12 @@ def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) ->
 )
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The sum over ``dim``, with nan treated as 0."""
-    return pairwise_sum(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
+    return summed(zero_for_nan, (input,), axes(dim, input.ndim), keepdim)
+
+
+def zero_for_nan(a: Any) -> Any:
+    """An array with zeros for nan."""
+    return np.where(a == a, a, np.zeros_like(a))
 
 
 @composite(out=True)
@@ -319,11 +325,16 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     a = row_major(upcast_half(input))
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
-    result = (precise.log(pairwise_sum(precise.exp(a - top), over, True)) + top).astype(input.dtype)
+    result = (precise.log(summed(exp_difference, (a, top), over, True)) + top).astype(input.dtype)
     if keepdim or not input.ndim:
         return result
     gone = dimensions(dim, input.ndim)
     return result.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
+
+
+def exp_difference(a: Any, b: Any) -> Any:
+    """``exp(a - b)``."""
+    return precise.exp(a - b)
 
 
 @composite(out=True)

@@ -17,8 +17,8 @@ from nbautograd.ops._internal import (
     axes,
     count,
     pairwise_mean,
-    pairwise_sum,
     ratio,  # noqa: F401 - formulas name it
+    summed,
     upcast_half,
 )
 from nbautograd.ops.reduction.reduction import Dims
@@ -35,10 +35,14 @@ def deviation(input: Tensor, dim: Dims = None) -> Tensor:
 def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The variance over ``dim``, two-pass: the mean is subtracted before squaring."""
     over = axes(dim, a.ndim)
-    d = a - pairwise_mean(a, over, True)
-    squares = (d.real * d.real + d.imag * d.imag) if a.dtype.kind == "c" else d * d
-    n = divisor(count(a.shape, dim), correction)
-    return pairwise_sum(squares, over, keepdim) / squares.dtype.type(n)
+    total = summed(squared_difference, (a, pairwise_mean(a, over, True)), over, keepdim)
+    return total / total.dtype.type(divisor(count(a.shape, dim), correction))
+
+
+def squared_difference(a: Any, b: Any) -> Any:
+    """The squared distance of each pair of numbers."""
+    d = a - b
+    return (d.real * d.real + d.imag * d.imag) if d.dtype.kind == "c" else d * d
 
 
 def divisor(n: int, correction: float) -> float:
