@@ -49,7 +49,7 @@ def sliced() -> list[Case]:
 
     def gathered(T: Any, g: Any) -> Any:
         x = nb.arange(60.0, dtype=g.dtype).reshape(2, 5, 6).sin()
-        return maxima_gather(g, x, *sliced_max_pool(x, (2, 2), *windows), *windows)
+        return maxima_gather(g, x, *sliced_max_pool(x, (2, 2), *windows)[1:], *windows)
 
     return [
         case("sliced max pool", lambda T, x: sliced_max_pool(x, (2, 2), *windows)[0], (2, 5, 6)),

@@ -55,12 +55,13 @@ def _parts(count: int, size: Ints) -> Iterator[slice]:
     symbol="max pool",
     method=False,
     many=True,
-    input="maxima_scatter(g[0], input, result[0], result[1], result[2], kernel, stride)",
+    input="maxima_scatter(g[0], input, result[1], result[2], result[3], kernel, stride)",
 )
 def sliced_max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints) -> Any:
     """The maxima of windows for which ``is_sliced`` holds, and in which places elements are larger than before.
 
-    These are of shape (kernel[0], kernel[1] - 1, n, *out), within rows, and (kernel[0] - 1, n, *out), among rows.
+    These are of shape (kernel[0], kernel[1] - 1, n, *out), within rows, and (kernel[0] - 1, n, *out), among rows. Then,
+    whether any maximum is nan.
     """
     source = _images(input)
     n = len(source)
@@ -78,7 +79,7 @@ def sliced_max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints) -> Any
             if i:
                 np.greater(wide, best, among[i - 1, part])
                 np.maximum(best, wide, out=best)
-    return result, within, among
+    return result, within, among, np.array(result.size > 0 and np.isnan(highest(result)))
 
 
 def _take_larger(largest: Any, candidates: list[Any], notes: Any) -> None:
@@ -112,13 +113,13 @@ def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
     node="MaxPoolBackwardBackward0",
     symbol="max pool",
     method=False,
-    input="maxima_gather(g, x, best, within, among, kernel, stride)",
+    input="maxima_gather(g, x, within, among, any_nan, kernel, stride)",
 )
 def maxima_scatter(
-    input: Tensor, x: Tensor, best: Tensor, within: Tensor, among: Tensor, kernel: Ints, stride: Ints
+    input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
     """The transpose of ``maxima_gather``: elements where the maxima of ``x`` are, and zeros."""
-    if best.size and np.isnan(highest(best)):  # PyTorch takes the last nan of a window
+    if any_nan:  # PyTorch takes the last nan of a window
         return pool_scatter.__wrapped__(input, _index(x, among.shape[-2:], kernel, stride), x.shape, 2)
     out = among.shape[-2:]
     result = caching_allocator.empty(x.shape, input.dtype)
@@ -139,10 +140,10 @@ def maxima_scatter(
     node="GatherBackward0",
     symbol="gather",
     method=False,
-    input="maxima_scatter(g, x, best, within, among, kernel, stride)",
+    input="maxima_scatter(g, x, within, among, any_nan, kernel, stride)",
 )
 def maxima_gather(
-    input: Tensor, x: Tensor, best: Tensor, within: Tensor, among: Tensor, kernel: Ints, stride: Ints
+    input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
     """The elements where the maxima of ``x`` are."""
     index = _index(x, among.shape[-2:], kernel, stride)
