@@ -41,6 +41,7 @@ CORE = (
     "arrays/strides",
     "arrays/segmented_sum",
     "fusion/cuda_kernel",
+    "fusion/on_device",
     "fusion/multi_tensor",
 )
 SOURCES = sorted(

@@ -483,5 +483,5 @@ def test_a_loop_over_data_makes_no_chain_of_views() -> None:
     steps(1000)
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert grown < 20_000
+    assert grown < 50_000  # a chain of 1,000 views is ten times as much
     assert p.data.storage_offset() == 0 and p.data.data_ptr() == p.data_ptr()

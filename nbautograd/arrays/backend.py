@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nbautograd.arrays import segmented_sum
 from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd.arrays.late_packages import late
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
@@ -395,6 +394,8 @@ def add_at(array: Any, key: Any, values: Any) -> None:
         add_at(wide, key, values.astype(np.int32))
         array[...] = wide.astype(kind)
     elif (library := of(array).kernels()) is not None:
+        from nbautograd.arrays import segmented_sum
+
         segmented_sum.add_at(library, array, key, values)
     else:
         module(device_of(array)).add.at(array, key, values)
@@ -423,9 +424,10 @@ def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
         ones = np.ones(n, rows.dtype)
         matrix = scipy(rows, "sparse").csc_array((ones, places, np.arange(n + 1)), shape=(count, n))
         return matrix @ rows
-    if rows.__class__ is not np.ndarray and rows.dtype.char in segmented_sum.TYPES and n and width:
-        library = of(rows).kernels()
-        if library is not None:
+    if rows.__class__ is not np.ndarray and n and width and (library := of(rows).kernels()) is not None:
+        from nbautograd.arrays import segmented_sum
+
+        if rows.dtype.char in segmented_sum.TYPES:
             output = np.zeros_like(rows, shape=(count, width), order="C")
             segmented_sum.add_rows(library, output, index, rows)
             return output

@@ -20,17 +20,17 @@ import numpy as np
 from nbautograd.arrays import backend, summation
 from nbautograd.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, c_type, lower_to_cuda
 from nbautograd.fusion.kernel import ElementwiseKernel
-from nbautograd.fusion.symbolic import NeedsValue, NotFusable, is_half
+from nbautograd.fusion.on_device import is_half
+from nbautograd.fusion.symbolic import NeedsValue, NotFusable
 
 __all__ = [
     "compute",
     "elementwise_kernel",
     "is_fusable",
-    "kernels_for",
     "params",
     "partial_sums_kernel",
     "sum_kernel",
-    "sum_on_device",
+    "sum_of",
 ]
 
 MAX_VARIANTS = 16
@@ -58,14 +58,6 @@ class Launcher:
         return [value for value, taken in zip(values, self.takes, strict=True) if taken]
 
 
-def kernels_for(values: tuple[Any, ...]) -> Any:
-    """The library that compiles kernels for arrays such as these; None for NumPy's."""
-    for value in values:
-        if value.__class__ is not np.ndarray and hasattr(value, "dtype") and not isinstance(value, np.generic):
-            return backend.of(value).kernels()
-    return None
-
-
 def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
     """The result of ``kernel`` for ``values``: arrays on a device, which are broadcast, and numbers.
 
@@ -90,11 +82,8 @@ def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fi
     return launcher.kernel(*operands)
 
 
-def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
-    """The sum of what ``function`` computes of each element, over ``axes``, by a kernel; None where that is no gain."""
-    library = kernels_for(operands)
-    if library is None:
-        return None
+def sum_of(function: Callable[..., Any], operands: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum of what ``function`` computes of each element, over ``axes``; None where a kernel is no gain."""
     return _sum(_kernel_of(function, len(operands)), operands, library, axes, keepdims)
 
 

@@ -22,9 +22,8 @@ import numpy as np
 from nbautograd.arrays.reference_count import HELD_ONCE, PASSED_ONCE, getrefcount
 from nbautograd.arrays.sparse import SparseArray
 from nbautograd.fusion import tiling
-from nbautograd.fusion.cuda_kernel import is_fusable, kernels_for
 from nbautograd.fusion.kernel import SUM, ElementwiseKernel
-from nbautograd.fusion.symbolic import is_half
+from nbautograd.fusion.on_device import is_fusable, is_half, kernels_for
 
 __all__ = [
     "LazyGradient",

@@ -19,7 +19,8 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.fusion.cuda_source import OPTIONS, c_type, written
-from nbautograd.fusion.symbolic import NeedsValue, NotFusable, Program, Symbol, is_half
+from nbautograd.fusion.on_device import is_half
+from nbautograd.fusion.symbolic import NeedsValue, NotFusable, Program, Symbol
 
 __all__ = ["Updates", "lower_rule"]
 

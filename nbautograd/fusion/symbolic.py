@@ -21,7 +21,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-__all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol", "is_half"]
+from nbautograd.fusion.on_device import is_half
+
+__all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol"]
 
 
 class NotFusable(Exception):  # noqa: N818 - a way out
@@ -108,11 +110,6 @@ class Program:
         if any(is_half(kind) for kind in loop):
             raise NotFusable("arithmetic in half precision")
         return self.step(ufunc.__name__, operands, tuple(loop), result)
-
-
-def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is float16 or bfloat16."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def _kind(operand: Any) -> Any:

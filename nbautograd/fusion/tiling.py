@@ -16,7 +16,7 @@ import numpy as np
 from nbautograd.arrays import backend, caching_allocator, summation
 from nbautograd.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd.arrays.thread_pool import for_each_tile
-from nbautograd.fusion import cuda_kernel
+from nbautograd.fusion import on_device
 from nbautograd.fusion.kernel import ElementwiseKernel
 
 __all__ = [
@@ -94,9 +94,9 @@ def compute(
 
 def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
     """The result at once, or by a kernel of the device that the arrays are on."""
-    library = cuda_kernel.kernels_for(values)
+    library = on_device.kernels_for(values)
     if library is not None:
-        return cuda_kernel.compute(kernel, values, library, fit)
+        return on_device.compute(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 

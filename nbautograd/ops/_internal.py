@@ -16,7 +16,7 @@ from nbautograd.arrays.strides import copied
 from nbautograd.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
 from nbautograd.compiler.op import NATIVE, PLAIN, POINTWISE, op
 from nbautograd.core.tensor import Tensor
-from nbautograd.fusion.cuda_kernel import sum_on_device
+from nbautograd.fusion.on_device import sum_on_device
 
 __all__ = [
     "added",

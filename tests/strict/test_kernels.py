@@ -14,7 +14,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.fusion import cuda_kernel
-from nbautograd.fusion.symbolic import is_half
+from nbautograd.fusion.on_device import is_half
 from tests import needs
 from tests.ops.cases import CASES, Case
 from tests.strict.kernels import COMPILED, KERNELS
