@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.arrays.strides import row_major
 from nbautograd.arrays.thread_pool import parallel_for
 
-__all__ = ["ONES", "broadcast_axes", "cumulative_sums", "pairwise_mean", "pairwise_sum", "upcast_half"]
+__all__ = ["ONES", "broadcast_axes", "cumulative_sums", "is_half", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 MAX_SEQUENTIAL = 32
 """Maximum number of rows that are added one after the other: the rounding error is still small."""
@@ -28,10 +28,14 @@ ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64
 """Maximum number of elements summed as a product with ones, which costs a third of a reduction."""
 
 
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is float16 or bfloat16."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
 def upcast_half(a: Any) -> Any:
     """Half precision as float32, for what adds up or squares; anything else as it is."""
-    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
-    return a.astype(np.float32) if half else a
+    return a.astype(np.float32) if hasattr(a, "dtype") and is_half(a.dtype) else a
 
 
 def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:

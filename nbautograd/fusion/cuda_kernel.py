@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, summation
+from nbautograd.arrays.summation import is_half
 from nbautograd.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, c_type, lower_to_cuda
 from nbautograd.fusion.kernel import ElementwiseKernel
-from nbautograd.fusion.on_device import is_half
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable
 
 __all__ = [

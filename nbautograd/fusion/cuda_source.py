@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbautograd.arrays.summation import is_half
 from nbautograd.fusion.cuda_helpers import HELPERS
-from nbautograd.fusion.on_device import is_half
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable, Program, Step, Symbol
 
 __all__ = ["NUMBER", "OPTIONS", "CudaProgram", "c_type", "lower_to_cuda", "statement", "written"]

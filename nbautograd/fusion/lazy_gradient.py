@@ -21,9 +21,10 @@ import numpy as np
 
 from nbautograd.arrays.reference_count import HELD_ONCE, PASSED_ONCE, getrefcount
 from nbautograd.arrays.sparse import SparseArray
+from nbautograd.arrays.summation import is_half
 from nbautograd.fusion import tiling
 from nbautograd.fusion.kernel import SUM, ElementwiseKernel
-from nbautograd.fusion.on_device import is_fusable, is_half, kernels_for
+from nbautograd.fusion.on_device import is_fusable, kernels_for
 
 __all__ = [
     "LazyGradient",

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.summation import is_half
 from nbautograd.fusion.cuda_source import OPTIONS, c_type, written
-from nbautograd.fusion.on_device import is_half
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable, Program, Symbol
 
 __all__ = ["Updates", "lower_rule"]

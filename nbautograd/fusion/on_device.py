@@ -12,12 +12,7 @@ from nbautograd.arrays import backend
 if TYPE_CHECKING:
     from nbautograd.fusion.kernel import ElementwiseKernel
 
-__all__ = ["compute", "is_fusable", "is_half", "kernels_for", "sum_on_device"]
-
-
-def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is float16 or bfloat16."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
+__all__ = ["compute", "is_fusable", "kernels_for", "sum_on_device"]
 
 
 def kernels_for(values: tuple[Any, ...]) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from nbautograd.fusion.on_device import is_half
+from nbautograd.arrays.summation import is_half
 
 __all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol"]
 

@@ -6,14 +6,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bounds", "digits", "is_half", "largest_integer", "representable"]
+__all__ = ["bounds", "digits", "largest_integer", "representable"]
 
 DType = np.dtype[Any]
-
-
-def is_half(dtype: DType) -> bool:
-    """Whether a dtype is float16 or bfloat16 (which NumPy calls kind V)."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def digits(dtype: DType) -> int:

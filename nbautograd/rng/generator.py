@@ -17,11 +17,12 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
+from nbautograd.arrays.summation import is_half
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.rng import rejection
 from nbautograd.rng.box_muller import BLOCK, box_muller, fma
-from nbautograd.rng.dtype_range import bounds, is_half, largest_integer, representable
+from nbautograd.rng.dtype_range import bounds, largest_integer, representable
 
 __all__ = ["Generator", "default_generator"]
 

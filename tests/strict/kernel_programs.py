@@ -12,12 +12,12 @@ import numpy as np
 
 import nbautograd as nb
 from nbautograd.arrays import backend
+from nbautograd.arrays.summation import is_half
 from nbautograd.compiler.backward import formula_kernels
 from nbautograd.compiler.registry import OPS, POINTWISE, UPCAST
 from nbautograd.fusion import cuda_kernel
 from nbautograd.fusion.cuda_source import CudaProgram, lower_to_cuda
 from nbautograd.fusion.kernel import ElementwiseKernel
-from nbautograd.fusion.on_device import is_half
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable
 from nbautograd.optim.elementwise import change_of
 from tests.strict import kernels

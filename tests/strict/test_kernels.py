@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from nbautograd.arrays.summation import is_half
 from nbautograd.fusion import cuda_kernel
-from nbautograd.fusion.on_device import is_half
 from tests import needs
 from tests.ops.cases import CASES, Case
 from tests.strict.kernels import COMPILED, KERNELS
