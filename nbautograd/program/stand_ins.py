@@ -159,7 +159,7 @@ STAND_INS: dict[tuple[str, str], str] = {
     ("nbautograd.arrays.backend", "scipy"): "scipy",
     ("nbautograd.arrays.backend", "add_at"): "add_at",
     ("nbautograd.arrays.backend", "sum_of_rows"): "sum_of_rows",
-    ("nbautograd.fusion.cuda_kernel", "sum_on_device"): "sum_on_device",
+    ("nbautograd.fusion.on_device", "sum_on_device"): "sum_on_device",
     ("nbautograd.arrays.backend", "module"): "module",
     ("nbautograd.arrays.backend", "device_of"): "device_of",
     ("nbautograd.arrays.backend", "fetch"): "fetch",
