@@ -31,6 +31,7 @@ __all__ = [
     "log_softmax_back",
     "norm",
     "norm_back",
+    "repeated",
     "softmax",
     "softmax_back",
 ]
@@ -92,7 +93,7 @@ def _ones(count: int, dtype: Any) -> Any:
     return ones
 
 
-def _repeated(values: Any, count: int) -> Any:
+def repeated(values: Any, count: int) -> Any:
     """``count`` copies along a new dimension: NumPy goes through a contiguous array at twice the speed."""
     copies = np.empty((count, *values.shape), values.dtype)
     copies[:] = values
@@ -234,7 +235,7 @@ def _rows_of(tile: slice, tail: Shape, width: int) -> slice:
 
 def _per_sample(values: Any, tail: Shape, samples: int) -> Any:
     """Weights for as many samples as a tile has at most."""
-    return _repeated(np.broadcast_to(values, tail), min(samples, max(1, TILE_SIZE // math.prod(tail))))
+    return repeated(np.broadcast_to(values, tail), min(samples, max(1, TILE_SIZE // math.prod(tail))))
 
 
 def norm_back(g: Any, a: Any, mean: Any, rstd: Any, rows: Shape, tail: Shape, weight: Any) -> tuple[Any, Any, Any]:

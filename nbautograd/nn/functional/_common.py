@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nbautograd.autograd import saved_tensors
+from nbautograd.autograd.backward import grad
 from nbautograd.core import dispatch_mode, inplace, tracing
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.parameter import Parameter
+from nbautograd.ops.indexing.indexing import view_alias
 
-__all__ = ["in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
+__all__ = ["gradients_of_steps", "in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -28,6 +30,25 @@ def is_fusible(*tensors: Tensor) -> bool:
         and all(t._a.dtype is dtype for t in tensors)
         and not (tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current())
     )
+
+
+def gradients_of_steps(
+    g: Sequence[Tensor | None], steps: Callable[..., Sequence[Tensor]], operands: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """The gradients of a fused operation's operands as tensors, recorded: its steps are run anew and differentiated.
+
+    :param g: the gradients of what ``steps`` returns; None for one that is missing.
+    """
+    # Aliases: the gradient of an operand is what arrives from the steps, not from another operand that depends on it.
+    aliases = [None if t is None else view_alias(t) for t in operands]
+    pairs = [(t, d) for t, d in zip(steps(*aliases), g, strict=True) if d is not None]
+    wanted = [t for t in aliases if t is not None and t.requires_grad]
+    gradients = iter(
+        grad([t for t, _ in pairs], wanted, [d for _, d in pairs], create_graph=True, allow_unused=True)
+        if wanted and pairs
+        else ()
+    )
+    return [next(gradients, None) if t is not None and t.requires_grad else None for t in aliases]
 
 
 def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:

@@ -15,12 +15,10 @@ import numpy as np
 
 from nbautograd.arrays import attention as kernels
 from nbautograd.arrays.rows import MIN_SIZE
-from nbautograd.autograd.backward import grad
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.nn.functional._common import is_fusible
+from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
 from nbautograd.nn.functional.attention_steps import attention_by_steps
-from nbautograd.ops.indexing.indexing import view_alias
 
 __all__ = ["fused_attention", "is_fused"]
 
@@ -77,9 +75,8 @@ def _by_steps(
     g: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
 ) -> list[Tensor | None]:
     """The gradients as tensors, recorded: the steps are computed anew and differentiated."""
-    # Aliases: the gradient of an operand is what arrives from the steps, not from another operand that depends on it.
-    operands = [view_alias(t) for t in (query, key, value)]
-    output = attention_by_steps(*operands, mask, 0.0, is_causal, factor)
-    wanted = [t for t in operands if t.requires_grad]
-    gradients = iter(grad([output], wanted, [g], create_graph=True, allow_unused=True) if wanted else ())
-    return [next(gradients, None) if t.requires_grad else None for t in operands]
+
+    def outputs(query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
+        return [attention_by_steps(query, key, value, mask, 0.0, is_causal, factor)]
+
+    return gradients_of_steps([g], outputs, (query, key, value))

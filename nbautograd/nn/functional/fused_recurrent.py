@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import caching_allocator
+from nbautograd.arrays.rows import repeated
 from nbautograd.arrays.summation import pairwise_sum
-from nbautograd.autograd.backward import grad
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.nn.functional._common import is_fusible
+from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
 from nbautograd.nn.functional.recurrent import STEPS, State, run
-from nbautograd.ops.indexing.indexing import view_alias
 from nbautograd.ops.shape.joining import stack
 
 __all__ = ["fused", "is_fused"]
@@ -62,18 +61,13 @@ def by_steps(
 
     :param g: the gradients of the outputs and, of an LSTM, of the last cell state; None for one that is missing.
     """
-    # Aliases: the gradient of an operand is what arrives from the steps, not from another operand that depends on it.
-    operands = [None if t is None else view_alias(t) for t in (x, *state, w_hh, b_hh)]
-    steps, (*first, weight, bias) = list(operands[0].unbind(0)), operands[1:]
-    outputs, last = run(steps, tuple(first), STEPS[mode][1](weight, bias, None), backwards)
-    pairs = [(t, d) for t, d in zip((stack(outputs), *last[1:]), g, strict=True) if d is not None]
-    wanted = [t for t in operands if t is not None and t.requires_grad]
-    gradients = iter(
-        grad([t for t, _ in pairs], wanted, [d for _, d in pairs], create_graph=True, allow_unused=True)
-        if wanted and pairs
-        else ()
-    )
-    return [next(gradients, None) if t is not None and t.requires_grad else None for t in operands]
+
+    def outputs(x: Tensor, *operands: Tensor | None) -> list[Tensor]:
+        *first, weight, bias = operands
+        steps, last = run(list(x.unbind(0)), tuple(first), STEPS[mode][1](weight, bias, None), backwards)
+        return [stack(steps), *last[1:]]
+
+    return gradients_of_steps(g, outputs, (x, *state, w_hh, b_hh))
 
 
 # -- what the kinds have in common -----------------------------------------------------------------------------------
@@ -130,12 +124,7 @@ def _halved(sigmoids: list[bool], like: Any) -> tuple[Any, Any]:
     """
     pairs = [(0.5, 0.5) if is_sigmoid else (1.0, 0.0) for is_sigmoid in sigmoids]
     factor, term = np.repeat(np.array(pairs, like.dtype), like.shape[-1], 0).T
-    return _for_all(factor, len(like)), _for_all(term, len(like))
-
-
-def _for_all(row: Any, batch: int) -> Any:
-    """A row as often as there are samples: NumPy computes with whole arrays at twice the speed."""
-    return np.ascontiguousarray(np.broadcast_to(row, (batch, len(row))))
+    return repeated(factor, len(like)), repeated(term, len(like))
 
 
 # -- Elman's -----------------------------------------------------------------------------------------------------------
@@ -154,7 +143,7 @@ def _rnn(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, mode: st
     """The states after all steps."""
     result = caching_allocator.empty(input.shape, input.dtype)
     w, product = np.ascontiguousarray(weight.T), np.empty_like(h, order="C")
-    b = None if bias is None else _for_all(bias, len(h))
+    b = None if bias is None else repeated(bias, len(h))
     for t in _order(len(result), backwards):
         state = result[t]
         np.dot(h, w, product)
@@ -286,7 +275,7 @@ def _gru(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, backward
     factor, term = _halved([True, True], h)
     gates = caching_allocator.empty(input.shape, input.dtype)
     output, hidden = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
-    w, b = np.ascontiguousarray(weight.T), None if bias is None else _for_all(bias, batch)
+    w, b = np.ascontiguousarray(weight.T), None if bias is None else repeated(bias, batch)
     product, part = np.empty_like(gates[0]), np.empty_like(h, order="C")
     for t in _order(length, backwards):
         both, new, state = gates[t, :, : 2 * size], gates[t, :, 2 * size :], output[t]
