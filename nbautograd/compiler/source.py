@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import dis
 import functools
 import inspect
@@ -13,12 +12,29 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["compiled", "evaluated", "executed", "expression_of"]
+__all__ = ["compiled", "copied", "evaluated", "executed", "expression_of"]
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
     """The expression that the body is, if it is nothing but ``return expression``; it is the caller's to change."""
-    return copy.deepcopy(_read(body))
+    return copied(_read(body))
+
+
+def copied(tree: Any) -> Any:
+    """A copy of a syntax tree: of its fields and places, as ``copy.deepcopy`` would also copy what others hang on.
+
+    ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. What has
+    no fields, such as ``ast.Load()``, is one object for all trees: through it every tree would lead to the whole file.
+    """
+    if isinstance(tree, list):
+        return [copied(part) for part in tree]
+    if not isinstance(tree, ast.AST) or not (tree._fields or tree._attributes):
+        return tree
+    values = vars(tree)
+    return type(tree)(
+        **{name: copied(values[name]) for name in tree._fields if name in values},
+        **{name: values[name] for name in tree._attributes if name in values},
+    )
 
 
 @functools.cache  # the body of an operation is wanted for its function, its method in place, and others' formulas
