@@ -32,26 +32,52 @@ def window(browser: Any) -> Iterator[Any]:
     page.close()
 
 
-@pytest.fixture
-def new_page(browser: Any) -> Iterator[Any]:
-    """An empty page, which notes what goes wrong and what is asked for."""
-    contexts = []
+def opened(browser: Any, **options: Any) -> Any:
+    """A page in a context of its own, which notes what goes wrong and what is asked for."""
+    page = browser.new_context(**options).new_page()
+    page.troubles, page.requests = [], []
+    page.on("pageerror", lambda error: page.troubles.append(str(error)))
+    page.on("console", lambda m: page.troubles.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("request", lambda request: page.requests.append(request.url))
+    return page
 
-    def new(**options: Any) -> Any:
-        context = browser.new_context(
-            **{"reduced_motion": "reduce", "viewport": {"width": 1000, "height": 800}} | options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.troubles, page.requests = [], []
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        page.on("console", lambda m: page.troubles.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("request", lambda request: page.requests.append(request.url))
+
+@pytest.fixture(scope="module")
+def idle(browser: Any) -> Iterator[list[Any]]:
+    """Pages that no test uses just now: to start one takes longer than most tests have to do with it."""
+    pages: list[Any] = []
+    yield pages
+    for page in pages:
+        page.context.close()
+
+
+@pytest.fixture
+def new_page(browser: Any, idle: list[Any]) -> Iterator[Any]:
+    """An empty page; of what a test may ask for, a size and the media can be changed, the rest needs its own page."""
+    shared, owned = [], []
+
+    def new(own: bool = False, **options: Any) -> Any:
+        options = {"reduced_motion": "reduce", "viewport": {"width": 1000, "height": 800}} | options
+        size, media = options.pop("viewport"), {"color_scheme": "light", **options}
+        if own or media.keys() > {"color_scheme", "reduced_motion"}:
+            owned.append(opened(browser, viewport=size, **options))
+            return owned[-1]
+        page = idle.pop() if idle else opened(browser)
+        shared.append(page)
+        page.set_viewport_size(size)
+        page.emulate_media(media="null", **media)
+        page.troubles.clear()
+        page.requests.clear()
         return page
 
     yield new
-    for context in contexts:
-        context.close()
+    for page in shared:
+        if not page.is_closed():
+            page.mouse.move(-1, -1)
+            page.goto("about:blank")
+            idle.append(page)
+    for page in owned:
+        page.context.close()
 
 
 @pytest.fixture

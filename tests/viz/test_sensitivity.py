@@ -253,7 +253,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
     """The widget's own entry with a kernel behind it: what it asks is answered by the recording itself."""
 
     def open_(shown: Any, answers: bool = True) -> Any:
-        page = new_page()
+        page = new_page(own=True)  # what is exposed stays
         page.asked = []
 
         def kernel(text: str) -> str:
