@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -108,6 +109,15 @@ def pytest_collection_finish() -> None:
     """Leave the tests themselves, tens of thousands of objects, out of what the many tests of lifetimes collect."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """After each file, likewise: caches only grow, and hundreds of tests collect all that there is."""
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,10 +171,13 @@ def test_texts_fit_into_their_boxes(open_page: Any) -> None:
     assert sticking_out == []
 
 
-def test_hostile_names_do_nothing(open_page: Any) -> None:
+def test_hostile_names_do_nothing(new_page: Any, tmp_path: Path) -> None:
+    page = new_page()
     hostile = [n for n in HOSTILE if n and "\ud800" not in n and len(n) < 1000]
     for i in range(0, len(hostile), 4):
-        page = open_page(recording(names=dict(zip("wxab", hostile[i : i + 4], strict=False))))
+        shown = recording(names=dict(zip("wxab", hostile[i : i + 4], strict=False)))
+        page.goto(shown.save(tmp_path / "page.html").as_uri())
+        expect(page.locator(".nb-player")).to_be_visible()
         for _ in range(6):
             page.click(".nb-forward")
         page.locator(".nb-symbol").first.click()
@@ -181,7 +185,6 @@ def test_hostile_names_do_nothing(open_page: Any) -> None:
         assert page.evaluate("window.__pwn") is None
         assert page.locator("script").count() == 2 and page.locator(".nb-player :is(img, iframe, a)").count() == 0
         assert page.troubles == []
-        page.context.close()
 
 
 def test_ids_are_the_players_own(open_page: Any) -> None:
