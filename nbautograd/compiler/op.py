@@ -101,6 +101,8 @@ class CompiledOp(OpSchema):
             function.__globals__.update(names)
             if variant == TEMPORARY_VIEW and self.formulas:
                 function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
+            if variant != OPERATOR or not self.takes_operands_only:
+                self._set_defaults(function)
         self.compiled = True
         self.use_code(tracing.is_on_anywhere())
 
@@ -121,12 +123,13 @@ class CompiledOp(OpSchema):
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the usual code, if the operation has been compiled at all."""
         if self.compiled:
+            is_diverted = self.interceptor is not None or dispatch_mode.is_on_anywhere()
             for variant, function in self._function_variants().items():
-                code = function.__code__ = self._code(traced, variant)
-                if variant != OPERATOR or not self.takes_operands_only:
-                    self._set_defaults(function)
-                if self.interceptor is not None or dispatch_mode.is_on_anywhere():
+                code = self._code(traced, variant)
+                if is_diverted:
                     _divert(function, code)
+                else:
+                    function.__code__ = code
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -415,9 +418,11 @@ def _diverted(*args: Any, **kwargs: Any) -> Any:
 
 def _divert(function: Any, code: types.CodeType) -> None:
     """Call ``dispatch`` for a function whose own code is ``code``; another thread may have diverted it already."""
-    plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
-    plain.__kwdefaults__ = function.__kwdefaults__
-    function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
+    before = function.__globals__.get("PLAIN")  # modes come and go by the thousand, and all operations with them
+    if getattr(before, "__code__", None) is not code:
+        plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+        plain.__kwdefaults__ = function.__kwdefaults__
+        function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
     function.__code__ = _diverted.__code__
 
 
