@@ -108,7 +108,7 @@ def _openblas() -> tuple[str, Callable[[], int]] | None:
     try:
         import ctypes
 
-        from numpy._core import _multiarray_umath
+        from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
         library = ctypes.CDLL(_multiarray_umath.__file__)  # its symbols, and those of the libraries it is linked with
     except (ImportError, OSError, AttributeError):  # no such library on this platform
