@@ -19,7 +19,10 @@ import numpy as np
 
 from nbautograd.arrays import backend, caching_allocator, precise
 
-__all__ = ["erf", "gelu", "gelu_slope"]
+__all__ = ["FUNCTIONS", "erf", "gelu", "gelu_slope"]
+
+FUNCTIONS: dict[str, ArrayFunction] = {}
+"""All of them by name: what generated code may call as ``error_function.name``."""
 
 PIECE = 1 << 15
 """Elements that are computed at a time, so that they stay in the cache."""
@@ -91,60 +94,64 @@ INNER = constants(
 HALF, ONE = constants(FLOAT32, (0.5, 1))
 
 
-def erf(a: Any) -> Any:
+class ArrayFunction:
+    """A function of an array that is called as NumPy's are, with where to write as ``out``, by name or last.
+
+    :param general: what computes it of whatever is no contiguous array of float32, or small.
+    :param of_piece: ``of_piece(x, result, square, spare)`` writes what it makes of the piece ``x`` to ``result``, and
+        may write to the others, whose dtype is ``dtype``.
+    """
+
+    nin = nout = 1
+    types = ("f->f", "d->d")
+
+    def __init__(
+        self,
+        general: Callable[[Any], Any],
+        of_piece: Callable[[Any, Any, Any, Any], None],
+        dtype: np.dtype[Any] = FLOAT32,
+    ) -> None:
+        self.__name__, self.__doc__ = general.__name__.removeprefix("_"), general.__doc__
+        self.general, self.of_piece, self.dtype = general, of_piece, dtype
+        FUNCTIONS[self.__name__] = self
+
+    def __call__(self, a: Any, out: Any = None) -> Any:
+        if a.__class__ is not np.ndarray or a.dtype is not FLOAT32 or a.size < MIN_SIZE or not a.flags.c_contiguous:
+            result = self.general(a)
+            return result if out is None else np.positive(result, out)
+        if out is not None and not (out.flags.c_contiguous and out.dtype is FLOAT32):
+            return np.positive(self(a), out)
+        source = a.reshape(-1)
+        result = caching_allocator.empty((a.size,), FLOAT32) if out is None else out.reshape(-1)
+        buffers = np.empty((2, min(PIECE, a.size)), self.dtype)
+        for start in range(0, a.size, PIECE):
+            piece = source[start : start + PIECE]
+            self.of_piece(piece, result[start : start + PIECE], *buffers[:, : piece.size])
+        return result.reshape(a.shape) if out is None else out
+
+
+def _erf(a: Any) -> Any:
     """The error function of an array, in its dtype.
 
     >>> erf(np.array([0, 1, np.inf], np.float32)).tolist()
     [0.0, 0.8427007794380188, 1.0]
     """
-    if _is_large(a):
-        return _by_pieces(_wide_erf, a, FLOAT64)
     result = backend.scipy(a, "special").erf(precise.widened(a))
     return result if result.dtype == a.dtype else result.astype(a.dtype)
 
 
-def gelu(a: Any) -> Any:
-    """``a`` times the normal distribution function of it."""
-    if _is_large(a):
-        return _by_pieces(_gelu, a)
-    return a * ((backend.scipy(a, "special").erf(a * SQRT_HALF) + 1) * 0.5)
-
-
-def gelu_slope(a: Any) -> Any:
-    """The derivative of ``gelu``: the normal distribution function plus ``a`` times the density."""
-    if _is_large(a):
-        return _by_pieces(_gelu_slope, a)
-    return (erf(a * SQRT_HALF) + 1) * 0.5 + a * precise.exp(a * a * -0.5) * INVERSE_SQRT_2PI
-
-
-# -- by pieces -------------------------------------------------------------------------------------------------------
-
-
-def _is_large(a: Any) -> bool:
-    return a.__class__ is np.ndarray and a.dtype is FLOAT32 and a.size >= MIN_SIZE and bool(a.flags.c_contiguous)
-
-
-def _by_pieces(function: Callable[[Any, Any, Any, Any], None], a: Any, dtype: np.dtype[Any] = FLOAT32) -> Any:
-    """A function of a contiguous array of float32, piece by piece.
-
-    :param function: ``function(x, result, square, spare)`` writes what it makes of the piece ``x`` to ``result``, and
-        may write to the others, whose dtype is ``dtype``.
-    """
-    source, result = a.reshape(-1), caching_allocator.empty((a.size,), FLOAT32)
-    buffers = np.empty((2, min(PIECE, a.size)), dtype)
-    for start in range(0, a.size, PIECE):
-        piece = source[start : start + PIECE]
-        function(piece, result[start : start + PIECE], *buffers[:, : piece.size])
-    return result.reshape(a.shape)
-
-
-def _wide_erf(x: Any, result: Any, square: Any, spare: Any) -> None:
+def _erf_piece(x: Any, result: Any, square: Any, spare: Any) -> None:
     wide = x.astype(FLOAT64)
     ERF(wide, wide, square, spare)
     result[:] = wide
 
 
-def _gelu(x: Any, result: Any, square: Any, spare: Any) -> None:
+def _gelu(a: Any) -> Any:
+    """``a`` times the normal distribution function of it."""
+    return a * ((backend.scipy(a, "special").erf(a * SQRT_HALF) + 1) * 0.5)
+
+
+def _gelu_piece(x: Any, result: Any, square: Any, spare: Any) -> None:
     np.multiply(x, x, square)
     polynomial(INNER, square, spare)
     np.multiply(spare, x, spare)
@@ -154,6 +161,16 @@ def _gelu(x: Any, result: Any, square: Any, spare: Any) -> None:
     np.multiply(x, spare, result)
 
 
-def _gelu_slope(x: Any, result: Any, square: Any, spare: Any) -> None:
+def _gelu_slope(a: Any) -> Any:
+    """The derivative of ``gelu``: the normal distribution function plus ``a`` times the density."""
+    return (_erf(a * SQRT_HALF) + 1) * 0.5 + a * precise.exp(a * a * -0.5) * INVERSE_SQRT_2PI
+
+
+def _gelu_slope_piece(x: Any, result: Any, square: Any, spare: Any) -> None:
     SLOPE(x, result, square, spare)
     np.add(result, HALF, result)
+
+
+erf = ArrayFunction(_erf, _erf_piece, FLOAT64)
+gelu = ArrayFunction(_gelu, _gelu_piece)
+gelu_slope = ArrayFunction(_gelu_slope, _gelu_slope_piece)

@@ -17,12 +17,12 @@ from nbautograd.arrays import dtypes
 from nbautograd.arrays.masking import zero_where, zero_where_not
 from nbautograd.compiler.elementwise import (
     CONSTANTS,
-    compile_kernel,
     constant,
     constants_as_arrays,
     operators_as_ufuncs,
 )
 from nbautograd.compiler.forward import TEMPORARY_VIEW
+from nbautograd.compiler.lowering import compile_kernel
 from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.rewrite import in_full, inlined
