@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
-from nbautograd.arrays.masking import zero_where, zero_where_not
+from nbautograd.arrays.masking import scale_where_not, zero_where, zero_where_not
 from nbautograd.compiler.elementwise import (
     CONSTANTS,
     constant,
@@ -400,6 +400,7 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
         ndarray=np.ndarray,
         np=np,
         reusable=reusable,
+        scale_where_not=scale_where_not,
         unbroadcast=unbroadcast_recorded if recorded else unbroadcast,
         upcast_half=upcast_half_recorded if recorded else upcast_half,
         wrap=wrap,

@@ -46,8 +46,8 @@ def compile_kernel(expression: str, names: list[str], scope: dict[str, Any]) -> 
     lines, scratch = lowered
     source = "\n    ".join([f"def steps(out_, scratch_, {parameters}):", *lines])
     code = compiled(source, f"<nbautograd steps {expression}>", "steps")
-    cost = sum(1 if line.startswith(_CHEAP) else 6 for line in lines)
-    steps = types.FunctionType(code, scope | {"bounded": masking.bounded})
+    cost = sum(1 if line.startswith(_CHEAP) else 3 if line.startswith("CHOICES") else 6 for line in lines)
+    steps = types.FunctionType(code, scope | {"CHOICES": masking.CHOICES, "bounded": masking.bounded})
     return ElementwiseKernel(eager, steps, scratch, names, cost)
 
 
@@ -142,10 +142,19 @@ class _Lowering:
 
     def step(self, node: ast.expr) -> UfuncCall:
         """The ufunc call of a node that is floating as its operands are."""
-        call = ufunc_call(node)
+        call = self.choice(node) or ufunc_call(node)
         if call is None or not call.keeps_dtype():
             raise NotElementwise
         return call
+
+    def choice(self, node: ast.expr) -> UfuncCall | None:
+        """A choice by a comparison, as one step; None for anything else."""
+        match node:
+            case ast.Call(ast.Name(name), [value, ast.Compare(left, [operator], [right]), *rest], []):
+                key = name, UFUNCS.get(type(operator), "")
+                if key in masking.CHOICES and self.scope.get(name) is getattr(masking, name):
+                    return UfuncCall(masking.CHOICES[key], f"CHOICES[{key}]", [value, left, right, *rest], None)
+        return None
 
 
 def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
@@ -155,7 +164,7 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
         id(op.body)
         for op in OPS.values()
         if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
-    } | {id(masking.zero_where_not), id(masking.zero_where)}
+    } | {id(masking.scale_where_not), id(masking.zero_where_not), id(masking.zero_where)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             is_known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies

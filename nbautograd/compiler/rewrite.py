@@ -4,7 +4,7 @@ What stands in a declaration is what is meant, and what pictures show. What runs
 after ``constants_as_arrays`` in ``compiler/elementwise.py``:
 
 - a call of an operation whose body is one expression becomes that expression (inlining);
-- a choice between something and zeros becomes a bit mask, which is computed without branches.
+- a choice between something and zeros, or its multiple, becomes a bit mask, which is computed without branches.
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ class _Inliner(ast.NodeTransformer):
                 node = ast.Call(ast.Name("zero_where_not"), [value, condition], [])
             case ast.Call(ast.Name("where"), [condition, ast.Call(ast.Name("zeros_of")), value]):
                 node = ast.Call(ast.Name("zero_where"), [value, condition], [])
+            case ast.Call(
+                ast.Name("where"), [condition, ast.Name(name) as value, ast.BinOp(ast.Name(again), ast.Mult(), factor)]
+            ) if name == again and isinstance(factor, (ast.Name, ast.Constant)):
+                node = ast.Call(ast.Name("scale_where_not"), [value, condition, factor], [])
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else None
         meaning = None if name is None else self.scope.get(name)

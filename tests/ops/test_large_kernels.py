@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from nbautograd.fusion import tiling
 
 torch = pytest.importorskip("torch")
 
@@ -135,3 +136,19 @@ def test_leaky_relu_of_special_values() -> None:
         ours, theirs = (T.nn.functional.leaky_relu(T.tensor(x), slope).numpy() for T in (nb, torch))
         np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_array_equal(np.signbit(ours[3:]), np.signbit(theirs[3:]))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [6, 300, tiling.MIN_TILED_SIZE + 6, 5 * tiling.TILE_SIZE])
+def test_gradients_that_are_chosen(kind: type, size: int) -> None:
+    x = np.resize(np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, -2.0, 3.0, 1e-40], kind), size)
+    g = np.resize(np.array([1.0, -2.0, np.inf, np.nan, 0.0, -0.0, -np.inf, 0.1, 7.0], kind), size)
+    for slope in (0.0, 0.1, 1.0, -0.5, None):
+        grads = []
+        for T in (nb, torch):
+            t = T.tensor(x, requires_grad=True)
+            (T.relu(t) if slope is None else T.nn.functional.leaky_relu(t, slope)).backward(T.tensor(g))
+            grads.append(t.grad.numpy())
+        np.testing.assert_array_equal(*grads)
+        number = ~np.isnan(grads[0])
+        np.testing.assert_array_equal(*(np.signbit(grad)[number] for grad in grads))

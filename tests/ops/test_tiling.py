@@ -37,7 +37,7 @@ def test_pieces_give_what_the_whole_gives(name):
         np.testing.assert_array_equal(whole, np.concatenate(parts))
 
 
-@pytest.mark.parametrize("name", ["silu", "_gelu", "_gelu_tanh"])
+@pytest.mark.parametrize("name", ["silu", "_gelu", "_gelu_tanh", "relu", "leaky_relu"])
 def test_formulas_of_several_steps_are_cut(name):
     assert all(kernel.steps is not None for kernel in formula_kernels(OPS[name]).values())
 
