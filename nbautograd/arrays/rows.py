@@ -32,6 +32,7 @@ __all__ = [
     "norm",
     "norm_back",
     "repeated",
+    "row_sums",
     "softmax",
     "softmax_back",
 ]
@@ -79,7 +80,7 @@ def _for_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> None
     for_each_tile(rows, step, TILES_PER_TASK * step, lambda: None, lambda tile, _: evaluate(tile))
 
 
-def _row_sums(a: Any, out: Any = None) -> Any:
+def row_sums(a: Any, out: Any = None) -> Any:
     """The sums of the rows of a matrix."""
     if a.shape[1] > LONGEST:
         return np.add.reduce(a, 1, None, out)
@@ -111,12 +112,12 @@ def exponentials(x: Any, out: Any) -> Any:
     """
     if np.max(x) <= UNSHIFTED:  # false for nan
         np.exp(x, out)
-        sums = _row_sums(out)
+        sums = row_sums(out)
         if np.min(sums) >= LEAST_SUM:
             return sums
     _shifted(x, out)
     np.exp(out, out)
-    return _row_sums(out)
+    return row_sums(out)
 
 
 def _shifted(x: Any, out: Any) -> None:
@@ -149,7 +150,7 @@ def log_softmax(a: Any) -> Any:
     def evaluate(tile: slice) -> None:
         out = target[tile]
         _shifted(source[tile], out)  # so that what is nearly certain has a logarithm that is nearly 0, and exact
-        np.subtract(out, precise.log(_row_sums(np.exp(out)))[:, None], out)
+        np.subtract(out, precise.log(row_sums(np.exp(out)))[:, None], out)
 
     _for_tiles(evaluate, *source.shape)
     return result
@@ -177,7 +178,7 @@ def log_softmax_back(g: Any, value: Any) -> Any:
     def evaluate(tile: slice) -> None:
         part, out = cotangent[tile], target[tile]
         np.exp(logarithms[tile], out)
-        np.multiply(out, _row_sums(part)[:, None], out)
+        np.multiply(out, row_sums(part)[:, None], out)
         np.subtract(part, out, out)
 
     _for_tiles(evaluate, *logarithms.shape)
@@ -207,7 +208,7 @@ def norm(a: Any, rows: Shape, tail: Shape, weight: Any, bias: Any, eps: float) -
     def evaluate(tile: slice) -> None:
         part = _rows_of(tile, tail, width)
         out, centres, deviations, squares = target[part], mean[part], rstd[part], variance[part]
-        _row_sums(source[part], centres)
+        row_sums(source[part], centres)
         np.divide(centres, width, centres)
         np.subtract(source[part], centres[:, None], out)
         np.vecdot(out, out, squares)
@@ -262,7 +263,7 @@ def norm_back(g: Any, a: Any, mean: Any, rstd: Any, rows: Shape, tail: Shape, we
         else:
             np.multiply(slopes, factors[: len(whole)], whole)
         # With unit = centred * scale: (out - mean(out) - unit * mean(out * unit)) * scale.
-        slope, shift = np.vecdot(out, centred), _row_sums(out)
+        slope, shift = np.vecdot(out, centred), row_sums(out)
         slope *= scale * scale / width
         shift /= width
         np.multiply(centred, slope[:, None], centred)
@@ -337,7 +338,7 @@ def channel_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tupl
 
     def add_up(tile: slice) -> None:
         part, out, (total, slope) = channels.each(cotangent[tile]), target[tile], sums[:, channels.places(tile)]
-        _row_sums(part, total)
+        row_sums(part, total)
         np.subtract(source[tile], means[tile], out)
         np.vecdot(part, channels.each(out), slope)
 
@@ -371,7 +372,7 @@ def channel_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, 
     sums = np.empty(channels.n * channels.c, a.dtype)
 
     def add_up(tile: slice) -> None:
-        _row_sums(channels.each(source[tile]), sums[channels.places(tile)])
+        row_sums(channels.each(source[tile]), sums[channels.places(tile)])
 
     def centre(tile: slice) -> None:
         out = target[tile]
