@@ -32,8 +32,10 @@ __all__ = [
     "norm",
     "norm_back",
     "repeated",
+    "shifted_exponentials",
     "softmax",
     "softmax_back",
+    "unshifted_exponentials",
 ]
 
 MIN_SIZE = 1 << 14
@@ -104,16 +106,27 @@ def repeated(values: Any, count: int) -> Any:
 
 
 def exponentials(x: Any, out: Any) -> Any:
-    """Write the exponentials of a matrix, in each row times the same, so that none overflows; returns the rows' sums.
+    """Write the exponentials of a matrix, in each row times the same, so that none overflows; returns the sums."""
+    sums = unshifted_exponentials(x, out)
+    return shifted_exponentials(x, out) if sums is None else sums
+
+
+def unshifted_exponentials(x: Any, out: Any) -> Any:
+    """Write the exponentials of a matrix as they are; returns the rows' sums, or None where too much is lost so.
 
     Where no element is large, nothing has to be subtracted: finding the largest one of each row costs as much as the
     exponentials themselves.
     """
-    if np.max(x) <= UNSHIFTED:  # false for nan
+    if np.maximum.reduce(x, None) <= UNSHIFTED:  # false for nan
         np.exp(x, out)
         sums = _row_sums(out)
-        if np.min(sums) >= LEAST_SUM:
+        if np.minimum.reduce(sums) >= LEAST_SUM:
             return sums
+    return None
+
+
+def shifted_exponentials(x: Any, out: Any) -> Any:
+    """Write the exponentials of a matrix less the largest element of each row; returns the rows' sums."""
     _shifted(x, out)
     np.exp(out, out)
     return _row_sums(out)
