@@ -31,6 +31,8 @@ __all__ = [
     "repeated",
     "row_sums",
     "shifted_exponentials",
+    "small_log_softmax",
+    "small_softmax",
     "softmax",
     "softmax_back",
     "tile_rows",
@@ -50,6 +52,9 @@ LONGEST = 1 << 12
 """Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
 UNSHIFTED = 30.0
 """Up to this number, exponentials and sums of them are far from overflow."""
+LARGEST_LOGARITHM = 345.0
+"""Up to this number, no exponential of float64 has underflown that float32 could tell from 0 next to the largest."""
+HUGE = math.exp(2 * LARGEST_LOGARITHM)
 LEAST_SUM = math.exp(-10)
 """From this sum on, no exponential has underflown whose share of the sum would not underflow as well."""
 
@@ -169,6 +174,30 @@ def log_softmax(a: Any) -> Any:
 
     for_row_tiles(evaluate, *source.shape)
     return result
+
+
+def small_softmax(a: Any) -> Any:
+    """Softmax over the last dimension, in float64; None where an exponential might not be a number there."""
+    powers = _matrix(a).astype(np.float64)
+    np.exp(powers, powers)
+    sums = row_sums(powers)
+    shares = 1 / sums
+    if not (sums.dot(sums) <= HUGE and shares.dot(shares) <= HUGE):  # in one go, and not for nan
+        return None
+    np.multiply(powers, shares[:, None], powers)
+    return powers.astype(a.dtype, copy=False).reshape(a.shape)
+
+
+def small_log_softmax(a: Any) -> Any:
+    """The logarithm of ``small_softmax`` of float32; None as there, and where float64 itself is asked for."""
+    if a.dtype == np.float64:
+        return None
+    wide = _matrix(a).astype(np.float64)
+    logarithms = np.log(row_sums(np.exp(wide)))
+    if not logarithms.dot(logarithms) <= LARGEST_LOGARITHM**2:
+        return None
+    np.subtract(wide, logarithms[:, None], wide)
+    return wide.astype(a.dtype).reshape(a.shape)
 
 
 def softmax_back(g: Any, value: Any) -> Any:
