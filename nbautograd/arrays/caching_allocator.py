@@ -19,8 +19,9 @@ from nbautograd.arrays.reference_count import HELD_ONCE, NEVER, VIEWED_ONCE, get
 
 __all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 
-SMALLEST = 1 << 22
-"""Minimum size in bytes for a block; the C library caches smaller ones itself."""
+SMALLEST = 1 << 20
+"""Minimum size in bytes for a block. The C library keeps smaller ones itself; larger ones it may give back at any time,
+depending on what else the process has freed."""
 LOOSE = 1.25
 """A block may be at most this many times as large as the array."""
 

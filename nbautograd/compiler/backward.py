@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import types
 from typing import Any
 
@@ -200,14 +201,16 @@ class VjpWriter:
         return lines
 
     def share(self, trees: list[ast.expr]) -> list[str]:
-        """The line that computes all gradients where each formula is one item of the same call, and is made that."""
-        calls = {ast.unparse(tree.value) for tree in trees if isinstance(tree, ast.Subscript)}
-        whole = len(trees) > 1 and len(calls) == 1 and all(isinstance(tree, ast.Subscript) for tree in trees)
-        if not whole or not all(isinstance(tree.value, ast.Call) for tree in trees if isinstance(tree, ast.Subscript)):
+        """The line that computes all gradients where each formula takes an item of the same call, and is made that."""
+        items = [
+            [part for part in ast.walk(tree) if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Call)]
+            for tree in trees
+        ]
+        calls = {ast.unparse(part.value) for parts in items for part in parts}
+        if len(trees) < 2 or len(calls) != 1 or not all(items):
             return []
-        for tree in trees:
-            if isinstance(tree, ast.Subscript):
-                tree.value = ast.Name("gradients")
+        for part in itertools.chain(*items):
+            part.value = ast.Name("gradients")
         return [f"gradients = {calls.pop()}"]
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:

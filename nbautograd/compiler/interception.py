@@ -17,7 +17,7 @@ from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.source import compiled
 from nbautograd.core import tracing
 
-__all__ = ["Handler", "intercept", "release"]
+__all__ = ["Handler", "intercept", "is_intercepted", "release"]
 
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """Called with the function as it was, and the arguments of the call."""
@@ -59,6 +59,12 @@ def release(function: Any) -> None:
         del function.__wrapped__
     else:
         function.__wrapped__ = wrapped
+
+
+def is_intercepted(function: Any) -> bool:
+    """Whether a handler is called for ``function``."""
+    op = _declaration(function)
+    return function in _usual if op is None else op.interceptor is not None
 
 
 def _declaration(function: Any) -> Any:

@@ -50,7 +50,7 @@ def test_gradients_are_those_of_pytorch(kind: str, options: dict[str, Any]) -> N
 
 def test_a_large_layer_is_one_node_and_a_traced_one_is_not() -> None:
     module, x = nb.nn.LSTM(6, 32), nb.randn(16, 8, 6)
-    assert type(module(x)[0].grad_fn).__name__ == "LstmLayerBackward0"
+    assert type(module(x)[0].grad_fn).__name__ == "MkldnnRnnLayerBackward0"
     assert type(module(x[:1, :1])[0].grad_fn).__name__ == "StackBackward0"
     with tracing.traced():
         assert type(module(x)[0].grad_fn).__name__ == "StackBackward0"
@@ -93,3 +93,33 @@ def test_nan_goes_through() -> None:
     output = module(x)[0]
     assert bool(output[3:, 2].isnan().all())
     assert not bool(output[:3].isnan().any())
+
+
+@pytest.mark.parametrize("size", [4, 32], ids=["small", "large"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_autocast_computes_in_the_dtypes_of_pytorch(kind: str, size: int) -> None:
+    torch = pytest.importorskip("torch")
+    pair = []
+    for library in (nb, torch):
+        module, x = layer(library, kind, 6, size), library.randn(16, 8, 6)
+        with library.autocast("cpu", dtype=library.bfloat16):
+            output, last = module(x)
+        output.float().sum().backward()
+        tensors = [output, *(last if kind == "LSTM" else [last])]
+        tensors += [module.weight_ih_l0.grad, module.bias_hh_l0.grad]
+        pair.append([(str(t.dtype).split(".")[-1], t.detach().float().numpy()) for t in tensors])
+    for (ours, values), (theirs, expected) in zip(*pair, strict=True):
+        assert ours == theirs
+        np.testing.assert_allclose(values, expected, 0.03, 0.03 * max(1, np.abs(expected).max()))
+
+
+def test_the_gradient_of_the_inputs_is_computed_only_if_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    kernel = fused_recurrent.input_back
+    module = nb.nn.LSTM(6, 32)
+    module(nb.randn(16, 8, 6))[0].sum().backward()
+    vjp = type(module(nb.randn(16, 8, 6))[0].grad_fn).vjp
+    monkeypatch.setitem(vjp.__globals__, "input_back", lambda *args: calls.append(1) or kernel(*args))
+    for wanted in (False, True):
+        module(nb.randn(16, 8, 6, requires_grad=wanted))[0].sum().backward()
+        assert len(calls) == wanted

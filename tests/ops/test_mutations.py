@@ -18,7 +18,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.compiler.op import OPS, CompiledOp
 from nbautograd.nn.functional.fused_attention import fused_attention
-from nbautograd.nn.functional.fused_recurrent import fused
+from nbautograd.nn.functional.fused_recurrent import Weights, fused
 from nbautograd.ops.signal.maxima import maxima_gather, sliced_max_pool
 from tests.ops.cases import CASES as SHARED, Case
 from tests.ops.cases.case import case
@@ -27,11 +27,11 @@ from tests.ops.cases.case import case
 def layer(mode: str, gates: int) -> Case:
     """A recurrent layer as one node, which modules make of large ones only; ``tests/nn`` compares it with PyTorch."""
 
-    def call(T: Any, x: Any, weight: Any, bias: Any, *state: Any) -> Any:
-        return fused(mode, x, state, weight, bias, False)[0]
+    def call(T: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, *state: Any) -> Any:
+        return fused(mode, x, Weights(w_ih, w_hh, b_ih, b_hh), state, False)[0]
 
-    states = [(2, 2)] * (1 + (mode == "LSTM"))
-    return case(f"layer {mode}", call, (3, 2, 2 * gates), (2 * gates, 2), (2 * gates,), *states)
+    states, rows = [(2, 2)] * (1 + (mode == "LSTM")), 2 * gates
+    return case(f"layer {mode}", call, (3, 2, 3), (rows, 3), (rows, 2), (rows,), (rows,), *states)
 
 
 def attention() -> Case:

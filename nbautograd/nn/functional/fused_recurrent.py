@@ -1,28 +1,34 @@
 """Recurrent layers as one node: all steps of a sequence forward, and a backward pass that is written out.
 
 Step by step (``recurrent.py``), a step of an LSTM is a dozen nodes, each weight's gradient is a product and a sum per
-step, and a picture shows them all. Here the slopes of all steps are computed at once, what is left for the loop is what
-depends on the step before, and the gradient of a weight is one product over all steps. Tensors differentiate the steps
-themselves, so that derivatives have derivatives.
+step, and a picture shows them all. Here the products with the inputs of all steps are one, the slopes of all steps are
+computed at once, what is left for the loop is what depends on the step before, and the gradient of a weight is one
+product over all steps. Tensors differentiate the steps themselves, so that derivatives have derivatives.
+
+Gates lie in blocks, (gates, length, batch, size): a gate of a step is contiguous, and a gate of all steps is a matrix.
+They are rolled by one, an LSTM's to o, i, f, g and a GRU's to n, r, z, so that those of one function are neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbautograd.arrays import caching_allocator
 from nbautograd.arrays.rows import repeated
 from nbautograd.arrays.summation import pairwise_sum
+from nbautograd.compiler.interception import is_intercepted
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
+from nbautograd.nn.functional.linear import linear
 from nbautograd.nn.functional.recurrent import STEPS, State, run
 from nbautograd.ops.shape.joining import stack
 
-__all__ = ["fused", "is_fused"]
+__all__ = ["Weights", "fused", "is_fused"]
 
 MIN_SIZE = 1 << 12
 """Minimum number of gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
@@ -30,44 +36,55 @@ PART_SIZE = 1 << 15
 """About how many gate values of a backward pass are computed at a time."""
 
 
-def is_fused(x: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) -> bool:
-    """Whether a layer is computed as one node: it is large, on the CPU, and nobody looks at its steps."""
-    operands = (x, *state, w_hh) if b_hh is None else (x, *state, w_hh, b_hh)
-    return x._a.size >= MIN_SIZE and is_fusible(*operands)
+class Weights(NamedTuple):
+    """The parameters of a layer in one direction."""
+
+    ih: Tensor
+    hh: Tensor
+    b_ih: Tensor | None
+    b_hh: Tensor | None
 
 
-def fused(
-    mode: str, x: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None, backwards: bool
-) -> tuple[Tensor, State]:
+def is_fused(x: Tensor, weights: Weights, state: State) -> bool:
+    """Whether a layer is computed as one node: it is large, on the CPU, and nobody looks at its steps.
+
+    :param x: the inputs of all steps, shape (length, batch, input_size).
+    """
+    length, batch, _ = x._a.shape
+    return (
+        length * batch * len(weights.hh._a) >= MIN_SIZE
+        and is_fusible(*(t for t in (x, *weights, *state) if t is not None))
+        and not is_intercepted(linear)  # by autocast, which casts what the steps multiply
+    )
+
+
+def fused(mode: str, x: Tensor, weights: Weights, state: State, backwards: bool) -> tuple[Tensor, State]:
     """The outputs of all steps, and the last state, of a layer for which ``is_fused`` holds.
 
     :param mode: a key of ``STEPS``.
-    :param x: what the inputs of all steps contribute, shape (length, batch, gates * size).
+    :param x: the inputs of all steps, shape (length, batch, input_size).
     """
     if mode == "LSTM":
-        output, cell, *_ = _lstm(x, *state, w_hh, b_hh, backwards)
+        output, cell, *_ = _lstm(x, *weights, *state, backwards)
     elif mode == "GRU":
-        output, *_ = _gru(x, *state, w_hh, b_hh, backwards)
+        output, *_ = _gru(x, *weights, *state, backwards)
     else:
-        output = _rnn(x, *state, w_hh, b_hh, mode, backwards)
+        output = _rnn(x, *weights, *state, mode, backwards)
     last = output[0 if backwards else -1]
     return output, (last, cell) if mode == "LSTM" else (last,)
 
 
-def by_steps(
-    g: Any, mode: str, x: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None, backwards: bool
-) -> list[Tensor | None]:
+def by_steps(g: Any, mode: str, backwards: bool, *operands: Tensor | None) -> list[Tensor | None]:
     """The gradients of a layer's operands as tensors, recorded: its steps are computed anew and differentiated.
 
     :param g: the gradients of the outputs and, of an LSTM, of the last cell state; None for one that is missing.
     """
 
-    def outputs(x: Tensor, *operands: Tensor | None) -> list[Tensor]:
-        *first, weight, bias = operands
-        steps, last = run(list(x.unbind(0)), tuple(first), STEPS[mode][1](weight, bias, None), backwards)
+    def outputs(x: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *state: Tensor) -> list[Tensor]:
+        steps, last = run(list(linear(x, w_ih, b_ih).unbind(0)), state, STEPS[mode][1](w_hh, b_hh, None), backwards)
         return [stack(steps), *last[1:]]
 
-    return gradients_of_steps(g, outputs, (x, *state, w_hh, b_hh))
+    return gradients_of_steps(g, outputs, operands)
 
 
 # -- what the kinds have in common -----------------------------------------------------------------------------------
@@ -101,53 +118,95 @@ def _before(values: Any, first: Any, part: slice, backwards: bool) -> Any:
     return result
 
 
-def _weight_back(slopes: Any, output: Any, h: Any, backwards: bool) -> Any:
-    """The gradient of the recurrent weight: one product over all steps, and one for the first."""
-    rows, before = (slopes[:-1], output[1:]) if backwards else (slopes[1:], output[:-1])
-    result = slopes[-1 if backwards else 0].T.dot(h)
-    if len(rows):
-        result += rows.reshape(-1, rows.shape[-1]).T.dot(before.reshape(-1, before.shape[-1]))
+def _blocks(parameter: Any, size: int, sigmoids: slice = slice(0)) -> Any:
+    """A parameter as an array of its own with a block for each gate, rolled by one.
+
+    :param sigmoids: the gates that are logistic functions: their blocks are halved, see ``_logistic``.
+    """
+    blocks = np.roll(parameter.reshape(-1, size, *parameter.shape[1:]), 1, 0)
+    blocks[sigmoids] *= 0.5
+    return blocks
+
+
+def _logistic(half: Any) -> None:
+    """The logistic function of an array's double, in place: half of one more than tanh, so one call does all gates.
+
+    tanh is NumPy's own, the fast one: what the BLAS multiplies before it is not the same on every processor either.
+    """
+    np.multiply(half, 0.5, half)
+    np.add(half, 0.5, half)
+
+
+def _products(x: Any, weight: Any) -> Any:
+    """What all inputs contribute to the gates: (gates, length, batch, size)."""
+    result = caching_allocator.empty((len(weight), *x.shape[:2], weight.shape[1]), x.dtype)
+    rows = x.reshape(-1, x.shape[2])
+    for block, out in zip(weight, result, strict=True):
+        np.dot(rows, block.T, out.reshape(len(rows), -1))
     return result
 
 
-def _bias_back(slopes: Any) -> Any:
-    return pairwise_sum(slopes.reshape(-1, slopes.shape[-1]), (0,))
+def _transposed(weight: Any) -> Any:
+    """The transposes of blocks, contiguous, as they are multiplied with at each step."""
+    return np.ascontiguousarray(weight.swapaxes(1, 2))
 
 
-def _halved(sigmoids: list[bool], like: Any) -> tuple[Any, Any]:
-    """The factor and the term by which tanh of half of a number becomes its logistic function; 1 and 0 for tanh itself.
+def input_back(slopes: Any, weight: Any) -> Any:
+    """The gradient of all inputs, of the gradients of what they contribute to the gates."""
+    if isinstance(slopes, Tensor):
+        return slopes  # what by_steps returns is the inputs' own already
+    _, length, batch, size = slopes.shape
+    result = caching_allocator.empty((length * batch, weight.shape[1]), weight.dtype)
+    work = np.empty_like(result)
+    for gate, (slope, block) in enumerate(zip(slopes, _blocks(weight, size), strict=True)):
+        np.dot(slope.reshape(-1, size), block, work if gate else result)
+        if gate:
+            np.add(result, work, result)
+    return result.reshape(length, batch, -1)
 
-    So one call computes all gates. The functions are NumPy's own, fast ones: what the BLAS multiplies before them is
-    not the same on every processor either.
 
-    :param sigmoids: of each gate, whether it is a logistic function.
+def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tuple[Any, Any]:
+    """The gradients of a weight, a product over all steps for each gate, and of its bias, unless that is None.
+
+    :param inputs: what the weight is multiplied with at all steps.
+    :param shift: how the blocks are rolled to get to the parameters' order.
     """
-    pairs = [(0.5, 0.5) if is_sigmoid else (1.0, 0.0) for is_sigmoid in sigmoids]
-    factor, term = np.repeat(np.array(pairs, like.dtype), like.shape[-1], 0).T
-    return repeated(factor, len(like)), repeated(term, len(like))
+    rows, size = inputs.reshape(-1, inputs.shape[-1]), slopes.shape[-1]
+    blocks = np.stack([slope.reshape(-1, size).T.dot(rows) for slope in slopes])
+    weight = np.roll(blocks, shift, 0).reshape(-1, rows.shape[1])
+    if bias is None:
+        return weight, None
+    return weight, np.roll(pairwise_sum(slopes.reshape(len(slopes), -1, size), (1,)), shift, 0).reshape(-1)
 
 
 # -- Elman's -----------------------------------------------------------------------------------------------------------
+
+RNN_BACK = "rnn_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result, mode, backwards)"
 
 
 @op(
     node="RnnLayerBackward0",
     symbol="rnn",
     method=False,
-    input="rnn_back(g, input, h, weight, bias, result, mode, backwards)[0]",
-    h="rnn_back(g, input, h, weight, bias, result, mode, backwards)[1]",
-    weight="rnn_back(g, input, h, weight, bias, result, mode, backwards)[2]",
-    bias="rnn_back(g, input, h, weight, bias, result, mode, backwards)[3]",
+    input=f"input_back({RNN_BACK}[0], w_ih)",
+    w_ih=f"{RNN_BACK}[1]",
+    w_hh=f"{RNN_BACK}[2]",
+    b_ih=f"{RNN_BACK}[3]",
+    b_hh=f"{RNN_BACK}[4]",
+    h=f"{RNN_BACK}[5]",
 )
-def _rnn(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, mode: str, backwards: bool) -> Tensor:
+def _rnn(
+    input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, mode: str,
+    backwards: bool,
+) -> Tensor:  # fmt: skip
     """The states after all steps."""
-    result = caching_allocator.empty(input.shape, input.dtype)
-    w, product = np.ascontiguousarray(weight.T), np.empty_like(h, order="C")
-    b = None if bias is None else repeated(bias, len(h))
+    result = _products(input, w_ih[None])[0]
+    w, product = np.ascontiguousarray(w_hh.T), np.empty_like(h, order="C")
+    b = None if b_ih is None else repeated(b_ih + b_hh, len(h))
     for t in _order(len(result), backwards):
         state = result[t]
         np.dot(h, w, product)
-        np.add(input[t], product, state)
+        np.add(state, product, state)
         if b is not None:
             np.add(state, b, state)
         if mode == "RNN_TANH":
@@ -158,14 +217,16 @@ def _rnn(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, mode: st
     return result
 
 
-def rnn_back(g: Any, x: Any, h: Any, weight: Any, bias: Any, result: Any, mode: str, backwards: bool) -> Any:
-    """The gradients of input, state, weight and bias."""
+def rnn_back(
+    g: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, result: Any, mode: str, backwards: bool
+) -> Any:
+    """The gradients of the gates, for ``input_back``, and of parameters and state."""
     if isinstance(x, Tensor):
-        return by_steps([g], mode, x, (h,), weight, bias, backwards)
-    slopes = caching_allocator.empty(result.shape, result.dtype)
+        return by_steps([g], mode, backwards, x, w_ih, w_hh, b_ih, b_hh, h)
+    slopes = caching_allocator.empty((1, *result.shape), result.dtype)
     carried = np.zeros_like(h, order="C")
     for part, steps in _parts(len(result), h.size, not backwards):
-        slope, value, cotangent = slopes[part], result[part], g[part]
+        slope, value, cotangent = slopes[0, part], result[part], g[part]
         if mode == "RNN_TANH":
             np.multiply(value, value, slope)
             np.subtract(1, slope, slope)
@@ -174,89 +235,102 @@ def rnn_back(g: Any, x: Any, h: Any, weight: Any, bias: Any, result: Any, mode: 
         for t in steps:
             np.add(carried, cotangent[t], carried)
             np.multiply(slope[t], carried, slope[t])
-            np.dot(slope[t], weight, carried)
-    bias_grad = None if bias is None else _bias_back(slopes)
-    return slopes, carried, _weight_back(slopes, result, h, backwards), bias_grad
+            np.dot(slope[t], w_hh, carried)
+    of_ih, of_bias = _parameters_back(slopes, x, b_ih)
+    of_hh, _ = _parameters_back(slopes, _before(result, h, slice(0, len(result)), backwards), None)
+    return slopes, of_ih, of_hh, of_bias, copy(of_bias), carried
 
 
 # -- long short-term memory ------------------------------------------------------------------------------------------
 
+LSTM_BACK = "lstm_back(g, input, w_ih, w_hh, b_ih, b_hh, h, c, result[0], result[2], result[3], backwards)"
+
 
 @op(
-    node="LstmLayerBackward0",
+    node="MkldnnRnnLayerBackward0",
     symbol="lstm",
     method=False,
     many=True,
-    input="lstm_back(g, input, h, c, weight, bias, result[0], result[2], result[3], backwards)[0]",
-    h="lstm_back(g, input, h, c, weight, bias, result[0], result[2], result[3], backwards)[1]",
-    c="lstm_back(g, input, h, c, weight, bias, result[0], result[2], result[3], backwards)[2]",
-    weight="lstm_back(g, input, h, c, weight, bias, result[0], result[2], result[3], backwards)[3]",
-    bias="lstm_back(g, input, h, c, weight, bias, result[0], result[2], result[3], backwards)[4]",
+    input=f"input_back({LSTM_BACK}[0], w_ih)",
+    w_ih=f"{LSTM_BACK}[1]",
+    w_hh=f"{LSTM_BACK}[2]",
+    b_ih=f"{LSTM_BACK}[3]",
+    b_hh=f"{LSTM_BACK}[4]",
+    h=f"{LSTM_BACK}[5]",
+    c=f"{LSTM_BACK}[6]",
 )
-def _lstm(input: Tensor, h: Tensor, c: Tensor, weight: Tensor, bias: Tensor | None, backwards: bool) -> Any:
-    """The outputs of all steps and the last cell state; then the gates and the cell states of all steps."""
+def _lstm(
+    input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, c: Tensor,
+    backwards: bool,
+) -> Any:  # fmt: skip
+    """The outputs of all steps and the last cell state; then gates (o, i, f, g) and cell states of all steps."""
     length, batch, size = len(input), *h.shape
-    factor, term = _halved([True, True, False, True], h)
-    gates = caching_allocator.empty(input.shape, input.dtype)
+    gates = _products(input, _blocks(w_ih, size, slice(3)))
     output, cells = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
-    w, b = np.multiply(np.ascontiguousarray(weight.T), factor[0]), None if bias is None else bias * factor
-    product, part = np.empty_like(gates[0]), np.empty_like(h, order="C")
+    w = _transposed(_blocks(w_hh, size, slice(3)))
+    b = None if b_ih is None else np.repeat(_blocks(b_ih + b_hh, size, slice(3))[:, None], batch, 1)
+    product, part = np.empty((4, batch, size), h.dtype), np.empty_like(h, order="C")
     for t in _order(length, backwards):
-        gate, cell = gates[t], cells[t]
-        np.multiply(input[t], factor, gate)
-        np.dot(h, w, product)
+        gate, cell, state = gates[:, t], cells[t], output[t]
+        np.matmul(h, w, product)
         np.add(gate, product, gate)
         if b is not None:
             np.add(gate, b, gate)
         np.tanh(gate, gate)
-        np.multiply(gate, factor, gate)
-        np.add(gate, term, gate)
-        np.multiply(gate[:, size : 2 * size], c, cell)
-        np.multiply(gate[:, :size], gate[:, 2 * size : 3 * size], part)
+        _logistic(gate[:3])
+        np.multiply(gate[2], c, cell)
+        np.multiply(gate[1], gate[3], part)
         np.add(cell, part, cell)
         np.tanh(cell, part)
-        np.multiply(gate[:, 3 * size :], part, output[t])
-        h, c = output[t], cell
+        np.multiply(gate[0], part, state)
+        h, c = state, cell
     return output, c.copy(), gates, cells
 
 
 def lstm_back(
-    g: Any, x: Any, h: Any, c: Any, weight: Any, bias: Any, output: Any, gates: Any, cells: Any, backwards: bool
-) -> Any:
-    """The gradients of input, hidden state, cell state, weight and bias."""
+    g: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, c: Any, output: Any, gates: Any, cells: Any,
+    backwards: bool,
+) -> Any:  # fmt: skip
+    """The gradients of the gates, for ``input_back``, and of parameters, hidden state and cell state."""
     if isinstance(x, Tensor):
-        return by_steps(g[:2], "LSTM", x, (h, c), weight, bias, backwards)
+        return by_steps(g[:2], "LSTM", backwards, x, w_ih, w_hh, b_ih, b_hh, h, c)
     length, batch, size = output.shape
     slopes = caching_allocator.empty(gates.shape, gates.dtype)
+    w, products = _blocks(w_hh, size), np.empty((4, batch, size), h.dtype)
     carried, work = np.zeros_like(h, order="C"), np.empty_like(h, order="C")
     cell_grad = np.zeros_like(carried) if g[1] is None else g[1].copy()
-    for part, steps in _parts(length, gates[0].size, not backwards):
-        gate, slope = gates[part], slopes[part]
-        np.subtract(1, gate, slope)  # of each gate: its own slope, times what it was multiplied by
-        np.multiply(slope, gate, slope)
-        gate, parts = (a.reshape(-1, batch, 4, size) for a in (gate, slope))
-        candidate, through = gate[:, :, 2], np.tanh(cells[part])
-        parts[:, :, 0] *= candidate
-        parts[:, :, 1] *= _before(cells, c, part, backwards)
-        parts[:, :, 2] = (1 - candidate * candidate) * gate[:, :, 0]
-        parts[:, :, 3] *= through
+    for part, steps in _parts(length, products.size, not backwards):
+        gate, slope = gates[:, part], slopes[:, part]
+        of_output, of_input, of_forget, candidate = gate
+        through = np.tanh(cells[part])
+        np.subtract(1, gate[:3], slope[:3])  # of each gate: its own slope, times what it was multiplied by
+        np.multiply(slope[:3], gate[:3], slope[:3])
+        np.multiply(candidate, candidate, slope[3])
+        np.subtract(1, slope[3], slope[3])
+        for own, factor in zip(slope, (through, candidate, _before(cells, c, part, backwards), of_input), strict=True):
+            np.multiply(own, factor, own)
         np.multiply(through, through, through)
         np.subtract(1, through, through)
-        through *= gate[:, :, 3]  # from the output to the cell
+        np.multiply(through, of_output, through)  # from the output to the cell
         for t in steps:
             if g[0] is not None:
                 np.add(carried, g[0][part.start + t], carried)
             np.multiply(carried, through[t], work)
             np.add(cell_grad, work, cell_grad)
-            np.multiply(parts[t, :, :3], cell_grad[:, None], parts[t, :, :3])
-            np.multiply(parts[t, :, 3], carried, parts[t, :, 3])
-            np.multiply(cell_grad, gate[t, :, 1], cell_grad)
-            np.dot(slope[t], weight, carried)
-    bias_grad = None if bias is None else _bias_back(slopes)
-    return slopes, carried, cell_grad, _weight_back(slopes, output, h, backwards), bias_grad
+            now = slope[:, t]
+            np.multiply(now[0], carried, now[0])
+            np.multiply(now[1:], cell_grad, now[1:])
+            np.multiply(cell_grad, of_forget[t], cell_grad)
+            np.matmul(now, w, products)
+            np.add.reduce(products, 0, None, carried)
+    of_ih, of_bias = _parameters_back(slopes, x, b_ih)
+    of_hh, _ = _parameters_back(slopes, _before(output, h, slice(0, length), backwards), None)
+    return slopes, of_ih, of_hh, of_bias, copy(of_bias), carried, cell_grad
 
 
 # -- gated recurrent units -------------------------------------------------------------------------------------------
+
+GRU_BACK = "gru_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result[0], result[1], result[2], backwards)"
 
 
 @op(
@@ -264,69 +338,82 @@ def lstm_back(
     symbol="gru",
     method=False,
     many=True,
-    input="gru_back(g, input, h, weight, bias, result[0], result[1], result[2], backwards)[0]",
-    h="gru_back(g, input, h, weight, bias, result[0], result[1], result[2], backwards)[1]",
-    weight="gru_back(g, input, h, weight, bias, result[0], result[1], result[2], backwards)[2]",
-    bias="gru_back(g, input, h, weight, bias, result[0], result[1], result[2], backwards)[3]",
+    input=f"input_back({GRU_BACK}[0], w_ih)",
+    w_ih=f"{GRU_BACK}[1]",
+    w_hh=f"{GRU_BACK}[2]",
+    b_ih=f"{GRU_BACK}[3]",
+    b_hh=f"{GRU_BACK}[4]",
+    h=f"{GRU_BACK}[5]",
 )
-def _gru(input: Tensor, h: Tensor, weight: Tensor, bias: Tensor | None, backwards: bool) -> Any:
-    """The states after all steps; then the gates of all steps, and what the reset gate was multiplied by."""
+def _gru(
+    input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, backwards: bool
+) -> Any:
+    """The states after all steps; then the gates (n, r, z) of all steps, and what the reset gate was multiplied by."""
     length, batch, size = len(input), *h.shape
-    factor, term = _halved([True, True], h)
-    gates = caching_allocator.empty(input.shape, input.dtype)
+    sigmoids = slice(1, 3)
+    gates = _products(input, _blocks(w_ih, size, sigmoids))
     output, hidden = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
-    w, b = np.ascontiguousarray(weight.T), None if bias is None else repeated(bias, batch)
-    product, part = np.empty_like(gates[0]), np.empty_like(h, order="C")
+    w = _transposed(_blocks(w_hh, size, sigmoids))
+    if b_ih is not None:
+        b = _blocks(b_hh, size, sigmoids)
+        b[1:] += _blocks(b_ih, size, sigmoids)[1:]
+        b, b_new = np.repeat(b[:, None], batch, 1), repeated(b_ih[2 * size :], batch)
+    product, part = np.empty((3, batch, size), h.dtype), np.empty_like(h, order="C")
     for t in _order(length, backwards):
-        both, new, state = gates[t, :, : 2 * size], gates[t, :, 2 * size :], output[t]
-        np.dot(h, w, product)
-        if b is not None:
+        gate, state = gates[:, t], output[t]
+        new, both = gate[0], gate[1:]
+        np.matmul(h, w, product)
+        if b_ih is not None:
             np.add(product, b, product)
-        np.add(input[t, :, : 2 * size], product[:, : 2 * size], both)
-        np.multiply(both, factor, both)
+            np.add(new, b_new, new)
+        np.add(both, product[1:], both)
         np.tanh(both, both)
-        np.multiply(both, factor, both)
-        np.add(both, term, both)
-        hidden[t] = product[:, 2 * size :]
-        np.multiply(hidden[t], both[:, :size], part)
-        np.add(input[t, :, 2 * size :], part, new)
+        _logistic(both)
+        hidden[t] = product[0]
+        np.multiply(product[0], gate[1], part)
+        np.add(new, part, new)
         np.tanh(new, new)
         np.subtract(h, new, state)
-        np.multiply(state, both[:, size:], state)
+        np.multiply(state, gate[2], state)
         np.add(state, new, state)
         h = state
     return output, gates, hidden
 
 
 def gru_back(
-    g: Any, x: Any, h: Any, weight: Any, bias: Any, output: Any, gates: Any, hidden: Any, backwards: bool
-) -> Any:
-    """The gradients of input, state, weight and bias."""
+    g: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, output: Any, gates: Any, hidden: Any,
+    backwards: bool,
+) -> Any:  # fmt: skip
+    """The gradients of the gates, for ``input_back``, and of parameters and state."""
     if isinstance(x, Tensor):
-        return by_steps(g[:1], "GRU", x, (h,), weight, bias, backwards)
+        return by_steps(g[:1], "GRU", backwards, x, w_ih, w_hh, b_ih, b_hh, h)
     length, batch, size = output.shape
-    slopes, inner = (caching_allocator.empty(gates.shape, gates.dtype) for _ in range(2))
+    # The new gate first as the input contributes to it, then reset and update, and last as the hidden state does.
+    slopes = caching_allocator.empty((4, *output.shape), output.dtype)
+    w, products = w_hh.reshape(3, size, size), np.empty((3, batch, size), h.dtype)
     carried, work = np.zeros_like(h, order="C"), np.empty_like(h, order="C")
-    for part, steps in _parts(length, gates[0].size, not backwards):
-        # By what the state's gradient is multiplied, of each gate: as the input sees it, and as the hidden state does.
-        slope, gate, own = slopes[part], gates[part], inner[part]
-        np.subtract(1, gate, slope)
-        kept = slope[:, :, size : 2 * size].copy()
-        np.multiply(slope, gate, slope)
-        reset, update, new = (gate[:, :, i * size : (i + 1) * size] for i in range(3))
-        kept *= 1 - new * new
-        slope[:, :, :size] *= kept * hidden[part]
-        slope[:, :, size : 2 * size] *= _before(output, h, part, backwards) - new
-        slope[:, :, 2 * size :] = kept
-        np.copyto(own[:, :, : 2 * size], slope[:, :, : 2 * size])
-        np.multiply(kept, reset, own[:, :, 2 * size :])
+    for part, steps in _parts(length, products.size, not backwards):
+        slope, (new, reset, update) = slopes[:, part], gates[:, part]
+        of_new, of_reset, of_update, of_hidden = slope
+        np.multiply(new, new, of_new)
+        np.subtract(1, of_new, of_new)
+        np.subtract(1, update, of_update)
+        np.multiply(of_new, of_update, of_new)
+        np.multiply(of_new, reset, of_hidden)
+        np.multiply(of_update, update, of_update)
+        np.multiply(of_update, _before(output, h, part, backwards) - new, of_update)
+        np.subtract(1, reset, of_reset)
+        np.multiply(of_reset, of_hidden, of_reset)
+        np.multiply(of_reset, hidden[part], of_reset)
         for t in steps:
             np.add(carried, g[0][part.start + t], carried)
-            for array in (slope[t], own[t]):
-                blocks = array.reshape(batch, 3, size)
-                np.multiply(blocks, carried[:, None], blocks)
+            now = slope[:, t]
+            np.multiply(now, carried, now)
             np.multiply(carried, update[t], work)
-            np.dot(own[t], weight, carried)
+            np.matmul(now[1:], w, products)
+            np.add.reduce(products, 0, None, carried)
             np.add(carried, work, carried)
-    bias_grad = None if bias is None else _bias_back(inner)
-    return slopes, carried, _weight_back(inner, output, h, backwards), bias_grad
+    of_ih, of_b_ih = _parameters_back(slopes[:3], x, b_ih)
+    before = _before(output, h, slice(0, length), backwards)
+    of_hh, of_b_hh = _parameters_back(slopes[1:], before, b_hh, 0)
+    return slopes[:3], of_ih, of_hh, of_b_ih, of_b_hh, carried

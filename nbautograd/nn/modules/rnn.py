@@ -9,7 +9,7 @@ from typing import Any
 
 from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
-from nbautograd.nn.functional.fused_recurrent import fused, is_fused
+from nbautograd.nn.functional.fused_recurrent import Weights, fused, is_fused
 from nbautograd.nn.functional.recurrent import STEPS, State, Step, run
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
@@ -197,13 +197,16 @@ class RNNBase(Module):
             directions = []
             for backwards, ending in enumerate(self._endings(layer)):
                 w_ih, w_hh = own["weight_ih" + ending], own["weight_hh" + ending]
-                b_hh, w_hr = own.get("bias_hh" + ending), own.get("weight_hr" + ending)
-                x = F.linear(data, w_ih, own.get("bias_ih" + ending))
+                b_ih, b_hh, w_hr = (own.get(kind + ending) for kind in ("bias_ih", "bias_hh", "weight_hr"))
+                weights = Weights(w_ih, w_hh, b_ih, b_hh)
                 number = layer * self._directions + backwards
                 first = tuple(s[number] for s in state)
-                if sizes is None and w_hr is None and is_fused(x, first, w_hh, b_hh):
-                    output, last = fused(self.mode, x, first, w_hh, b_hh, bool(backwards))
+                if sizes is None and w_hr is None and is_fused(data, weights, first):
+                    output, last = fused(self.mode, data, weights, first, bool(backwards))
                 else:
+                    x = F.linear(data, w_ih, b_ih)
+                    if self.mode == "LSTM":  # which autocast computes in the lower precision, as one operation
+                        first = tuple(s.to(x.dtype) for s in first)
                     steps = list(x.unbind(0) if sizes is None else x.split(sizes))
                     outputs, last = run(steps, first, make(w_hh, b_hh, w_hr), bool(backwards))
                     output = stack(outputs) if sizes is None else cat(outputs)
