@@ -15,10 +15,10 @@ from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
 from nbautograd.ops.queries import Number, check_tensors
-from nbautograd.ops.shape.shape import unsafe_view
+from nbautograd.ops.shape.broadcasting import temporarily_expanded as expanded
+from nbautograd.ops.shape.shape import temporarily_reshaped as reshaped, unsafe_view
 
 __all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
-
 
 _SAME_DTYPE = {
     "mm": "expected m1 and m2 to have the same dtype, but got: {c_a} != {c_b}",
@@ -288,14 +288,13 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
         result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
     else:
         try:
-            batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
+            batch = batch_a if batch_a == batch_b else np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
         except ValueError:
             broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which says what does not fit
             raise
+        rows, columns = expanded(left, (*batch, n, k)), expanded(right, (*batch, k, p))
         count = math.prod(batch)
-        rows, columns = left.expand(*batch, n, k), right.expand(*batch, k, p)
-        result = bmm(rows.reshape(count, n, k), columns.reshape(count, k, p))
-        result = unsafe_view(result, (*batch, n, p))
+        result = unsafe_view(bmm(reshaped(rows, (count, n, k)), reshaped(columns, (count, k, p))), (*batch, n, p))
     if a._a.ndim == 1:
         result = result.squeeze(-2)
     return result.squeeze(-1) if b._a.ndim == 1 else result
