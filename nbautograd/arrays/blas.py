@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MIN_SIZE", "product"]
+__all__ = ["MAX_UNPACKED", "product"]
 
-MIN_SIZE = 1 << 13
-"""Minimum number of elements of the second matrix; for a smaller one it is not worth while to look further."""
 MAX_UNPACKED = 10**6
 """Maximum number of multiplications in a product for which OpenBLAS takes the kernels that do not pack."""
 UNPACKED = {"SkylakeX", "Cooperlake", "SapphireRapids"}

@@ -54,7 +54,13 @@ def product(a: Any, b: Any) -> Any:
     """The matrix product of two arrays (NumPy multiplies integer matrices too, without BLAS)."""
     if a.__class__ is not np.ndarray:
         return a @ b
-    if b.size < blas.MIN_SIZE or b.ndim != 2 or a.ndim != 2 or a.dtype.char not in "fd" or a.dtype is not b.dtype:
+    if (
+        a.ndim != 2
+        or b.ndim != 2
+        or len(a) * b.size <= blas.MAX_UNPACKED
+        or a.dtype.char not in "fd"
+        or a.dtype is not b.dtype
+    ):
         return a.dot(b)
     return large_product(a, b)
 
@@ -70,7 +76,7 @@ def large_product(a: Any, b: Any) -> Any:
 def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
     if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
         try:
-            return a.dot(b) if b.size < blas.MIN_SIZE else large_product(a, b)
+            return a.dot(b) if len(a) * b.size <= blas.MAX_UNPACKED else large_product(a, b)
         except ValueError:
             pass  # the checks below raise PyTorch's message
     if a.ndim != 2 or b.ndim != 2:
