@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 
@@ -220,7 +221,7 @@ def convolved(
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
     height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
     filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
-    filters = filters.reshape((groups, 1, o // groups, cg * math.prod(kernel)))
+    filters = row_major(filters.reshape((groups, 1, o // groups, cg * math.prod(kernel))))  # else without the BLAS
     output = np.empty_like(x, shape=(len(x), o, *out), order="C")
     for part, columns in columns_of(x, kernel, out, stride, padding, dilation, groups, by_rows):
         images = output[part]
