@@ -32,6 +32,8 @@ SHORT_ROW = 24
 """Rows shorter than this are slow to copy, and a product per row is too small for BLAS."""
 MIN_CHANNELS = 8
 """Products over fewer channels cost more than the windows' copies."""
+MAX_WIDENING = 2
+"""Where there are more output channels per input channel, adding products up costs more than the windows' copies."""
 MAX_SHIFTS = 25
 """A kernel of more elements is rather computed as one product than as so many."""
 FEW_CHANNELS = 1 << 10
@@ -213,6 +215,7 @@ def convolved(
     if (
         out[-1] < SHORT_ROW
         and weight.shape[1] >= MIN_CHANNELS
+        and weight.shape[0] <= MAX_WIDENING * weight.shape[1]
         and by_shifts(x, weight, weight.shape[2:], stride, groups)
     ):
         return convolved_by_shifts(x, weight, bias, out, padding, dilation)
@@ -229,6 +232,47 @@ def convolved(
         np.matmul(filters, columns, out=images.reshape(shape).swapaxes(2, 3))
         if bias is not None:
             images += along_channels(bias, len(out))
+    return output
+
+
+# A transposed convolution with a stride is several without: for each element of the input there are ``stride`` places
+# in the output, the phases, and each has filters of its own, which are every stride-th element of the kernel.
+
+
+def in_phases(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
+    """Whether a transposed convolution is one per phase: the phases have equal kernels, and reach all of the output."""
+    return (
+        set(stride) != {1}
+        and set(dilation) == {1}
+        and all(k % s == 0 for k, s in zip(kernel, stride, strict=True))
+        and all(n + p <= (m - 1) * s + k for n, p, m, s, k in zip(size, padding, out, stride, kernel, strict=True))
+    )
+
+
+def transposed_in_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
+    """``conv_input`` as a convolution with a filter for each phase, whose results are laid side by side."""
+    (o, cg), kernel = weight.shape[:2], weight.shape[2:]
+    taps = tuple(map(operator.floordiv, kernel, stride))
+    spatial, phases = len(stride), math.prod(stride)
+    split = weight.reshape((groups, o // groups, cg, *itertools.chain(*zip(taps, stride, strict=True))))
+    filters = split[(..., *(index for _ in stride for index in (slice(None, None, -1), slice(None))))]
+    filters = filters.transpose((0, 2, *range(4, 3 + 2 * spatial, 2), 1, *range(3, 3 + 2 * spatial, 2)))
+    filters = filters.reshape((groups * cg * phases, o // groups, *taps))
+    biases = None if bias is None else bias.repeat(phases)
+    around, once = tuple(k - 1 for k in taps), (1,) * spatial
+    size = tuple(m + r for m, r in zip(x.shape[2:], around, strict=True))
+    output = np.empty_like(x, shape=shape, order="C")
+    step = images_at_once(x, groups * cg * phases * math.prod(size))
+    for start in range(0, len(x), step):
+        images = output[start : start + step]
+        parts = convolved(x[start : start + step], filters, biases, size, once, around, once, groups)
+        parts = parts.reshape((*images.shape[:2], *stride, *size))
+        for phase in itertools.product(*map(range, stride)):
+            first = [-(-(p - i) // s) for p, i, s in zip(padding, phase, stride, strict=True)]
+            begin = [q * s + i - p for q, i, p, s in zip(first, phase, padding, stride, strict=True)]
+            place = images[(..., *map(slice, begin, shape[2:], stride))]
+            whole = (slice(q, q + n) for q, n in zip(first, place.shape[2:], strict=True))
+            place[...] = parts[(slice(None), slice(None), *phase, *whole)]
     return output
 
 
@@ -292,6 +336,8 @@ def conv_input(
         flipped = weight[..., *(slice(None, None, -1) for _ in once)].reshape((groups, o // groups, cg, *kernel))
         flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
         return convolved(input, flipped, bias, size, stride, around, dilation, groups)
+    if in_phases(shape[2:], out, kernel, stride, padding, dilation):
+        return transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
     filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
     output = np.empty_like(input, shape=tuple(shape), order="C")
     step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
