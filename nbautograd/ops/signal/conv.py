@@ -240,17 +240,17 @@ def convolved(
 
 
 def in_phases(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
-    """Whether a transposed convolution is one per phase: the phases have equal kernels, and reach all of the output."""
+    """Whether a transposed convolution is one per phase: each has a kernel, and they reach all of the output."""
     return (
         set(stride) != {1}
         and set(dilation) == {1}
-        and all(k % s == 0 for k, s in zip(kernel, stride, strict=True))
+        and all(map(operator.ge, kernel, stride))
         and all(n + p <= (m - 1) * s + k for n, p, m, s, k in zip(size, padding, out, stride, kernel, strict=True))
     )
 
 
 def transposed_in_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
-    """``conv_input`` as a convolution with a filter for each phase, whose results are laid side by side."""
+    """``conv_input`` as one convolution for all phases, whose kernels are equal: the stride divides the kernel."""
     (o, cg), kernel = weight.shape[:2], weight.shape[2:]
     taps = tuple(map(operator.floordiv, kernel, stride))
     spatial, phases = len(stride), math.prod(stride)
@@ -268,12 +268,34 @@ def transposed_in_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: In
         parts = convolved(x[start : start + step], filters, biases, size, once, around, once, groups)
         parts = parts.reshape((*images.shape[:2], *stride, *size))
         for phase in itertools.product(*map(range, stride)):
-            first = [-(-(p - i) // s) for p, i, s in zip(padding, phase, stride, strict=True)]
-            begin = [q * s + i - p for q, i, p, s in zip(first, phase, padding, stride, strict=True)]
-            place = images[(..., *map(slice, begin, shape[2:], stride))]
-            whole = (slice(q, q + n) for q, n in zip(first, place.shape[2:], strict=True))
-            place[...] = parts[(slice(None), slice(None), *phase, *whole)]
+            lay(parts[(slice(None), slice(None), *phase)], images, phase, stride, padding)
     return output
+
+
+def transposed_by_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
+    """``conv_input`` as a convolution for each phase, whose kernels need not be equal."""
+    output, once = np.empty_like(x, shape=shape, order="C"), (1,) * len(stride)
+    for phase in itertools.product(*map(range, stride)):
+        filters = flipped(weight[(..., *(slice(i, None, s) for i, s in zip(phase, stride, strict=True)))], groups)
+        around = tuple(k - 1 for k in filters.shape[2:])
+        size = tuple(map(operator.add, x.shape[2:], around))
+        lay(convolved(x, filters, bias, size, once, around, once, groups), output, phase, stride, padding)
+    return output
+
+
+def lay(part: Any, images: Any, phase: Ints, stride: Ints, padding: Ints) -> None:
+    """Write the places of one phase of images without their padding."""
+    first = [-(-(p - i) // s) for p, i, s in zip(padding, phase, stride, strict=True)]
+    begin = [q * s + i - p for q, i, p, s in zip(first, phase, padding, stride, strict=True)]
+    place = images[(..., *map(slice, begin, images.shape[2:], stride))]
+    place[...] = part[(..., *(slice(q, q + n) for q, n in zip(first, place.shape[2:], strict=True)))]
+
+
+def flipped(weight: Any, groups: int) -> Any:
+    """The filters by which the transpose of a convolution without a stride is a convolution."""
+    (o, cg), kernel = weight.shape[:2], weight.shape[2:]
+    turned = weight[(..., *(slice(None, None, -1) for _ in kernel))].reshape((groups, o // groups, cg, *kernel))
+    return turned.swapaxes(1, 2).reshape((groups * cg, o // groups, *kernel))
 
 
 def all_but_channels(ndim: int) -> Ints:
@@ -333,11 +355,12 @@ def conv_input(
     whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
     if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
         # As a convolution, which copies windows instead of adding columns up; unless that has far more of them.
-        flipped = weight[..., *(slice(None, None, -1) for _ in once)].reshape((groups, o // groups, cg, *kernel))
-        flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
-        return convolved(input, flipped, bias, size, stride, around, dilation, groups)
-    if in_phases(shape[2:], out, kernel, stride, padding, dilation):
-        return transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+        return convolved(input, flipped(weight, groups), bias, size, stride, around, dilation, groups)
+    if in_phases(size, out, kernel, stride, padding, dilation):
+        if not any(map(operator.mod, kernel, stride)):
+            return transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+        if cg >= MIN_CHANNELS:
+            return transposed_by_phases(input, weight, bias, tuple(shape), stride, padding, groups)
     filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
     output = np.empty_like(input, shape=tuple(shape), order="C")
     step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
