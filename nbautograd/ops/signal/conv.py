@@ -195,8 +195,9 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints
 
 
 def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: Ints) -> Any:
-    """``conv_weight`` as products, one for each place in the kernel."""
+    """``conv_weight`` as products, one for each place in the kernel; of rows, where each channel has its own filter."""
     (o, c, *kernel), out = shape, output.shape[2:]
+    depthwise = c < x.shape[1]
     result = np.zeros((math.prod(kernel), o, c), x.dtype)
     within = (slice(None), slice(None), *(slice(m) for m in out))
     for part, (count, *rows), images in shifted(x, tuple(kernel), out, padding, dilation):
@@ -204,7 +205,10 @@ def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: I
         spread[within] = output[part]
         spread = spread.reshape((count, o, -1))
         for place, image in enumerate(images):
-            result[place] += np.matmul(spread, image.swapaxes(1, 2)).sum(0)
+            if depthwise:
+                result[place, :, 0] += np.vecdot(spread, image).sum(0)
+            else:
+                result[place] += np.matmul(spread, image.swapaxes(1, 2)).sum(0)
     return np.ascontiguousarray(result.transpose(1, 2, 0)).reshape(shape)
 
 
@@ -386,7 +390,8 @@ def conv_weight(
     """The gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
-    if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, groups):
+    ungrouped = 1 if groups == shape[0] == input.shape[1] else groups  # a filter for each channel
+    if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, ungrouped):
         return weight_by_shifts(input, output, shape, padding, dilation)
     result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
     for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):
