@@ -48,7 +48,8 @@ def compile_kernel(expression: str, names: list[str], scope: dict[str, Any]) -> 
     code = compiled(source, f"<nbautograd steps {expression}>", "steps")
     cost = sum(1 if line.startswith(_CHEAP) else 3 if line.startswith("CHOICES") else 6 for line in lines)
     steps = types.FunctionType(code, scope | {"CHOICES": masking.CHOICES, "bounded": masking.bounded})
-    return ElementwiseKernel(eager, steps, scratch, names, cost)
+    is_one_pass = not scratch and not lines[0].startswith("CHOICES")
+    return ElementwiseKernel(eager, steps, scratch, names, cost, is_one_pass)
 
 
 def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
@@ -178,5 +179,5 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
     return True
 
 
-_CHEAP = tuple(f"np.{name}(" for name in UFUNCS.values())
+_CHEAP = ("np.maximum(", "np.minimum(", "bounded(", *(f"np.{name}(" for name in UFUNCS.values()))
 _SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)

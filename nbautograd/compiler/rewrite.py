@@ -98,8 +98,8 @@ class _Inliner(ast.NodeTransformer):
             case ast.Call(ast.Name("where"), [condition, ast.Call(ast.Name("zeros_of")), value]):
                 node = ast.Call(ast.Name("zero_where"), [value, condition], [])
             case ast.Call(
-                ast.Name("where"), [condition, ast.Name(name) as value, ast.BinOp(ast.Name(again), ast.Mult(), factor)]
-            ) if name == again and isinstance(factor, (ast.Name, ast.Constant)):
+                ast.Name("where"), [condition, ast.Name(this) as value, ast.BinOp(ast.Name(again), ast.Mult(), factor)]
+            ) if this == again and isinstance(factor, (ast.Name, ast.Constant)):
                 node = ast.Call(ast.Name("scale_where_not"), [value, condition, factor], [])
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else None

@@ -76,7 +76,7 @@ def compute(
     if alike is not None and (fit is None or fit[0] == shape):
         if alike.size < MIN_TILED_SIZE:
             return _untiled(kernel, values)
-        if alike.size <= (TILE_SIZE if kernel.scratch else TILES_PER_TASK * TILE_SIZE):
+        if alike.size <= (TILES_PER_TASK * TILE_SIZE if kernel.is_one_pass else TILE_SIZE):
             return _in_one_tile(kernel, values, spare, alike)
     tiling = _tile(values, shape)
     if tiling is None or math.prod(shape) < MIN_TILED_SIZE:
@@ -92,7 +92,7 @@ def compute(
         out = target[tile]
         steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
 
-    step = tiling.step if kernel.scratch else per_task  # a single step needs no cache
+    step = per_task if kernel.is_one_pass else tiling.step  # which needs no cache
     for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
     return result
 
