@@ -1,6 +1,6 @@
 """The type of a kernel: an elementwise expression as a sequence of ufuncs with ``out=``.
 
-``compiler/elementwise.py`` lowers expressions to kernels.
+``compiler/lowering.py`` lowers expressions to kernels.
 """
 
 from __future__ import annotations

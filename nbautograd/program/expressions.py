@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 from nbautograd.arrays import masking, precise
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.schema import METADATA, OpSchema
-from nbautograd.compiler.source import evaluated, expression_of
+from nbautograd.compiler.source import copied, evaluated, expression_of
 from nbautograd.program.bundle import Bundle
 from nbautograd.program.definitions import NotBundled, module_of
 from nbautograd.program.forms import FORMS, GUESSED
@@ -192,7 +191,7 @@ class _Writer(ast.NodeTransformer):
         )
         expression = Folded().visit(expression)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
-        expression = Replaced(marked).visit(copy.deepcopy(expression))
+        expression = Replaced(marked).visit(copied(expression))
         inner = _Writer(
             self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
         )
@@ -217,7 +216,7 @@ class _Writer(ast.NodeTransformer):
             return node
         if name in OPS and not self.in_body:
             return ast.Name(self.to.function(OPS[name].body, self.style), ast.Load())
-        if name in ("zero_where", "zero_where_not"):
+        if name in ("scale_where_not", "zero_where", "zero_where_not"):
             return ast.Name(self.refer(masking.__name__, name), ast.Load())
         if not hasattr(sys.modules[self.module], name) and hasattr(builtins, name):
             return node
@@ -319,7 +318,7 @@ class Replaced(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
         tree = self.trees.get(node.id)
-        return node if tree is None else copy.deepcopy(tree)
+        return node if tree is None else copied(tree)
 
 
 class Options(ast.NodeTransformer):
@@ -332,7 +331,7 @@ class Options(ast.NodeTransformer):
         operand = self.operands.get(node.id)
         if operand is None or not _is_constant(operand.tree):
             return node
-        return _Marked().visit(copy.deepcopy(operand.tree))  # type: ignore[no-any-return]
+        return _Marked().visit(copied(operand.tree))  # type: ignore[no-any-return]
 
 
 _VARIABLE = "__variable__"
@@ -357,7 +356,7 @@ class Substituted(ast.NodeTransformer):
         operand = self.operands.get(node.id)
         if operand is None:
             return node
-        return copy.deepcopy(
+        return copied(
             operand.short if operand.short is not None and self.style in (READABLE, OTHERWISE) else operand.tree
         )
 

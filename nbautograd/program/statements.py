@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from nbautograd.compiler.source import copied
 from nbautograd.program.lines import Line
 from nbautograd.program.scopes import bound_outside
 
@@ -73,7 +74,9 @@ class Statement:
 
     def copied(self) -> Statement:
         """A copy, which changes on its own."""
-        return copy.deepcopy(self, {id(node): node for node in self.nodes})
+        statement = copy.copy(self)
+        statement.tree = copied(self.tree)
+        return statement
 
 
 class Call(Statement):
@@ -128,6 +131,11 @@ class Block(Statement):
 
     def skeleton(self) -> tuple[Any, ...]:  # noqa: D102 - as above
         return self.header, *(statement.skeleton() for statement in self.body)
+
+    def copied(self) -> Statement:  # noqa: D102 - as above
+        block = copy.copy(self)
+        block.body = [statement.copied() for statement in self.body]
+        return block
 
 
 class Loop(Block):
@@ -198,7 +206,7 @@ class _Replaced(ast.NodeTransformer):
         self.marked = marked
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        tree = copy.deepcopy(self.marked.get(id(node), node))
+        tree = copied(self.marked.get(id(node), node))
         if isinstance(tree, (ast.Name, ast.Subscript)):
             tree.ctx = node.ctx
         return tree

@@ -7,9 +7,9 @@ and sums begin as None.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Collection
 
+from nbautograd.compiler.source import copied
 from nbautograd.program.statements import Statement
 
 __all__ = ["EITHER", "FIRST", "PLUS", "Term", "kind_of_all", "term_of"]
@@ -35,7 +35,7 @@ class Term:
         """The statement."""
         if kind == INTO:
             return ast.AugAssign(self.target, ast.Add(), self.value)  # type: ignore[arg-type]
-        before = copy.deepcopy(self.target)
+        before = copied(self.target)
         before.ctx = ast.Load()  # type: ignore[attr-defined]
         value = self.value
         if kind == NEW:

@@ -7,7 +7,6 @@ is large, how its operands are promoted, and which node eager would make.
 from __future__ import annotations
 
 import ast
-import copy
 import math
 from typing import Any
 
@@ -19,7 +18,7 @@ from nbautograd.compiler.promotion import HalfPrecision, promote
 from nbautograd.compiler.rewrite import Substitute
 from nbautograd.compiler.runtime import FORWARD
 from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, OpSchema
-from nbautograd.compiler.source import evaluated, expression_of
+from nbautograd.compiler.source import copied, evaluated, expression_of
 from nbautograd.core.tensor import wrap
 from nbautograd.core.views import AsStridedBackward0, CopySlices, _layout
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
@@ -319,7 +318,7 @@ class Forward:
         if op.kind == POINTWISE and (tiled := self.tiled(op, names, options)) is not None:
             return tiled, True
         variables = {name: text for name, text in names.items() if name not in options}
-        tree = Substitute(constants).visit(copy.deepcopy(tree))
+        tree = Substitute(constants).visit(copied(tree))
         if op.kind == POINTWISE:
             numbers: dict[str, float] = {}
             arrays = {n for n in op.tensors if getattr(space.evaluated(names[n]), "ndim", 0)}

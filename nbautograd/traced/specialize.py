@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import functools
 import inspect
 import math
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.precise import Precise
+from nbautograd.compiler.source import copied
 from nbautograd.traced.namespace import Namespace
 
 __all__ = ["Specializer"]
@@ -132,7 +132,7 @@ class Specializer:
         before = len(self.lines)
         self.depth += 1
         try:
-            return self.inlined(function, copy.deepcopy(tree))
+            return self.inlined(function, copied(tree))
         except Exception:  # anything that is not foreseen: the function is called as it is
             del self.lines[before:]
             self.views.clear()
@@ -301,7 +301,7 @@ class _Scope:
 
     def expression(self, tree: ast.expr) -> ast.expr:
         """An expression of the function in the names of the space."""
-        return self.to.reduced(_Names(self).visit(copy.deepcopy(tree)))
+        return self.to.reduced(_Names(self).visit(copied(tree)))
 
     def run(self, statements: list[ast.stmt]) -> ast.expr | None:
         """Write statements; what they return, or None where they end."""

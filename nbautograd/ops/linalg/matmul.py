@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import blas, dtypes
 from nbautograd.compiler.op import alias, composite, op
 from nbautograd.compiler.promotion import broadcast_shapes
+from nbautograd.core import tracing
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
@@ -51,13 +52,25 @@ def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
 
 def product(a: Any, b: Any) -> Any:
     """The matrix product of two arrays (NumPy multiplies integer matrices too, without BLAS)."""
-    return a.dot(b) if a.__class__ is np.ndarray else a @ b
+    if a.__class__ is not np.ndarray:
+        return a @ b
+    if b.size < blas.MIN_SIZE or b.ndim != 2 or a.ndim != 2 or a.dtype.char not in "fd" or a.dtype is not b.dtype:
+        return a.dot(b)
+    return large_product(a, b)
+
+
+def large_product(a: Any, b: Any) -> Any:
+    """The product of two matrices of one floating dtype: in blocks, unless somebody looks at it.
+
+    Operations that are traced can be shown as a program, whose ``@`` comes to the same bits.
+    """
+    return a.dot(b) if tracing.is_on() else blas.product(a, b)
 
 
 def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
     if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
         try:
-            return a.dot(b)
+            return a.dot(b) if b.size < blas.MIN_SIZE else large_product(a, b)
         except ValueError:
             pass  # the checks below raise PyTorch's message
     if a.ndim != 2 or b.ndim != 2:
@@ -101,7 +114,7 @@ def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
     """
     if strides[0] < strides[1]:
         return product(mat2.T, input.T).T
-    return input.dot(mat2) if input.__class__ is np.ndarray else input @ mat2
+    return product(input, mat2)
 
 
 @op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
