@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, normalization as kernels
-from nbautograd.arrays.rows import are_rows
+from nbautograd.arrays import dtypes, normalization as kernels, rows as row_kernels
 from nbautograd.arrays.size import as_int
 from nbautograd.arrays.strides import in_format
 from nbautograd.compiler.derivative_helper import derivative_helper
@@ -73,9 +72,10 @@ def _norm(
 def _planes(x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: Any) -> Shape | None:
     """The shape of the planes of channels, each of which has one weight, samples first; () for a weight per element.
 
-    None where arrays are not contiguous, or lie in another order: samples of ``vmap`` come before all dimensions.
+    None where arrays are small, or not contiguous, or lie in another order: samples of ``vmap`` come before all
+    dimensions.
     """
-    if not x.size or not are_rows(x, *others):
+    if x.size < row_kernels.MIN_SIZE or not row_kernels.are_rows(x, *others):
         return None
     last = len(rows) - 1
     if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
