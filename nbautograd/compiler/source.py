@@ -10,9 +10,11 @@ import linecache
 import textwrap
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["compiled", "copied", "evaluated", "executed", "expression_of", "steps_of"]
+
+Tree = TypeVar("Tree")
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
@@ -29,14 +31,14 @@ def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.
     return [(s.targets[0].id, s.value) for s in statements[:-1]], statements[-1].value
 
 
-def copied(tree: Any) -> Any:
+def copied(tree: Tree) -> Tree:
     """A copy of a syntax tree: of its fields and places, as ``copy.deepcopy`` would also copy what others hang on.
 
     ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. What has
     no fields, such as ``ast.Load()``, is one object for all trees: through it every tree would lead to the whole file.
     """
     if isinstance(tree, list):
-        return [copied(part) for part in tree]
+        return [copied(part) for part in tree]  # type: ignore[return-value]
     if not isinstance(tree, ast.AST) or not (tree._fields or tree._attributes):
         return tree
     values = vars(tree)
