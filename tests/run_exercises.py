@@ -1,7 +1,7 @@
-"""Run a notebook's cells in IPython, once as handed out and once solved, with wrong answers tried on the way.
+"""Run a notebook's cells in IPython, as handed out or solved, with wrong answers tried on the way.
 
-``python -m tests.run_exercises NOTEBOOK < trials.json`` prints what the checks said, as JSON. ``trials`` has, by number
-of exercise, a list of cells that a reader might write instead.
+``python -m tests.run_exercises NOTEBOOK [handed_out] [solved] < trials.json`` prints what the checks said, as JSON.
+``trials`` has, by number of exercise, a list of cells that a reader might write instead.
 """
 
 from __future__ import annotations
@@ -81,12 +81,16 @@ def solved(notebook: dict[str, Any], trials: dict[str, list[str]]) -> dict[str, 
     return {"said": said, "tried": tried, "score": counted.getvalue()}
 
 
-def main(path: str) -> None:
+def main(path: str, *editions: str) -> None:
     notebook = json.loads(Path(path).read_text(encoding="utf-8"))
     trials = json.load(sys.stdin)
-    out = {"handed_out": handed_out(notebook), "solved": solved(notebook, trials)}
+    out: dict[str, Any] = {}
+    if "handed_out" in editions:
+        out["handed_out"] = handed_out(notebook)
+    if "solved" in editions:
+        out["solved"] = solved(notebook, trials)
     sys.__stdout__.write("\n" + json.dumps(out))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

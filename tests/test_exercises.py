@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -22,10 +23,10 @@ TRIALS = tomllib.loads((Path(__file__).parent / "wrong_answers.toml").read_text(
 """Of each exercise: what a reader may write instead, and what the check says to it."""
 
 
-def run(path: Path, trials: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
+def run(path: Path, trials: dict[str, list[dict[str, str]]], *editions: str) -> dict[str, Any]:
     cells = {number: [trial["code"] for trial in each] for number, each in trials.items()}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.run_exercises", str(path)],
+        [sys.executable, "-m", "tests.run_exercises", str(path), *editions],
         input=json.dumps(cells), cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
@@ -43,7 +44,7 @@ def needs_packages_of(name: str) -> None:
 def test_exercises(name: str) -> None:
     needs_packages_of(name)
     trials = TRIALS[name]
-    said = run(FOLDER / f"{name}.ipynb", trials)
+    said = run(FOLDER / f"{name}.ipynb", trials, "handed_out", "solved")
     numbers = [key.removeprefix("check-") for key in said["handed_out"]]
     assert [*trials] == numbers, "every exercise has wrong answers to be tried"
     for key, text in said["handed_out"].items():
@@ -60,10 +61,14 @@ def test_exercises(name: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", NAMES)
 def test_exercises_in_chinese(name: str) -> None:
+    """Its code is that of the English one (see test_course.py), and runs beside its stored outputs as a test."""
     needs_packages_of(name)
-    said = run(FOLDER / "zh" / f"{name}.ipynb", {})
-    assert all("还没有做" in text for text in said["handed_out"].values())
-    assert all("正确" in text for text in said["solved"]["said"].values())
+    path = FOLDER / "zh" / f"{name}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    checks = {c["id"]: json.dumps(c["outputs"], ensure_ascii=False) for c in cells if re.match(r"check-\d", c["id"])}
+    assert all("还没有做" in text for text in checks.values())
+    said = run(path, {}, "solved")["solved"]["said"]
+    assert {*said} == {*checks} and all("正确" in text for text in said.values())
 
 
 @pytest.fixture(autouse=True)

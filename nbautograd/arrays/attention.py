@@ -74,22 +74,24 @@ def attention_back(
     arrays = [_as_heads(a) for a in (query, key, value, g, output, powers, sums)]
     gradients = [caching_allocator.empty(a.shape, a.dtype) for a in arrays[:3]]
     if powers.size <= TILE_SIZE:
-        _attend_back(*arrays, factor, *gradients)
+        _attend_back(arrays, factor, gradients)
     else:
 
         def evaluate(tile: Tile) -> None:
-            _attend_back(*(a[tile] for a in arrays), factor, *(d[tile] for d in gradients))
+            _attend_back([a[tile] for a in arrays], factor, [d[tile] for d in gradients])
 
         n, heads, length, sources = arrays[5].shape
         _for_heads(evaluate, n, heads, length * sources)
     return [d.reshape(a.shape) for d, a in zip(gradients, (query, key, value), strict=True)]
 
 
-def _attend_back(
-    q: Any, k: Any, v: Any, cotangent: Any, out: Any, weights: Any, total: Any, factor: float,
-    for_query: Any, for_key: Any, for_value: Any,
-) -> None:  # fmt: skip
-    """Write the gradients of some heads."""
+def _attend_back(arrays: list[Any], factor: float, gradients: list[Any]) -> None:
+    """Write the gradients of some heads.
+
+    :param arrays: query, key, value, cotangent, output, powers and sums.
+    """
+    q, k, v, cotangent, out, weights, total = arrays
+    for_query, for_key, for_value = gradients
     slope = cotangent / total
     np.matmul(weights.swapaxes(2, 3), slope, for_value)
     scores = np.matmul(slope, v.swapaxes(2, 3))

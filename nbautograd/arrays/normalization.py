@@ -24,8 +24,6 @@ __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
 
 LONG = 1 << 9
 """Minimum length of an inner loop that outweighs NumPy's overhead per row."""
-LARGE = 1 << 14
-"""Minimum number of elements for which a product by the BLAS is sooner done than two steps of NumPy."""
 MAX_ROWS = 1 << 8
 """Maximum number of rows that a product adds up one after the other, as in a product of `LONGEST` numbers."""
 LARGEST_SQUARE = 10.0
@@ -106,7 +104,12 @@ class _Planes:
 
     def means(self, sums: Any) -> Any:
         """The means over all that is normalised together, from two kinds of sums over planes."""
-        return pairwise_sum(sums, (self.axis + 1,), True) / (self.shape[self.axis] * self.count)
+        size = self.shape[self.axis]
+        if self.axis:  # the last one
+            total = row_sums(sums.reshape(-1, size)).reshape(*sums.shape[:-1], 1)
+        else:
+            total = pairwise_sum(sums, (1,), True)
+        return total / (size * self.count)
 
     def for_tiles(self, function: Callable[..., None], *arrays: Any) -> None:
         """Call ``function`` with tiles of matrices, and of numbers that were spread."""
@@ -197,7 +200,7 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
     """
     rows, width = a.shape
     dtype = a.dtype
-    if a.size >= LARGE and width < LONG:
+    if width < LONG:
         answer = _row_norm_by_products(a, weight, bias, eps)
         if answer is not None:
             return answer
@@ -227,7 +230,7 @@ def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[An
     """The gradients of ``row_norm``: of the input, and of weight and bias, a number per element of a row."""
     rows, width = a.shape
     mean, rstd = mean.reshape(-1), rstd.reshape(-1)
-    if a.size >= LARGE and width < LONG and _is_near_zero(mean * mean, 1 / (rstd * rstd)):
+    if width < LONG and _is_near_zero(mean * mean, 1 / (rstd * rstd)):
         return _row_norm_back_by_products(g, a, mean, rstd, weight)
     result = caching_allocator.empty(a.shape, a.dtype)
     row, column = ones(width, a.dtype) if weight is None else weight, ones(rows, a.dtype)

@@ -41,9 +41,9 @@ __all__ = [
 
 MIN_SIZE = 1 << 14
 """Minimum number of elements for tiles."""
-TILE_SIZE = 1 << 15
+TILE_SIZE = 1 << 17
 """About how many elements of each array are computed at a time."""
-TILES_PER_TASK = 8
+TILES_PER_TASK = 2
 """Tiles that a thread takes at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 NARROW = 1 << 6

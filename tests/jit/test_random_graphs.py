@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as torch
 from nbautograd.errors import ProgramError
+from tests.fuzz.guard import LONG
 from tests.jit.comparing import copies, same, silently
 from tests.program import runs
 
@@ -118,7 +119,7 @@ def test_random_graphs(graph: Any) -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500 if LONG else 100, deadline=None, derandomize=True)
 @given(GRAPHS)
 def test_many_random_graphs(graph: Any) -> None:
     check(*graph)

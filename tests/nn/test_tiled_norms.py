@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import normalization, rows
+from nbautograd.arrays import rows
 from tests import needs
 
 torch = needs.package("torch")
@@ -38,7 +38,6 @@ CASES = [(name, *shapes) for name, (_, cases) in NORMS.items() for shapes in cas
 def _tiles(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MIN_SIZE", 1)
     monkeypatch.setattr(rows, "TILE_SIZE", request.param)
-    monkeypatch.setattr(normalization, "LARGE", 1)
 
 
 @pytest.mark.parametrize("affine", [True, False], ids=["affine", "plain"])

@@ -37,6 +37,7 @@ needs.package("expecttest")  # which PyTorch's database of operations imports
 
 from torch.testing._internal import common_utils
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo import core
 
 __all__ = [
     "ABSENT",
@@ -50,7 +51,8 @@ __all__ = [
     "family",
 ]
 
-common_utils.extract_test_fn = lambda: None  # PyTorch looks through the stack for a unittest to seed by: there is none
+for module in (common_utils, core):  # PyTorch looks through the stack for a unittest, with its source: there is none
+    module.extract_test_fn = lambda: None
 
 OUT_OF_SCOPE = re.compile(
     r"^(sparse\.|masked\.|torch\.|jiterator|to_sparse|hash_tensor|_segment_reduce|_chunk_cat|_softmax_backward_data"

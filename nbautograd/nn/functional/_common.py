@@ -58,6 +58,8 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
 
     :raises RuntimeError: there are more or fewer, or one is below ``least``.
     """
+    if value.__class__ is int and (least is None or value >= least):
+        return (value,) * n
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for item in items:
         if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):

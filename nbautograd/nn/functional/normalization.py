@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, normalization as kernels
-from nbautograd.arrays.rows import are_rows
+from nbautograd.arrays import dtypes, normalization as kernels, rows as row_kernels
 from nbautograd.arrays.size import as_int
 from nbautograd.arrays.strides import in_format
 from nbautograd.compiler.derivative_helper import derivative_helper
@@ -73,9 +72,10 @@ def _norm(
 def _planes(x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: Any) -> Shape | None:
     """The shape of the planes of channels, each of which has one weight, samples first; () for a weight per element.
 
-    None where arrays are not contiguous, or lie in another order: samples of ``vmap`` come before all dimensions.
+    None where arrays are small, or not contiguous, or lie in another order: samples of ``vmap`` come before all
+    dimensions.
     """
-    if not x.size or not are_rows(x, *others):
+    if x.size < row_kernels.MIN_SIZE or not row_kernels.are_rows(x, *others):
         return None
     last = len(rows) - 1
     if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
@@ -200,13 +200,14 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
     """Make sure that each argument that is not None has an element per channel."""
     for label, t in arguments.items():
         if t is not None:
-            check_tensors(name, **{label: t})
+            if not isinstance(t, Tensor):
+                check_tensors(name, **{label: t})
             if t._a.shape != (channels,):
                 raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
 
 
 def _floating(name: str, input: Tensor) -> None:
-    if not input.is_floating_point():
+    if input._a.dtype.kind != "f" and not input.is_floating_point():
         raise UnsupportedDtypeError(name, input.dtype, "f")
 
 
@@ -259,17 +260,19 @@ def batch_norm(
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     """
-    check_tensors("batch_norm", input=input)
+    if not isinstance(input, Tensor):
+        check_tensors("batch_norm", input=input)
     shape = input._a.shape
     if shape == (0,):
         return input.clone()
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm(): input must have at least 2 dimensions (n, c, ...), got shape {list(shape)}")
-    if training and math.prod(shape) // max(shape[1], 1) == 1:
+    count = math.prod(shape) // max(shape[1], 1)
+    if training and count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    for label, running in (("running_mean", running_mean), ("running_var", running_var)):
-        if running is None and not training:
-            raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
+    if not training and (running_mean is None or running_var is None):
+        label = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
     _floating("batch_norm", input)
     _check_channels(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
@@ -283,9 +286,8 @@ def batch_norm(
         return _batch_norm_eval(
             input, weight, bias, running_mean.detach(), running_var.detach(), wide, (shape[1],), eps
         )
-    axes = tuple(d for d in range(len(shape)) if d != 1)
+    axes = (0, *range(2, len(shape)))
     result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
-    count = math.prod(shape) // max(shape[1], 1)
     if running_mean is not None:
         _update(running_mean, mean, momentum)
     if running_var is not None:
@@ -404,7 +406,8 @@ def group_norm(
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    check_tensors("group_norm", input=input)
+    if not isinstance(input, Tensor):
+        check_tensors("group_norm", input=input)
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
@@ -416,13 +419,14 @@ def group_norm(
             f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(shape)} and num_groups={num_groups}"
         )
-    if n and c and math.prod(shape[2:]) * c // num_groups * n == 1:
+    size = c // num_groups * math.prod(shape[2:])
+    if size == n == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
     _floating("group_norm", input)
     _check_channels("group_norm", c, weight=weight, bias=bias)
     if _is_mixed("group_norm", input, weight, bias):
         return group_norm(input.to(dtypes.float32), num_groups, weight, bias, eps).to(input.dtype)
-    rows = (n, num_groups, c // num_groups * math.prod(shape[2:]))
+    rows = (n, num_groups, size)
     return _group(input, weight, bias, rows, (2,), (1, c) + (1,) * (len(shape) - 2), (c,), eps)[0]
 
 

@@ -76,9 +76,9 @@ _temporary_view = OPS["view"].temporary_view
 def temporarily_reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """What ``reshape`` gives, for a single use inside of an operation: nobody can see that it is a view."""
     try:
-        return _temporary_view(input, shape)  # type: ignore[no-any-return]
+        return _temporary_view(input, shape)
     except ShapeError:
-        return reshape_copy(input, shape)  # type: ignore[no-any-return]
+        return reshape_copy(input, shape)
 
 
 @op(symbol="view", kind=VIEW, method=False)
