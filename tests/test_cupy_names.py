@@ -32,6 +32,7 @@ CORE = (
     "compiler/backward",
     "compiler/forward",
     "compiler/elementwise",
+    "compiler/lowering",
     "compiler/runtime",
     "core/inplace",
     "compiler/inplace",
@@ -75,6 +76,7 @@ ON_HOST = {
     "ops/linalg/lu.py: linalg.get_lapack_funcs": LAPACK,
     "ops/linalg/_common.py: linalg.get_blas_funcs": LAPACK,
     "ops/linalg/_common.py: linalg.get_lapack_funcs": LAPACK,
+    "ops/signal/conv.py: numpy.vecdot": "behind a test for NumPy's class",
     "ops/signal/pool.py: method.max": "of the bounds of cells, which are made on the host",
 }
 """``file: name`` of what takes arrays, but host ones only, and why."""

@@ -122,6 +122,10 @@ def test_a_filter_for_each_channel() -> None:
             lambda T, x, w, b, o=(stride, padding, dilation): T.nn.functional.conv2d(x, w, b, *o, groups=5),
             *(normal(3, 5, 7, 8), normal(5, 1, 3, 2, seed=2), normal(5, seed=3)),
         )
+        agree(
+            lambda T, x, w, b, o=(stride, padding, dilation): T.nn.functional.conv2d(x, w, b, *o, groups=5),
+            *(normal(300, 5, 7, 8), normal(10, 1, 3, 2, seed=2), normal(10, seed=3)),
+        )
     agree(lambda T, x, w: T.nn.functional.conv1d(x, w, groups=5), normal(300, 5, 40), normal(5, 1, 3, seed=2))
 
 

@@ -145,7 +145,7 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
 
 
 def shifted(
-    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints
+    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints, numbers: int = SHIFTED
 ) -> Iterator[tuple[slice, tuple[int, ...], list[Any]]]:
     """Padded images, flattened, once for each place in the kernel; part of the batch by part.
 
@@ -158,7 +158,7 @@ def shifted(
     offsets = [sum(map(operator.mul, moves, place)) for place in itertools.product(*map(range, kernel))]
     rows = (out[0], *size[1:])
     length, whole = math.prod(rows), math.prod(size)
-    step = max(1, min(n, SHIFTED // max(c * whole, 1)))
+    step = max(1, min(n, numbers // max(c * whole, 1)))
     memory = np.zeros((step, c, max(whole, offsets[-1] + length)), x.dtype)  # the last windows run over the end
     frame = memory[:, :, :whole].reshape((step, c, *size))[inner(x.shape[2:], padding)]
     for start in range(0, n, step):
@@ -187,6 +187,26 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints
             np.matmul(matrix, image, out=product)
             np.add(total, product, total)
         windows_of_part = total.reshape((count, o, *rows))[within]
+        if bias is None:
+            output[part] = windows_of_part
+        else:
+            np.add(windows_of_part, along_channels(bias, len(out)), output[part])
+    return output
+
+
+def convolved_by_channels(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``convolved`` of one channel per group: the images' stretches are copied, which are longer than windows' rows."""
+    o, c, places = len(weight), x.shape[1], math.prod(weight.shape[2:])
+    filters = row_major(weight.reshape((c, o // c, places)))
+    output = np.empty((len(x), o, *out), x.dtype)
+    within = (slice(None), slice(None), *(slice(m) for m in out))
+    columns: Any = None
+    for part, (count, *rows), images in shifted(x, weight.shape[2:], out, padding, dilation, CACHED // places):
+        if columns is None:  # of the first part, which no other exceeds
+            columns = np.empty((count, c, places, math.prod(rows)), x.dtype)
+        for place, image in enumerate(images):
+            columns[:count, :, place] = image
+        windows_of_part = np.matmul(filters, columns[:count]).reshape((count, o, *rows))[within]
         if bias is None:
             output[part] = windows_of_part
         else:
@@ -223,6 +243,8 @@ def convolved(
         and by_shifts(x, weight, weight.shape[2:], stride, groups)
     ):
         return convolved_by_shifts(x, weight, bias, out, padding, dilation)
+    if weight.shape[1] == 1 < groups and by_shifts(x, weight, weight.shape[2:], stride, 1):
+        return convolved_by_channels(x, weight, bias, out, padding, dilation)
     (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
     # A product per row pays off if rows are not too short for BLAS.
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
