@@ -32,6 +32,7 @@ CORE = (
     "compiler/backward",
     "compiler/forward",
     "compiler/elementwise",
+    "compiler/lowering",
     "compiler/runtime",
     "core/inplace",
     "compiler/inplace",
@@ -69,12 +70,15 @@ HOST = words("""
 LAPACK = "asked for only after hasattr(lin, ...), which is False of cupyx, or of an array that was fetched"
 ON_HOST = {
     "arrays/summation.py: numpy.add.reduce": "behind a test for NumPy's class",
+    "nn/functional/fused_recurrent.py: numpy.add.reduce": "behind a test for NumPy's class",
     "ops/elementwise/bessel.py: special.airy": "CuPy has none: computed on the host, as the docstring says",
     "ops/linalg/cholesky.py: linalg.get_lapack_funcs": LAPACK,
     "ops/_internal.py: numpy.maximum.reduce": "behind a test for NumPy's class",
     "ops/linalg/lu.py: linalg.get_lapack_funcs": LAPACK,
     "ops/linalg/_common.py: linalg.get_blas_funcs": LAPACK,
     "ops/linalg/_common.py: linalg.get_lapack_funcs": LAPACK,
+    "ops/signal/conv.py: numpy.vecdot": "behind a test for NumPy's class",
+    "ops/signal/pool.py: numpy.minimum.reduce": "behind a test for NumPy's class",
     "ops/signal/pool.py: method.max": "of the bounds of cells, which are made on the host",
 }
 """``file: name`` of what takes arrays, but host ones only, and why."""

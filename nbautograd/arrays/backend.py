@@ -18,6 +18,7 @@ import numpy as np
 
 from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd.arrays.late_packages import late
+from nbautograd.arrays.scatter import scattered_sums
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
@@ -421,9 +422,7 @@ def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
     n, width = rows.shape
     if rows.__class__ is np.ndarray and _adds_rows(rows):
         places = np.where(index < 0, index + count, index)
-        ones = np.ones(n, rows.dtype)
-        matrix = scipy(rows, "sparse").csc_array((ones, places, np.arange(n + 1)), shape=(count, n))
-        return matrix @ rows
+        return scattered_sums(places, rows, count)
     if rows.__class__ is not np.ndarray and n and width and (library := of(rows).kernels()) is not None:
         from nbautograd.arrays import segmented_sum
 

@@ -7,21 +7,22 @@ the bits of the chosen elements are masked instead: ``b ^ ((a ^ b) & m)``, where
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["bitwise_where", "bounded", "zero_where", "zero_where_not"]
+__all__ = ["CHOICES", "bitwise_where", "bounded", "scale_where_not", "zero_where", "zero_where_not"]
 
 MIN_WHERE_SIZE = 1 << 12
 """Minimum number of elements for masking the bits of two arrays."""
 MIN_ZERO_SIZE = 1 << 8
 """The same for an array and zeros."""
-PIECE = 1 << 15
+PIECE = 1 << 16
 """Elements that a number is repeated for, to be compared with an array's."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _BOOL = np.dtype(np.bool_)
-_ONE = {bits: np.array(1, bits) for bits in _BITS.values()}
+_BYTE = np.array(1, np.int8)
 _ALL = {bits: np.array(-1, bits) for bits in _BITS.values()}
 
 
@@ -45,7 +46,7 @@ def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
     return result.view(a.dtype)
 
 
-def zero_where_not(a: Any, condition: Any) -> Any:
+def zero_where_not(a: Any, condition: Any, out: Any = None) -> Any:
     """Elements of ``a`` where ``condition`` is true, 0 elsewhere, whatever ``a`` is there.
 
     >>> zero_where_not(np.array([1., np.nan]), np.array([True, False])).tolist()
@@ -53,13 +54,11 @@ def zero_where_not(a: Any, condition: Any) -> Any:
     """
     bits = _maskable(a, condition)
     if bits is None:
-        return np.where(condition, a, _zero(a))
-    mask = np.multiply(condition, _ALL[bits])
-    mask &= a.view(bits)
-    return mask.view(a.dtype)
+        return _copied(np.where(condition, a, _zero(a)), out)
+    return _masked(a, np.negative(condition.view(np.int8)).astype(bits), out)
 
 
-def zero_where(a: Any, condition: Any) -> Any:
+def zero_where(a: Any, condition: Any, out: Any = None) -> Any:
     """Elements of ``a`` where ``condition`` is false, 0 elsewhere, whatever ``a`` is there.
 
     >>> zero_where(np.array([1., np.nan]), np.array([False, True])).tolist()
@@ -67,10 +66,50 @@ def zero_where(a: Any, condition: Any) -> Any:
     """
     bits = _maskable(a, condition)
     if bits is None:
-        return np.where(condition, _zero(a), a)
-    mask = np.subtract(condition, _ONE[bits])
-    mask &= a.view(bits)
-    return mask.view(a.dtype)
+        return _copied(np.where(condition, _zero(a), a), out)
+    return _masked(a, np.subtract(condition.view(np.int8), _BYTE).astype(bits), out)
+
+
+def scale_where_not(a: Any, condition: Any, factor: Any, out: Any = None) -> Any:
+    """Elements of ``a`` where ``condition`` is true, ``a * factor`` elsewhere: a product with 1 or the factor.
+
+    >>> scale_where_not(np.array([1., 2.]), np.array([True, False]), 0.25).tolist()
+    [1.0, 0.5]
+    """
+    bits = _maskable(a, condition)
+    if bits is None or not isinstance(factor, (int, float)):
+        return _copied(bitwise_where(condition, a, a * factor), out)
+    factors = np.negative(condition.view(np.int8)).astype(bits)
+    otherwise = np.array(factor, a.dtype).view(bits)
+    factors &= np.array(1, a.dtype).view(bits) ^ otherwise
+    factors ^= otherwise
+    result = factors.view(a.dtype)
+    return np.multiply(a, result, result if out is None else out)
+
+
+class Choice:
+    """One of these three as a step of a kernel: by a comparison of numbers and arrays, into ``out``.
+
+    >>> CHOICES["zero_where", "less"](np.array([3., 4.]), np.array([-1., 1.]), 0, out=np.empty(2)).tolist()
+    [0.0, 4.0]
+    """
+
+    nout = 1
+    types = ("fff->f", "ffff->f")
+
+    def __init__(self, choose: Callable[..., Any], compare: np.ufunc) -> None:
+        self.choose, self.compare = choose, compare
+
+    def __call__(self, a: Any, left: Any, right: Any, *rest: Any, out: Any) -> Any:
+        return self.choose(a, self.compare(left, right), *rest, out)
+
+
+CHOICES = {
+    (choose.__name__, compare.__name__): Choice(choose, compare)
+    for choose in (zero_where, zero_where_not, scale_where_not)
+    for compare in (np.less, np.less_equal, np.greater, np.greater_equal)
+}
+"""The steps by the names of what chooses and of what compares."""
 
 
 def bounded(ufunc: Any, a: Any, b: Any, out: Any) -> Any:
@@ -99,6 +138,18 @@ def _repeated(number: float, dtype: Any) -> Any:
     array = np.full(PIECE, number, dtype)
     array.flags.writeable = False
     return array
+
+
+def _masked(a: Any, mask: Any, out: Any) -> Any:
+    """``a`` where the bits of ``mask`` are ones, 0 where they are zeros."""
+    result = mask if out is None else out.view(mask.dtype)
+    np.bitwise_and(mask, a.view(mask.dtype), result)
+    return mask.view(a.dtype) if out is None else out
+
+
+def _copied(result: Any, out: Any) -> Any:
+    """The result, in ``out`` if that is given."""
+    return result if out is None else np.positive(result, out)
 
 
 def _maskable(a: Any, condition: Any) -> Any:

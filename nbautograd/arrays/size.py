@@ -69,7 +69,10 @@ def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
     items = tuple(arguments)
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
         items = tuple(items[0])
-    return tuple(as_int(n, what) for n in items)
+    for n in items:
+        if n.__class__ is not int:
+            return tuple([as_int(n, what) for n in items])
+    return items
 
 
 def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:

@@ -45,12 +45,12 @@ def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
         WriteFollower.refuse_out(op.name, *args, *kwargs.values())
     if op.kind == "view":
-        return _view(call, args, kwargs)
+        return _view(op, call, args, kwargs)
     with below(level.number):
         return _derive(op, call, args, kwargs, level)
 
 
-def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _view(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The tangent of a view is the same view of the tangent."""
     result, (source, *rest) = call(*args, **kwargs), args
     for level in visible():
@@ -58,7 +58,7 @@ def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
         if tangent is None:
             continue
         with below(level.number):
-            parts = call(tangent, *rest, **kwargs)
+            parts = run(op, call, tangent, *rest, **kwargs)  # which may have tangents of outer levels
             for out, part in zip(result, parts, strict=True) if isinstance(result, tuple) else ((result, parts),):
                 set_tangent(out, part, level)
     return result

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
-from nbautograd.arrays.masking import zero_where, zero_where_not
+from nbautograd.arrays.masking import scale_where_not, zero_where, zero_where_not
 from nbautograd.compiler.elementwise import (
     CONSTANTS,
-    compile_kernel,
     constant,
     constants_as_arrays,
     operators_as_ufuncs,
 )
 from nbautograd.compiler.forward import TEMPORARY_VIEW
+from nbautograd.compiler.lowering import compile_kernel
 from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.rewrite import in_full, inlined
@@ -403,6 +403,7 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
         ndarray=np.ndarray,
         np=np,
         reusable=reusable,
+        scale_where_not=scale_where_not,
         unbroadcast=unbroadcast_recorded if recorded else unbroadcast,
         upcast_half=upcast_half_recorded if recorded else upcast_half,
         wrap=wrap,

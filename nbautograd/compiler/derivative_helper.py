@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd.compiler.op import OPS
+from nbautograd.compiler.registry import HELPERS
 from nbautograd.core.tensor import Tensor
 
 __all__ = ["derivative_helper"]
@@ -35,4 +36,5 @@ def derivative_helper(function: F) -> F:
             compiled[graph] = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
         return compiled[graph](*args)
 
+    HELPERS[either] = function
     return either

@@ -5,7 +5,7 @@
 - ``single_call``: the whole expression is one ufunc of its operands, called without NumPy's warnings (forward);
 - ``operators_as_ufuncs``: nested calls that write over their own temporaries (small backward formulas);
 - ``write_into``: the last step writes into a given array (``x.mul_(y)``);
-- ``lower_to_ufuncs``: a sequence of calls with ``out=``, for tiles (``compile_kernel``, large arrays).
+- ``lower_to_ufuncs``, in ``compiler/lowering.py``: a sequence of calls with ``out=``, for tiles (large arrays).
 
 ``constants_as_arrays`` exchanges numbers next to arrays for 0-d arrays of their dtype, which NumPy need not look at.
 """
@@ -13,29 +13,22 @@
 from __future__ import annotations
 
 import ast
-import types
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd.arrays import masking, precise
-from nbautograd.compiler.registry import OPS, POINTWISE
-from nbautograd.compiler.rewrite import inlined, substituted
-from nbautograd.compiler.source import compiled
-from nbautograd.fusion.kernel import ElementwiseKernel
+from nbautograd.arrays import error_function, precise
+from nbautograd.compiler.rewrite import substituted
 
 __all__ = [
     "CONSTANTS",
     "UFUNCS",
-    "NotElementwise",
     "UfuncCall",
-    "compile_kernel",
     "constant",
     "constants_as_arrays",
     "elementwise",
     "is_one_step",
-    "lower_to_ufuncs",
     "operators_as_ufuncs",
     "single_call",
     "ufunc_call",
@@ -55,8 +48,6 @@ UFUNCS: dict[type[ast.AST], str] = {
 }
 """The ufunc of an operator."""
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-BOUNDS = ("np.maximum", "np.minimum")
-"""Ufuncs that are slow with a number."""
 PROMOTING = ("power", "float_power", "ldexp")
 """Ufuncs that do not compute in their operands' common dtype."""
 
@@ -88,6 +79,8 @@ def elementwise(tree: ast.expr) -> Any:
             return function if isinstance(function, np.ufunc) else None
         case ast.Attribute(ast.Name("precise"), name):
             return precise.FUNCTIONS.get(name)
+        case ast.Attribute(ast.Name("error_function"), name):
+            return error_function.FUNCTIONS.get(name)
     return None
 
 
@@ -282,128 +275,6 @@ def _computes_in_dtype(tree: ast.expr) -> bool:
     """Whether an expression names an elementwise function that computes in its operands' dtype."""
     function = elementwise(tree)
     return function is not None and function.__name__ not in PROMOTING
-
-
-# -- target: steps with out=, for tiles ------------------------------------------------------------------------------
-
-
-class NotElementwise(Exception):  # noqa: N818 - a way out
-    """The expression is not elementwise, or not in a way that is known here."""
-
-
-def compile_kernel(expression: str, names: list[str], scope: dict[str, Any]) -> ElementwiseKernel:
-    """The kernel of an expression of ``names``; without steps if the expression is not elementwise.
-
-    :param scope: what other names mean, as in the function that the expression was written in.
-
-    >>> import numpy as np
-    >>> compile_kernel("1 / (1 + np.exp(-x))", ["x"], {"np": np}).scratch
-    1
-    """
-    parameters = ", ".join(names)
-    code = compiled(f"def eager({parameters}):\n    return {expression}", f"<nbautograd {expression}>", "eager")
-    eager = types.FunctionType(code, scope)
-    tree = inlined(ast.parse(expression, mode="eval").body, scope)
-    lowered = lower_to_ufuncs(tree, names, scope)
-    if lowered is None and _is_elementwise(tree, scope):
-        lowered = [f"out_[...] = {ast.unparse(tree)}"], 0
-    if lowered is None:
-        return ElementwiseKernel(eager, None, 0, names)
-    lines, scratch = lowered
-    source = "\n    ".join([f"def steps(out_, scratch_, {parameters}):", *lines])
-    code = compiled(source, f"<nbautograd steps {expression}>", "steps")
-    cost = sum(1 if line.startswith(_CHEAP) else 6 for line in lines)
-    steps = types.FunctionType(code, scope | {"bounded": masking.bounded})
-    return ElementwiseKernel(eager, steps, scratch, names, cost)
-
-
-def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
-    """The lines that compute an expression, the last one into ``out_``, and how many scratch arrays they need.
-
-    None if it cannot be lowered so. Intermediate results never lie in ``out_``: that may be an operand.
-
-    >>> lower_to_ufuncs(ast.parse("g * (1 - r)", mode="eval").body, ["g", "r"], {})
-    (['np.subtract(1, r, out=scratch_[0])', 'np.multiply(g, scratch_[0], out=out_)'], 1)
-    """
-    lowering = _Lowering(names, scope)
-    try:
-        call = lowering.step(tree)
-        lowering.emit(call.text, [lowering.operand(part) for part in call.operands], "out_")
-    except NotElementwise:
-        return None
-    return lowering.lines, lowering.scratch
-
-
-class _Lowering:
-    """Three-address code of an expression, and its register allocation: the arrays in ``scratch_``."""
-
-    def __init__(self, names: Iterable[str], scope: dict[str, Any]) -> None:
-        self.names, self.scope = set(names), scope
-        self.lines: list[str] = []
-        self.free: list[str] = []
-        self.scratch = 0
-
-    def operand(self, node: ast.expr) -> str:
-        """What an operand is called, once the lines that compute it are written."""
-        if isinstance(node, (ast.Name, ast.Constant)):
-            self.check(node)
-            return ast.unparse(node)
-        if not any(isinstance(part, ast.Name) and part.id in self.names for part in ast.walk(node)):
-            raise NotElementwise
-        call = self.step(node)
-        operands = [self.operand(part) for part in call.operands]
-        self.free += [name for name in operands if name.startswith("scratch_")]
-        return self.emit(call.text, operands, self.register())
-
-    def register(self) -> str:
-        if not self.free:
-            self.free.append(f"scratch_[{self.scratch}]")
-            self.scratch += 1
-        return self.free.pop()
-
-    def emit(self, function: str, operands: list[str], out: str) -> str:
-        call = f"{function}("
-        if function in BOUNDS and not all(name in self.names or name.startswith("scratch_") for name in operands):
-            call = f"bounded({function}, "
-        self.lines.append(f"{call}{', '.join(operands)}, out={out})")
-        return out
-
-    def check(self, node: ast.Name | ast.Constant) -> None:
-        value = node.value if isinstance(node, ast.Constant) else self.scope.get(node.id)
-        if not (isinstance(node, ast.Name) and node.id in self.names) and value.__class__ not in (int, float):
-            raise NotElementwise
-
-    def step(self, node: ast.expr) -> UfuncCall:
-        """The ufunc call of a node that is floating as its operands are."""
-        call = ufunc_call(node)
-        if call is None or not call.keeps_dtype():
-            raise NotElementwise
-        return call
-
-
-def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
-    """Whether an expression, a floating one, is nothing but elementwise steps."""
-    # Options such as the dimension of a cross product mean that elements are looked at together.
-    bodies = {
-        id(op.body)
-        for op in OPS.values()
-        if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
-    } | {id(masking.zero_where_not), id(masking.zero_where)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            is_known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies
-            if node.keywords or not is_known:
-                return False
-        elif isinstance(node, ast.Attribute):
-            if not (isinstance(node.value, ast.Name) and node.value.id in ("np", "precise")):
-                return False
-        elif not isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Constant, *_SYNTAX)):
-            return False
-    return True
-
-
-_CHEAP = tuple(f"np.{name}(" for name in UFUNCS.values())
-_SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
 
 
 # -- numbers as arrays -----------------------------------------------------------------------------------------------

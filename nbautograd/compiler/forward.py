@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import math
 
-from nbautograd.compiler.elementwise import constant, constants_as_arrays, lower_to_ufuncs, single_call
+from nbautograd.compiler.elementwise import constant, constants_as_arrays, single_call
+from nbautograd.compiler.lowering import lower_to_ufuncs
 from nbautograd.compiler.rewrite import substituted
 from nbautograd.compiler.schema import NUMPY_NAMES, POINTWISE, TILED, UPCAST, VIEW, OpSchema, array_name, slot
 from nbautograd.compiler.source import copied, expression_of
@@ -359,13 +360,14 @@ class ForwardWriter:
         if tree is None or op.kind != POINTWISE or self.half or len(op.tensors) > 2 or "f" not in op.accepts:
             return None, ""
         names = [*self.arrays.values()]
-        if lower_to_ufuncs(tree, names, {}) is not None:
+        scope = {name: value for name, value in op.body.__globals__.items() if name not in op.positional}
+        if lower_to_ufuncs(tree, names, scope) is not None:
             return ast.unparse(tree), ""
         options = op.option_defaults() if self.fixed is None else None
         if not options or any(value.__class__ is float and not math.isfinite(value) for value in options.values()):
             return None, ""
         usual = substituted(copied(tree), {}, options)  # such as alpha=1: the expression of the operator
-        if lower_to_ufuncs(usual, names, {}) is None:
+        if lower_to_ufuncs(usual, names, scope) is None:
             return None, ""
         checks = [
             f" and {name} is {value!r}"

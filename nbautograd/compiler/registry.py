@@ -16,9 +16,22 @@ from nbautograd.compiler.schema import (
     OpSchema,
 )
 
-__all__ = ["COMPOSITES", "NATIVE", "NUMPY_NAMES", "OPS", "PLAIN", "POINTWISE", "UNSUPPORTED", "UPCAST", "VIEW"]
+__all__ = [
+    "COMPOSITES",
+    "HELPERS",
+    "NATIVE",
+    "NUMPY_NAMES",
+    "OPS",
+    "PLAIN",
+    "POINTWISE",
+    "UNSUPPORTED",
+    "UPCAST",
+    "VIEW",
+]
 
 OPS: dict[str, OpSchema] = {}
 """Every declared operation by name."""
+HELPERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""Every function that formulas call over arrays and over tensors, and what it is over both."""
 COMPOSITES: dict[str, Callable[..., Any]] = {}
 """Every function that is written in terms of operations, by name."""

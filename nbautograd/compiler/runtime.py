@@ -11,8 +11,9 @@ from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.compiler.argument_errors import name_operation, not_implemented_or_raise, refuse_or_offer
-from nbautograd.compiler.elementwise import CONSTANTS, compile_kernel
+from nbautograd.compiler.elementwise import CONSTANTS
 from nbautograd.compiler.former_signatures import call_former
+from nbautograd.compiler.lowering import compile_kernel
 from nbautograd.compiler.promotion import (
     F32,
     F64,

@@ -10,24 +10,35 @@ import linecache
 import textwrap
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["compiled", "copied", "evaluated", "executed", "expression_of"]
+__all__ = ["compiled", "copied", "evaluated", "executed", "expression_of", "steps_of"]
+
+Tree = TypeVar("Tree")
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
     """The expression that the body is, if it is nothing but ``return expression``; it is the caller's to change."""
-    return copied(_read(body))
+    statements = _read(body)
+    return copied(statements[0].value) if statements is not None and len(statements) == 1 else None
 
 
-def copied(tree: Any) -> Any:
+def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.expr] | None:
+    """Names with the expressions assigned to them, and what is returned, if a function is nothing but that."""
+    statements = copied(_read(body))
+    if statements is None:
+        return None
+    return [(s.targets[0].id, s.value) for s in statements[:-1]], statements[-1].value
+
+
+def copied(tree: Tree) -> Tree:
     """A copy of a syntax tree: of its fields and places, as ``copy.deepcopy`` would also copy what others hang on.
 
     ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. What has
     no fields, such as ``ast.Load()``, is one object for all trees: through it every tree would lead to the whole file.
     """
     if isinstance(tree, list):
-        return [copied(part) for part in tree]
+        return [copied(part) for part in tree]  # type: ignore[return-value]
     if not isinstance(tree, ast.AST) or not (tree._fields or tree._attributes):
         return tree
     values = vars(tree)
@@ -38,7 +49,8 @@ def copied(tree: Any) -> Any:
 
 
 @functools.cache  # the body of an operation is wanted for its function, its method in place, and others' formulas
-def _read(body: Callable[..., Any]) -> ast.expr | None:
+def _read(body: Callable[..., Any]) -> list[Any] | None:
+    """A function's statements: assignments to one name each, and the return of a value; None if there are others."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
     except (OSError, SyntaxError):
@@ -46,9 +58,14 @@ def _read(body: Callable[..., Any]) -> ast.expr | None:
     if not isinstance(tree, ast.FunctionDef) or not _is_source_of(tree, body):
         return None  # the file has changed since it was imported: an upgrade under a running kernel
     statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-    if len(statements) != 1 or not isinstance(statements[0], ast.Return):
+    for statement in statements[:-1]:
+        match statement:
+            case ast.Assign([ast.Name()], _):
+                continue
         return None
-    return statements[0].value
+    if not statements or not isinstance(statements[-1], ast.Return) or statements[-1].value is None:
+        return None
+    return statements
 
 
 def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:

@@ -1,6 +1,6 @@
 """The type of a kernel: an elementwise expression as a sequence of ufuncs with ``out=``.
 
-``compiler/elementwise.py`` lowers expressions to kernels.
+``compiler/lowering.py`` lowers expressions to kernels.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ class ElementwiseKernel:
     :param steps: ``steps(out, scratch, *operands)``: ``scratch`` hold intermediate results. None: not elementwise.
     :param scratch: how many scratch arrays ``steps`` needs.
     :param cost: how many passes over memory the steps are worth: functions that take long count for several.
+    :param is_one_pass: whether nothing but the result is written, and once, so that it need not stay in the cache.
     """
 
-    __slots__ = ("cost", "eager", "launchers", "names", "scratch", "steps")
+    __slots__ = ("cost", "eager", "is_one_pass", "launchers", "names", "scratch", "steps")
 
     def __init__(
         self,
@@ -32,8 +33,10 @@ class ElementwiseKernel:
         scratch: int,
         names: list[str],
         cost: int = 0,
+        is_one_pass: bool = False,
     ) -> None:
         self.eager, self.steps, self.scratch, self.names, self.cost = eager, steps, scratch, names, cost
+        self.is_one_pass = is_one_pass
         self.launchers: dict[Any, Any] = {}
         """What was compiled for devices, by the operands' dtypes: see ``fusion/cuda_kernel.py``."""
 
@@ -42,5 +45,5 @@ def _add(out: Any, scratch: Any, g: Any, d: Any) -> None:
     np.add(g, d, out)
 
 
-SUM = ElementwiseKernel(operator.add, _add, 0, ["g", "d"], 1)
+SUM = ElementwiseKernel(operator.add, _add, 0, ["g", "d"], 1, True)
 """The sum of two gradients."""

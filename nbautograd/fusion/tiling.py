@@ -67,12 +67,17 @@ def compute(
     :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
     :param shape: the result's, if known.
     """
-    dtype = _common_dtype(values)
-    steps = kernel.steps
+    steps, alike = kernel.steps, _alike(values)
+    dtype = _common_dtype(values) if alike is None else alike.dtype
     if dtype is None or steps is None:
         return _untiled(kernel, values, fit)
     if shape is None:
-        shape = _shape_of(values)
+        shape = _shape_of(values) if alike is None else alike.shape
+    if alike is not None and (fit is None or fit[0] == shape):
+        if alike.size < MIN_TILED_SIZE:
+            return _untiled(kernel, values)
+        if alike.size <= (TILES_PER_TASK * TILE_SIZE if kernel.is_one_pass else TILE_SIZE):
+            return _in_one_tile(kernel, values, spare, alike)
     tiling = _tile(values, shape)
     if tiling is None or math.prod(shape) < MIN_TILED_SIZE:
         return _untiled(kernel, values)
@@ -87,8 +92,38 @@ def compute(
         out = target[tile]
         steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
 
-    step = tiling.step if kernel.scratch else per_task  # a single step needs no cache
+    step = per_task if kernel.is_one_pass else tiling.step  # which needs no cache
     for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
+    return result
+
+
+def _alike(values: tuple[Any, ...]) -> Any:
+    """One of the arrays if all are contiguous and of one shape and floating dtype; numbers may be among them."""
+    first: Any = None
+    for value in values:
+        if value.__class__ is np.ndarray:
+            if not value.flags.c_contiguous:
+                return None
+            if first is None:
+                first = value
+            elif value.shape != first.shape or value.dtype is not first.dtype:
+                return None
+        elif value.__class__ is not int and value.__class__ is not float:
+            return None
+    return first if first is not None and first.dtype in FLOATS else None
+
+
+def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any, like: Any) -> Any:
+    """The result, where a thread would compute all of it at once: the usual case of middling sizes."""
+    shape, dtype, steps = like.shape, like.dtype, kernel.steps
+    assert steps is not None
+    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
+    result = spare if reuse else caching_allocator.empty(shape, dtype)
+    before = backend.set_quiet(backend.SILENT)
+    try:
+        steps(result, [np.empty(shape, dtype) for _ in range(kernel.scratch)], *values)
+    finally:
+        backend.unset_quiet(before)
     return result
 
 

@@ -216,7 +216,7 @@ class _Writer(ast.NodeTransformer):
             return node
         if name in OPS and not self.in_body:
             return ast.Name(self.to.function(OPS[name].body, self.style), ast.Load())
-        if name in ("zero_where", "zero_where_not"):
+        if name in ("scale_where_not", "zero_where", "zero_where_not"):
             return ast.Name(self.refer(masking.__name__, name), ast.Load())
         if not hasattr(sys.modules[self.module], name) and hasattr(builtins, name):
             return node

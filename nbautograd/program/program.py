@@ -15,6 +15,7 @@ import numpy as np
 
 from nbautograd._atomic_file import replacing
 from nbautograd.arrays import backend
+from nbautograd.core import tracing
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.program.choices import Choices
 from nbautograd.program.folding import Folded, Segment, fold
@@ -157,10 +158,11 @@ def write(
         it counts the operations in the order in which they ran.
     :raises ProgramError: something in the graph cannot be written so that it would come to the same numbers.
     """
-    writer = _written(root, gradient, name_of, tensor_name, helpers, Choices())
-    if tree is not None and writer.choices.changed:
-        writer.choices.changed = False
-        writer = _written(root, gradient, name_of, tensor_name, helpers, writer.choices)
+    with tracing.traced():  # products are computed as they were recorded
+        writer = _written(root, gradient, name_of, tensor_name, helpers, Choices())
+        if tree is not None and writer.choices.changed:
+            writer.choices.changed = False
+            writer = _written(root, gradient, name_of, tensor_name, helpers, writer.choices)
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 

@@ -18,7 +18,7 @@ _ACCEPTED = 32 << 20  # the largest threshold for mmap that older versions accep
 def keep_large_arrays(megabytes: int = 256) -> int:
     """Limit the memory that the caching allocator keeps for large arrays.
 
-    The allocator is on by default: elementwise results and gradients of 4 MB or more lie in blocks, which are reused
+    The allocator is on by default: elementwise results and gradients of 1 MB or more lie in blocks, which are reused
     and go back to the operating system only to make room for others. All blocks together, in use or not, never take
     more than this limit; an array that does not fit is allocated as usual. 0 frees all unused blocks and keeps none.
 

@@ -204,3 +204,18 @@ def test_observers_see_the_passes_of_the_user_alone():
         assert not events
         nb.autograd.grad(y, x)
     assert sum(isinstance(event, protocol.PassStarted) for event in events) == 1
+
+
+def test_tangents_of_two_levels_pass_through_views_inside_of_operations() -> None:
+    """``linear`` transposes its weight, which is computed here, by a view that nobody sees."""
+    x, v = (nb.tensor(np.random.default_rng(i).normal(size=(3, 3))) for i in range(2))
+    zeros = nb.zeros(3, dtype=nb.float64)
+
+    def along(function):
+        return lambda z: nb.func.jvp(function, (z,), (v,))[1]
+
+    seen, unseen = (
+        along(along(lambda z, product=product: product(z, z * z.sin()).sin().sum()))(x)
+        for product in (lambda a, b: a @ b.t(), lambda a, b: nb.nn.functional.linear(a, b, zeros))
+    )
+    np.testing.assert_allclose(unseen.numpy(), seen.numpy(), 1e-12)

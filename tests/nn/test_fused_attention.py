@@ -11,7 +11,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.arrays import attention as kernels
 from nbautograd.core import tracing
-from nbautograd.nn.functional import fused_attention
+from nbautograd.nn.functional import attention as attention_module, fused_attention
 from tests import needs
 
 SHAPES = [((40, 8), (30, 8), (30, 5)), ((3, 40, 8), (3, 30, 8), (3, 30, 5)), ((2, 3, 16, 8),) * 3,
@@ -62,21 +62,27 @@ def test_output_and_gradients_are_those_of_pytorch(shapes: Any, mask: str, monke
                 np.testing.assert_allclose(a, b, tolerance, tolerance * max(1, np.abs(b).max()))
 
 
-def test_large_attention_is_one_node_and_a_traced_one_is_not() -> None:
+def test_attention_is_one_node_where_pytorch_says_so_and_never_a_traced_one() -> None:
     torch = needs.package("torch")
-    names = []
-    for library in (nb, torch):
+    names: dict[Any, list[Any]] = {nb: [], torch: []}
+    for library in names:
         q = library.ones(2, 4, 64, 8, requires_grad=True)
-        for query in (q, library.ones(2, 64, 4, 8, requires_grad=True).transpose(1, 2)):
-            output = library.nn.functional.scaled_dot_product_attention(query, query, query, is_causal=True)
-            names.append((library, type(output.grad_fn).__name__, output.stride()))
-    assert [n[1:] for n in names if n[0] is nb] == [n[1:] for n in names if n[0] is torch]
+        small, wide = (library.ones(1, 2, 3, n, requires_grad=True) for n in (4, 5))
+        function = library.nn.functional.scaled_dot_product_attention
+        for query in (q, library.ones(2, 64, 4, 8, requires_grad=True).transpose(1, 2), small, small.double()):
+            output = function(query, query, query, is_causal=True)
+            names[library].append((type(output.grad_fn).__name__, output.stride()))
+        results = [function(q[:, :, :4], q, q), function(small, small, small, enable_gqa=True)]
+        for shape in ((3, 3), (2, 3, 3), (1, 1, 3, 3)):
+            results.append(function(small, small, small, library.zeros(shape)))
+            results.append(function(small, small, small, library.zeros(shape, requires_grad=True)))
+        results += [function(small, small, wide), function(small[0], small[0], small[0])]
+        names[library] += [type(result.grad_fn).__name__.startswith("ScaledDotProduct") for result in results]
+    assert names[nb] == names[torch]
     q = nb.ones(2, 4, 64, 8, requires_grad=True)
-    function = nb.nn.functional.scaled_dot_product_attention
-    assert "Attention" not in type(function(q[:, :, :4], q, q).grad_fn).__name__  # a small one
-    assert "Attention" not in type(function(q, q, q, attn_mask=nb.ones(64, 64, requires_grad=True)).grad_fn).__name__
     with tracing.traced():
-        assert "Attention" not in type(function(q, q, q).grad_fn).__name__
+        output = nb.nn.functional.scaled_dot_product_attention(q, q, q)
+        assert "Attention" not in type(output.grad_fn).__name__
 
 
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"scale": 0.2}], ids=str)
@@ -93,8 +99,8 @@ def test_derivatives_of_derivatives_are_those_of_the_steps(
         return [g.detach().numpy(), *(t.numpy() for t in nb.autograd.grad(second.sum(), [x]))]
 
     pair = []
-    for size in (1, 1 << 30):
-        monkeypatch.setattr(fused_attention, "MIN_SIZE", size)
+    for is_one_node in (True, False):
+        monkeypatch.setattr(attention_module, "is_fused", lambda *_, answer=is_one_node: answer)
         pair.append(derivatives())
     for one_node, steps in zip(*pair, strict=True):
         np.testing.assert_allclose(one_node, steps, 1e-10, 1e-11)

@@ -64,3 +64,18 @@ def test_derivatives_are_those_of_finite_differences(shape: tuple[int, ...]) -> 
     x = nb.randn(*shape, dtype=nb.float64, requires_grad=True)
     assert nb.autograd.gradcheck(lambda t: nb.nn.functional.max_pool2d(t, 2), x)
     assert nb.autograd.gradgradcheck(lambda t: nb.nn.functional.max_pool2d(t, 2) ** 2, x)
+
+
+@pytest.mark.parametrize("rows", range(1, 6))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_windows_of_two_columns_are_those_of_pytorch(rows: int, dtype: str) -> None:
+    """Which cover the image; those of float32 are written two columns at a time."""
+    rng = np.random.default_rng(rows)
+    x, g = np.round(rng.normal(size=(3, 2, 3 * rows, 8))), rng.normal(size=(3, 2, 3, 4))
+    g[0, 0, 0] = np.nan, np.inf, -0.0, 0
+    gradients = []
+    for library in (nb, torch):
+        a = library.tensor(x, dtype=getattr(library, dtype), requires_grad=True)
+        library.nn.functional.max_pool2d(a, (rows, 2)).backward(library.tensor(g, dtype=getattr(library, dtype)))
+        gradients.append(a.grad.numpy())
+    np.testing.assert_array_equal(*gradients)

@@ -67,3 +67,27 @@ def test_a_batch_is_never_columns_as_a_whole() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 9 * 4 * x.numel()
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_transposed_in_phases(ndim: int) -> None:
+    """With equal phases and others, with rows that no window reaches, groups and padding."""
+    random = np.random.default_rng(0)
+    taken = 0
+    for stride, size, padding, extra, groups in itertools.product((2, 3), (1, 2, 3, 4, 6), (0, 1, 2), (0, 1), (1, 2)):
+        x = random.standard_normal((2, 4, *(3, 4, 2)[:ndim]))
+        w = random.standard_normal((4, 8 if size % stride else 3, *(size,) * ndim))
+        b = random.standard_normal(w.shape[1] * groups)
+        if min(stride * (n - 1) + size - 2 * padding + extra for n in x.shape[2:]) < 1:
+            continue
+        pair = []
+        for T in (nb, torch):
+            operands = [T.tensor(a, requires_grad=True) for a in (x, w, b)]
+            function = getattr(T.nn.functional, f"conv_transpose{ndim}d")
+            y = function(*operands, stride, padding, extra, groups)
+            y.square().sum().backward()
+            pair.append([y.detach().numpy(), *(t.grad.numpy() for t in operands)])
+        for ours, theirs in zip(*pair, strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-10, 1e-9)
+        taken += 1
+    assert taken > 20

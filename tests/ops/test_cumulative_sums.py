@@ -13,7 +13,7 @@ from tests import needs
 
 
 @given(
-    st.sampled_from([(64, 64), (4, 1024), (3, 7, 320), (128, 33), (4096,), (2, 4096)]),
+    st.sampled_from([(64, 64), (4, 1024), (3, 7, 320), (128, 33), (70, 1040), (4096,), (2, 4096)]),
     st.sampled_from(["numbers", "inf", "nan", "-0", "huge"]),
     st.integers(0, 99),
 )

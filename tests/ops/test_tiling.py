@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd.compiler.elementwise import compile_kernel
+import nbautograd.nn.functional
+from nbautograd.compiler.backward import formula_kernels
+from nbautograd.compiler.lowering import compile_kernel
 from nbautograd.compiler.registry import OPS, POINTWISE
 from nbautograd.fusion import tiling
 
@@ -33,6 +35,11 @@ def test_pieces_give_what_the_whole_gives(name):
     ]
     for whole, *parts in zip(result_and_gradient(name, values), *small, strict=True):
         np.testing.assert_array_equal(whole, np.concatenate(parts))
+
+
+@pytest.mark.parametrize("name", ["silu", "_gelu", "_gelu_tanh", "relu", "leaky_relu"])
+def test_formulas_of_several_steps_are_cut(name):
+    assert all(kernel.steps is not None for kernel in formula_kernels(OPS[name]).values())
 
 
 def test_a_gradient_that_is_the_same_everywhere():

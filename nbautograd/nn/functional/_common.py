@@ -19,17 +19,19 @@ from nbautograd.ops.indexing.indexing import view_alias
 __all__ = ["gradients_of_steps", "in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+PLAIN_CLASSES = (Tensor, Parameter)
 
 
 def is_fusible(*tensors: Tensor) -> bool:
     """Whether several steps on tensors may become one node: they are on the CPU, and nobody looks at the steps."""
     dtype = tensors[0]._a.dtype
-    return (
-        dtype in FLOATS
-        and all(t.__class__ in (Tensor, Parameter) and t._a.__class__ is np.ndarray for t in tensors)
-        and all(t._a.dtype is dtype for t in tensors)
-        and not (tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current())
-    )
+    if dtype not in FLOATS or tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current():
+        return False
+    for t in tensors:
+        array = t._a
+        if t.__class__ not in PLAIN_CLASSES or array.__class__ is not np.ndarray or array.dtype is not dtype:
+            return False
+    return True
 
 
 def gradients_of_steps(
@@ -56,6 +58,8 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
 
     :raises RuntimeError: there are more or fewer, or one is below ``least``.
     """
+    if value.__class__ is int and (least is None or value >= least):
+        return (value,) * n
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for item in items:
         if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):

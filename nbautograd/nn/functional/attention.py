@@ -64,8 +64,8 @@ def _check_attention(
 ) -> None:
     """Make sure that dimensions, dtypes and options fit before anything is computed."""
     check_tensors(name, query=query, key=key, value=value)
-    ndims = [t._a.ndim for t in (query, key, value)]
-    if min(ndims) < 2:
+    if query._a.ndim < 2 or key._a.ndim < 2 or value._a.ndim < 2:
+        ndims = [t._a.ndim for t in (query, key, value)]
         raise ShapeError(
             f"{name}(): Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {ndims[0]} "
             f"key.dim: {ndims[1]} and value.dim: {ndims[2]}"

@@ -24,13 +24,19 @@ __all__ = ["fused_attention", "is_fused"]
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
-    """Whether attention is computed as one node: it is large, on the CPU, and nobody looks at its steps."""
-    shape = query._a.shape
+    """Whether attention is computed as one node: it is on the CPU, and nobody looks at its steps.
+
+    Where it is not large, that depends on the shapes as in PyTorch.
+    """
+    shape, of_key, of_value = query._a.shape, key._a.shape, value._a.shape
+    one_node = len(shape) == 4 and of_key == of_value and (mask is None or mask._a.ndim != 3)
     return (
-        math.prod(shape[:-1]) * key._a.shape[-2] >= MIN_SIZE
-        and shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]
-        and shape[-1] == key._a.shape[-1] > 0
-        and key._a.shape[-2] == value._a.shape[-2] > 0
+        (one_node or math.prod(shape[:-1]) * of_key[-2] >= MIN_SIZE)
+        and of_key[:-1] == of_value[:-1]
+        and shape[:-2] == of_key[:-2]
+        and shape[-1] == of_key[-1]
+        and 0 not in shape
+        and 0 not in of_value
         and is_fusible(query, key, value)
         and (mask is None or not mask.requires_grad and mask.__class__ is Tensor and mask._a.__class__ is np.ndarray)
     )

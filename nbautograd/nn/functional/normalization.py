@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, rows as row_kernels
+from nbautograd.arrays import dtypes, normalization as kernels, rows as row_kernels
 from nbautograd.arrays.size import as_int
 from nbautograd.arrays.strides import in_format
 from nbautograd.compiler.derivative_helper import derivative_helper
@@ -16,7 +16,7 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops._internal import pairwise_mean, pairwise_sum, reduced_shape, sum_to, zeros_of
+from nbautograd.ops._internal import pairwise_mean, sum_to, zeros_of
 from nbautograd.ops.elementwise.exp_log import rsqrt
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import mean_over
@@ -44,13 +44,16 @@ def _norm(
     eps: float,
 ) -> Any:
     """The normalised input; then the mean, the reciprocal of the standard deviation, and the variance."""
-    if _is_of_rows(rows, axes, input, weight, bias):
-        sample, per_channel = _sample(rows, own)
-        scale, shift = (None if w is None else w.reshape(per_channel) for w in (weight, bias))
-        return row_kernels.norm(input, rows, sample, scale, shift, eps)
-    if _is_of_channels(rows, axes, input, weight, bias):
-        result, *statistics = row_kernels.channel_norm(input, weight, bias, eps)
-        return (result, *(s.reshape(reduced_shape(rows, axes)) for s in statistics))
+    planes = _planes(input, rows, axes, wide, own, weight, bias)
+    if planes is not None:
+        if not planes:
+            scale = None if weight is None else weight.reshape(-1)
+            shift = None if bias is None else bias.reshape(-1)
+            result, mean, rstd, variance = kernels.row_norm(input.reshape(-1, rows[-1]), scale, shift, eps)
+        else:
+            result, mean, rstd, variance = kernels.plane_norm(input, planes, axes[0], weight, bias, eps)
+        shape = tuple([1 if d in axes else n for d, n in enumerate(rows)])
+        return result.reshape(input.shape), mean.reshape(shape), rstd.reshape(shape), variance.reshape(shape)
     input = in_format(input)
     x = input.reshape(rows)
     mean = pairwise_mean(x, axes, True)
@@ -66,22 +69,22 @@ def _norm(
     return result, mean, rstd, variance
 
 
-def _is_of_rows(rows: Shape, axes: Shape, *arrays: Any) -> bool:
-    """Whether arrays, of which some may be missing, are large, and have contiguous rows that are normalised."""
+def _planes(x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: Any) -> Shape | None:
+    """The shape of the planes of channels, each of which has one weight, samples first; () for a weight per element.
+
+    None where arrays are small, or not contiguous, or lie in another order: samples of ``vmap`` come before all
+    dimensions.
+    """
+    if x.size < row_kernels.MIN_SIZE or not row_kernels.are_rows(x, *others):
+        return None
     last = len(rows) - 1
-    return axes == (last,) and arrays[0].size >= row_kernels.MIN_SIZE and row_kernels.are_rows(*arrays)
-
-
-def _is_of_channels(rows: Shape, axes: Shape, *arrays: Any) -> bool:
-    """The same for channels, dimension 1, that are normalised over all other dimensions."""
-    others = (0, *range(2, len(rows)))
-    return axes == others and arrays[0].size >= row_kernels.MIN_SIZE and row_kernels.are_rows(*arrays)
-
-
-def _sample(rows: Shape, own: Shape) -> tuple[Shape, Shape]:
-    """A sample's shape, an element per weight or a row per weight; and the weights' shape, broadcast with it."""
-    size, channels = math.prod(rows[1:]), math.prod(own)
-    return ((size,), (size,)) if channels == size else ((channels, size // channels), (channels, 1))
+    if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
+        return ()
+    if wide != (1, *own, *(1,) * (x.ndim - 2)):
+        return None
+    if axes == (2,) and last == 2:  # groups of channels
+        return (*rows[:2], own[0] // rows[1])
+    return rows[:2] if axes[0] == 0 and rows == x.shape else None
 
 
 @derivative_helper
@@ -94,15 +97,15 @@ def norm_back(
     """
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
-        if _is_of_rows(rows, axes, x, cotangent, weight):
-            sample, per_channel = _sample(rows, own)
-            factors = None if weight is None else weight.reshape(per_channel)
-            result, *slopes = row_kernels.norm_back(cotangent, x, mean, rstd, rows, sample, factors)
-            if len(sample) > 1:
-                slopes = [pairwise_sum(slope, (1,)) for slope in slopes]
-            return result, *(slope.reshape(own) for slope in slopes)
-        if _is_of_channels(rows, axes, x, cotangent, weight):
-            return row_kernels.channel_norm_back(cotangent, x, mean, rstd, weight)
+        planes = _planes(x, rows, axes, wide, own, cotangent, weight)
+        if planes is not None:
+            if not planes:
+                scale, width = None if weight is None else weight.reshape(-1), rows[-1]
+                flat = cotangent.reshape(-1, width), x.reshape(-1, width)
+                result, *slopes = kernels.row_norm_back(*flat, mean, rstd, scale)
+            else:
+                result, *slopes = kernels.plane_norm_back(cotangent, x, planes, axes[0], mean, rstd, weight)
+            return result.reshape(x.shape), *(slope.reshape(own) for slope in slopes)
     unit = (x.reshape(rows) - mean) * rstd
     if g[0] is None:
         return _input_back(g, None, unit, x.shape, rstd, rows, axes), None, None
@@ -197,13 +200,14 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
     """Make sure that each argument that is not None has an element per channel."""
     for label, t in arguments.items():
         if t is not None:
-            check_tensors(name, **{label: t})
+            if not isinstance(t, Tensor):
+                check_tensors(name, **{label: t})
             if t._a.shape != (channels,):
                 raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
 
 
 def _floating(name: str, input: Tensor) -> None:
-    if not input.is_floating_point():
+    if input._a.dtype.kind != "f" and not input.is_floating_point():
         raise UnsupportedDtypeError(name, input.dtype, "f")
 
 
@@ -256,17 +260,19 @@ def batch_norm(
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     """
-    check_tensors("batch_norm", input=input)
+    if not isinstance(input, Tensor):
+        check_tensors("batch_norm", input=input)
     shape = input._a.shape
     if shape == (0,):
         return input.clone()
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm(): input must have at least 2 dimensions (n, c, ...), got shape {list(shape)}")
-    if training and math.prod(shape) // max(shape[1], 1) == 1:
+    count = math.prod(shape) // max(shape[1], 1)
+    if training and count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    for label, running in (("running_mean", running_mean), ("running_var", running_var)):
-        if running is None and not training:
-            raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
+    if not training and (running_mean is None or running_var is None):
+        label = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
     _floating("batch_norm", input)
     _check_channels(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
@@ -280,9 +286,8 @@ def batch_norm(
         return _batch_norm_eval(
             input, weight, bias, running_mean.detach(), running_var.detach(), wide, (shape[1],), eps
         )
-    axes = tuple(d for d in range(len(shape)) if d != 1)
+    axes = (0, *range(2, len(shape)))
     result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
-    count = math.prod(shape) // max(shape[1], 1)
     if running_mean is not None:
         _update(running_mean, mean, momentum)
     if running_var is not None:
@@ -401,7 +406,8 @@ def group_norm(
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    check_tensors("group_norm", input=input)
+    if not isinstance(input, Tensor):
+        check_tensors("group_norm", input=input)
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
@@ -413,13 +419,14 @@ def group_norm(
             f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(shape)} and num_groups={num_groups}"
         )
-    if n and c and math.prod(shape[2:]) * c // num_groups * n == 1:
+    size = c // num_groups * math.prod(shape[2:])
+    if size == n == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
     _floating("group_norm", input)
     _check_channels("group_norm", c, weight=weight, bias=bias)
     if _is_mixed("group_norm", input, weight, bias):
         return group_norm(input.to(dtypes.float32), num_groups, weight, bias, eps).to(input.dtype)
-    rows = (n, num_groups, c // num_groups * math.prod(shape[2:]))
+    rows = (n, num_groups, size)
     return _group(input, weight, bias, rows, (2,), (1, c) + (1,) * (len(shape) - 2), (c,), eps)[0]
 
 

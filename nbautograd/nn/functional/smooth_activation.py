@@ -13,8 +13,7 @@ from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.nn.functional._common import in_place_or_not
-from nbautograd.ops.elementwise.exp_log import exp, sigmoid
-from nbautograd.ops.elementwise.special import erf
+from nbautograd.ops.elementwise.exp_log import sigmoid
 from nbautograd.ops.elementwise.trigonometric import tanh
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.softmax import refuse_integers
@@ -42,14 +41,9 @@ __all__ = [
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 """The fixed point of Klambauer et al., "Self-Normalizing Neural Networks" (2017)."""
 
-SQRT_HALF = math.sqrt(0.5)
 INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
-GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
-
-
-def gelu_inner(x: Any) -> Any:
-    """The argument of tanh in the approximation of gelu."""
-    return x * (x * x * (GELU_SCALE * GELU_CUBE) + GELU_SCALE)
+GELU_SCALE = math.sqrt(2 / math.pi)
+GELU_CUBE = GELU_SCALE * 0.044715
 
 
 # -- exponential units -----------------------------------------------------------------------------------------------
@@ -152,19 +146,42 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 # -- smooth ones -----------------------------------------------------------------------------------------------------
 
 
-@derivative_helper
-def gelu_slope(x: Any) -> Any:
-    """The derivative of gelu: the normal distribution function plus ``x`` times the density."""
-    if not isinstance(x, Tensor):
-        return error_function.gelu_slope(x)
-    return (erf(x * SQRT_HALF) + 1) * 0.5 + x * exp(x * x * -0.5) * INVERSE_SQRT_2PI
+@op(
+    node="GeluBackwardBackward0",
+    symbol="gelu′",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    out=False,
+    input="g * ((2 - input * input) * exp(input * input * -0.5) * INVERSE_SQRT_2PI)",
+)
+def gelu_slope(input: Tensor) -> Tensor:
+    """The derivative of gelu: the normal distribution function plus ``input`` times the density."""
+    return error_function.gelu_slope(input)
+
+
+@op(
+    node="TanhBackward0",
+    symbol="tanh",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    out=False,
+    input="tanh_slope(g, result)",
+)
+def quick_tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent by NumPy's own kernel: within 3 units in the last place, faster."""
+    return np.tanh(input)
 
 
 @derivative_helper
 def gelu_tanh_slope(x: Any) -> Any:
     """The derivative of the approximation by tanh."""
-    t = tanh(gelu_inner(x))
-    return (t + 1) * 0.5 + x * (1 - t * t) * (x * x * (3 * GELU_SCALE * GELU_CUBE) + GELU_SCALE) * 0.5
+    square = x * x
+    t = quick_tanh((square * GELU_CUBE + GELU_SCALE) * x)
+    return ((square * (3 * GELU_CUBE) + GELU_SCALE) * x * (1 - t) + 1) * (t + 1) * 0.5
 
 
 @op(
@@ -194,7 +211,7 @@ def _gelu(input: Tensor) -> Tensor:
 )
 def _gelu_tanh(input: Tensor) -> Tensor:
     """The approximation of gelu by tanh."""
-    return input * (precise.tanh(gelu_inner(input)) + 1) * 0.5
+    return input * (np.tanh(input * (input * input * GELU_CUBE + GELU_SCALE)) + 1) * 0.5
 
 
 @composite(method=False, out=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,8 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
+from nbautograd.ops.shape.shape import temporarily_reshaped
+from nbautograd.ops.shape.transpose import temporarily_permuted
 
 __all__ = ["einsum", "inner", "tensordot"]
 
@@ -159,32 +162,38 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return equation, tuple(arguments[2 * i] for i in range(pairs))
 
 
-def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
+def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str]:
     """The subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
+    return _subscripts(equation, *[x._a.ndim for x in operands])
+
+
+@functools.lru_cache(maxsize=256)
+def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
+    """The same from the operands' numbers of dimensions."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
-    if len(terms) != len(operands) or not operands:
+    if len(terms) != len(ndims) or not ndims:
         raise RuntimeError(
-            f"einsum(): {'fewer' if len(operands) < len(terms) else 'more'} operands were provided "
-            f"than specified in the equation: {len(operands)} for {equation!r}"
+            f"einsum(): {'fewer' if len(ndims) < len(terms) else 'more'} operands were provided "
+            f"than specified in the equation: {len(ndims)} for {equation!r}"
         )
     widths = []
-    for i, (term, x) in enumerate(zip(terms, operands, strict=True)):
+    for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True)):
         letters = term.replace("...", "", 1)
         if not all(c.isascii() and c.isalpha() for c in letters):
             raise RuntimeError(
                 f"einsum(): invalid subscript given at operand {i} in the equation string {equation!r}, "
                 "subscripts must be in [a-zA-Z]"
             )
-        width = x._a.ndim - len(letters)
+        width = ndim - len(letters)
         if width < 0 or width and "..." not in term:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of "
-                f"dimensions ({x._a.ndim}) for operand {i}"
+                f"dimensions ({ndim}) for operand {i}"
             )
         widths.append(width)
     most = max(widths)
@@ -207,7 +216,7 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     else:
         joined = left.replace("...", "").replace(",", "")
         output = dots + "".join(sorted(letter for letter in used if joined.count(letter) == 1))
-    return inputs, output
+    return tuple(inputs), output
 
 
 def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
@@ -233,8 +242,9 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple
     size = {**dict(zip(la, a._a.shape, strict=True)), **dict(zip(lb, b._a.shape, strict=True))}
 
     def shaped(x: Tensor, letters: str, *groups: list[str]) -> Tensor:
-        flat = [math.prod(size[c] for c in group) for group in groups]
-        return x.permute(*(letters.index(c) for group in groups for c in group)).reshape(*flat)
+        flat = [math.prod([size[c] for c in group]) for group in groups]
+        order = [letters.index(c) for group in groups for c in group]
+        return temporarily_reshaped(temporarily_permuted(x, order), tuple(flat))
 
     if all(size[c] == 1 for c in summed):  # nothing is added up
         product_ = shaped(a, la, batch, rows, summed) * shaped(b, lb, batch, summed, columns)

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import blas, dtypes
 from nbautograd.compiler.op import alias, composite, op
 from nbautograd.compiler.promotion import broadcast_shapes
+from nbautograd.core import tracing
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
 from nbautograd.ops.queries import Number, check_tensors
-from nbautograd.ops.shape.shape import unsafe_view
+from nbautograd.ops.shape.broadcasting import temporarily_expanded as expanded
+from nbautograd.ops.shape.shape import temporarily_reshaped as reshaped, unsafe_view
 
 __all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
-
 
 _SAME_DTYPE = {
     "mm": "expected m1 and m2 to have the same dtype, but got: {c_a} != {c_b}",
@@ -51,13 +52,31 @@ def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
 
 def product(a: Any, b: Any) -> Any:
     """The matrix product of two arrays (NumPy multiplies integer matrices too, without BLAS)."""
-    return a.dot(b) if a.__class__ is np.ndarray else a @ b
+    if a.__class__ is not np.ndarray:
+        return a @ b
+    if (
+        a.ndim != 2
+        or b.ndim != 2
+        or len(a) * b.size <= blas.MAX_UNPACKED
+        or a.dtype.char not in "fd"
+        or a.dtype is not b.dtype
+    ):
+        return a.dot(b)
+    return large_product(a, b)
+
+
+def large_product(a: Any, b: Any) -> Any:
+    """The product of two matrices of one floating dtype: in blocks, unless somebody looks at it.
+
+    Operations that are traced can be shown as a program, whose ``@`` comes to the same bits.
+    """
+    return a.dot(b) if tracing.is_on() else blas.product(a, b)
 
 
 def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
     if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
         try:
-            return a.dot(b)
+            return a.dot(b) if len(a) * b.size <= blas.MAX_UNPACKED else large_product(a, b)
         except ValueError:
             pass  # the checks below raise PyTorch's message
     if a.ndim != 2 or b.ndim != 2:
@@ -101,7 +120,7 @@ def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
     """
     if strides[0] < strides[1]:
         return product(mat2.T, input.T).T
-    return input.dot(mat2) if input.__class__ is np.ndarray else input @ mat2
+    return product(input, mat2)
 
 
 @op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
@@ -275,14 +294,13 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
         result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
     else:
         try:
-            batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
+            batch = batch_a if batch_a == batch_b else np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
         except ValueError:
             broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which says what does not fit
             raise
+        rows, columns = expanded(left, (*batch, n, k)), expanded(right, (*batch, k, p))
         count = math.prod(batch)
-        rows, columns = left.expand(*batch, n, k), right.expand(*batch, k, p)
-        result = bmm(rows.reshape(count, n, k), columns.reshape(count, k, p))
-        result = unsafe_view(result, (*batch, n, p))
+        result = unsafe_view(bmm(reshaped(rows, (count, n, k)), reshaped(columns, (count, k, p))), (*batch, n, p))
     if a._a.ndim == 1:
         result = result.squeeze(-2)
     return result.squeeze(-1) if b._a.ndim == 1 else result

@@ -36,15 +36,20 @@ def _shifted(name: str, a: Any, d: int) -> Any:
 
 
 def _along_rows(dim: int, *arrays: Any) -> bool:
-    """Whether ``dim`` runs along contiguous rows of these arrays, which are large."""
+    """Whether ``dim`` runs along contiguous rows of these arrays."""
     first = arrays[0]
-    return first.size >= rows.MIN_SIZE and dim in (-1, first.ndim - 1) and rows.are_rows(*arrays)
+    return dim in (-1, first.ndim - 1) and first.size and rows.are_rows(*arrays)
+
+
+def _along_large_rows(dim: int, *arrays: Any) -> bool:
+    """The same of large arrays."""
+    return arrays[0].size >= rows.MIN_SIZE and _along_rows(dim, *arrays)
 
 
 @derivative_helper
 def softmax_back(g: Any, result: Any, dim: int) -> Any:
     """The gradient of softmax."""
-    if not isinstance(g, Tensor) and _along_rows(dim, g, result):
+    if not isinstance(g, Tensor) and _along_large_rows(dim, g, result):
         return rows.softmax_back(g, result)
     return (g - sum_along(g * result, dim)) * result
 
@@ -52,7 +57,7 @@ def softmax_back(g: Any, result: Any, dim: int) -> Any:
 @derivative_helper
 def log_softmax_back(g: Any, result: Any, dim: int) -> Any:
     """The gradient of log-softmax."""
-    if not isinstance(g, Tensor) and _along_rows(dim, g, result):
+    if not isinstance(g, Tensor) and _along_large_rows(dim, g, result):
         return rows.log_softmax_back(g, result)
     return g - exp(result) * sum_along(g, dim)
 
@@ -68,8 +73,10 @@ def sum_along(g: Any, dim: int) -> Any:
 def softmax_over(input: Tensor, dim: int) -> Tensor:
     """Softmax over one dimension."""
     d = dimension(dim, input.ndim)
-    if _along_rows(d, input):
-        return rows.softmax(input)
+    if input.ndim and _along_rows(d, input):
+        result = (rows.softmax if input.size >= rows.MIN_SIZE else rows.small_softmax)(input)
+        if result is not None:
+            return result
     powers = _shifted("softmax", input, d)
     if not input.ndim:
         return precise.exp(powers)
@@ -82,8 +89,10 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
 def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     """Log-softmax over one dimension."""
     d = dimension(dim, input.ndim)
-    if _along_rows(d, input):
-        return rows.log_softmax(input)
+    if input.ndim and _along_rows(d, input):
+        result = (rows.log_softmax if input.size >= rows.MIN_SIZE else rows.small_log_softmax)(input)
+        if result is not None:
+            return result
     shifted = _shifted("log_softmax", input, d)
     if input.ndim:
         shifted -= precise.log(pairwise_sum(precise.exp(shifted), (d,), True))
@@ -101,7 +110,8 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    check_tensors("softmax", input=input)
+    if not isinstance(input, Tensor):
+        check_tensors("softmax", input=input)
     return softmax_over(input if dtype is None else input.to(dtype), dim)
 
 
@@ -116,5 +126,6 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    check_tensors("log_softmax", input=input)
+    if not isinstance(input, Tensor):
+        check_tensors("log_softmax", input=input)
     return log_softmax_over(input if dtype is None else input.to(dtype), dim)

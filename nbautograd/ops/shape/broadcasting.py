@@ -9,6 +9,7 @@ from nbautograd.arrays.size import Size
 from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.op import VIEW, composite, op
+from nbautograd.compiler.registry import OPS
 from nbautograd.core.tensor import Tensor
 from nbautograd.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
@@ -37,6 +38,8 @@ def expand(input: Tensor, *size: int) -> Tensor:
             [2, 2, 2]])
     """
     have = input.shape
+    if size == have:
+        return input[...]
     shape = expanded(have, size)
     strides, extra = strides_of(input), len(shape) - len(have)
     results: list[int] = []
@@ -45,6 +48,10 @@ def expand(input: Tensor, *size: int) -> Tensor:
         step = strides[d - extra] if d >= extra else shape[d + 1] * results[-1] if results else 1
         results.append(step if n == shape[d] else 0)
     return restride(input, shape, tuple(results[::-1]))
+
+
+temporarily_expanded = OPS["expand"].temporary_view
+"""The same, for a single use inside of an operation."""
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:

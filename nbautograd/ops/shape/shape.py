@@ -13,6 +13,7 @@ from nbautograd.arrays.memory_format import channels_last, channels_last_3d, con
 from nbautograd.arrays.size import as_int, dimension, sizes
 from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
+from nbautograd.compiler.registry import OPS
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
 
@@ -32,7 +33,7 @@ def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     unknown = shape.count(-1)
     if unknown > 1:
         raise ShapeError("only one dimension can be inferred")
-    if any(n < -1 for n in shape):
+    if min(shape, default=0) < -1:
         raise ShapeError(f"invalid shape dimension {min(shape)}")
     if unknown:
         known = math.prod(n for n in shape if n != -1)
@@ -67,6 +68,17 @@ def view(input: Tensor, *shape: int) -> Tensor:
             "would span two runs of memory. Use .reshape(...) instead, which copies."
         )
     return restride(input, result, strides)
+
+
+_temporary_view = OPS["view"].temporary_view
+
+
+def temporarily_reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """What ``reshape`` gives, for a single use inside of an operation: nobody can see that it is a view."""
+    try:
+        return _temporary_view(input, shape)
+    except ShapeError:
+        return reshape_copy(input, shape)
 
 
 @op(symbol="view", kind=VIEW, method=False)

@@ -8,6 +8,7 @@ from typing import Any
 from nbautograd.arrays.size import dimension
 from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.compiler.op import VIEW, alias, composite, op
+from nbautograd.compiler.registry import OPS
 from nbautograd.core.tensor import Tensor
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
@@ -31,7 +32,7 @@ def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
             "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
             f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    output = tuple(dimension(d, ndim) for d in dims)
+    output = tuple([dimension(d, ndim) for d in dims])
     if len(set(output)) != ndim:
         raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}")
     return output
@@ -54,6 +55,10 @@ def permute(input: Tensor, *dims: int) -> Tensor:
     torch.Size([4, 2, 3])
     """
     return permuted(input, order(dims, input.ndim))
+
+
+temporarily_permuted = OPS["permute"].temporary_view
+"""The same, for a single use inside of an operation."""
 
 
 @op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import row_major
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 
@@ -31,6 +32,8 @@ SHORT_ROW = 24
 """Rows shorter than this are slow to copy, and a product per row is too small for BLAS."""
 MIN_CHANNELS = 8
 """Products over fewer channels cost more than the windows' copies."""
+MAX_WIDENING = 2
+"""Where there are more output channels per input channel, adding products up costs more than the windows' copies."""
 MAX_SHIFTS = 25
 """A kernel of more elements is rather computed as one product than as so many."""
 FEW_CHANNELS = 1 << 10
@@ -142,7 +145,7 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
 
 
 def shifted(
-    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints
+    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints, numbers: int = SHIFTED
 ) -> Iterator[tuple[slice, tuple[int, ...], list[Any]]]:
     """Padded images, flattened, once for each place in the kernel; part of the batch by part.
 
@@ -155,7 +158,7 @@ def shifted(
     offsets = [sum(map(operator.mul, moves, place)) for place in itertools.product(*map(range, kernel))]
     rows = (out[0], *size[1:])
     length, whole = math.prod(rows), math.prod(size)
-    step = max(1, min(n, SHIFTED // max(c * whole, 1)))
+    step = max(1, min(n, numbers // max(c * whole, 1)))
     memory = np.zeros((step, c, max(whole, offsets[-1] + length)), x.dtype)  # the last windows run over the end
     frame = memory[:, :, :whole].reshape((step, c, *size))[inner(x.shape[2:], padding)]
     for start in range(0, n, step):
@@ -191,9 +194,30 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints
     return output
 
 
+def convolved_by_channels(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints, dilation: Ints) -> Any:
+    """``convolved`` of one channel per group: the images' stretches are copied, which are longer than windows' rows."""
+    o, c, places = len(weight), x.shape[1], math.prod(weight.shape[2:])
+    filters = row_major(weight.reshape((c, o // c, places)))
+    output = np.empty((len(x), o, *out), x.dtype)
+    within = (slice(None), slice(None), *(slice(m) for m in out))
+    columns: Any = None
+    for part, (count, *rows), images in shifted(x, weight.shape[2:], out, padding, dilation, CACHED // places):
+        if columns is None:  # of the first part, which no other exceeds
+            columns = np.empty((count, c, places, math.prod(rows)), x.dtype)
+        for place, image in enumerate(images):
+            columns[:count, :, place] = image
+        windows_of_part = np.matmul(filters, columns[:count]).reshape((count, o, *rows))[within]
+        if bias is None:
+            output[part] = windows_of_part
+        else:
+            np.add(windows_of_part, along_channels(bias, len(out)), output[part])
+    return output
+
+
 def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: Ints) -> Any:
-    """``conv_weight`` as products, one for each place in the kernel."""
+    """``conv_weight`` as products, one for each place in the kernel; of rows, where each channel has its own filter."""
     (o, c, *kernel), out = shape, output.shape[2:]
+    depthwise = c < x.shape[1]
     result = np.zeros((math.prod(kernel), o, c), x.dtype)
     within = (slice(None), slice(None), *(slice(m) for m in out))
     for part, (count, *rows), images in shifted(x, tuple(kernel), out, padding, dilation):
@@ -201,7 +225,10 @@ def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: I
         spread[within] = output[part]
         spread = spread.reshape((count, o, -1))
         for place, image in enumerate(images):
-            result[place] += np.matmul(spread, image.swapaxes(1, 2)).sum(0)
+            if depthwise:
+                result[place, :, 0] += np.vecdot(spread, image).sum(0)
+            else:
+                result[place] += np.matmul(spread, image.swapaxes(1, 2)).sum(0)
     return np.ascontiguousarray(result.transpose(1, 2, 0)).reshape(shape)
 
 
@@ -212,15 +239,18 @@ def convolved(
     if (
         out[-1] < SHORT_ROW
         and weight.shape[1] >= MIN_CHANNELS
+        and weight.shape[0] <= MAX_WIDENING * weight.shape[1]
         and by_shifts(x, weight, weight.shape[2:], stride, groups)
     ):
         return convolved_by_shifts(x, weight, bias, out, padding, dilation)
+    if weight.shape[1] == 1 < groups and by_shifts(x, weight, weight.shape[2:], stride, 1):
+        return convolved_by_channels(x, weight, bias, out, padding, dilation)
     (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
     # A product per row pays off if rows are not too short for BLAS.
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
     height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
     filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
-    filters = filters.reshape((groups, 1, o // groups, cg * math.prod(kernel)))
+    filters = row_major(filters.reshape((groups, 1, o // groups, cg * math.prod(kernel))))  # else without the BLAS
     output = np.empty_like(x, shape=(len(x), o, *out), order="C")
     for part, columns in columns_of(x, kernel, out, stride, padding, dilation, groups, by_rows):
         images = output[part]
@@ -229,6 +259,69 @@ def convolved(
         if bias is not None:
             images += along_channels(bias, len(out))
     return output
+
+
+# A transposed convolution with a stride is several without: for each element of the input there are ``stride`` places
+# in the output, the phases, and each has filters of its own, which are every stride-th element of the kernel.
+
+
+def in_phases(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
+    """Whether a transposed convolution is one per phase: each has a kernel, and they reach all of the output."""
+    return (
+        set(stride) != {1}
+        and set(dilation) == {1}
+        and all(map(operator.ge, kernel, stride))
+        and all(n + p <= (m - 1) * s + k for n, p, m, s, k in zip(size, padding, out, stride, kernel, strict=True))
+    )
+
+
+def transposed_in_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
+    """``conv_input`` as one convolution for all phases, whose kernels are equal: the stride divides the kernel."""
+    (o, cg), kernel = weight.shape[:2], weight.shape[2:]
+    taps = tuple(map(operator.floordiv, kernel, stride))
+    spatial, phases = len(stride), math.prod(stride)
+    split = weight.reshape((groups, o // groups, cg, *itertools.chain(*zip(taps, stride, strict=True))))
+    filters = split[(..., *(index for _ in stride for index in (slice(None, None, -1), slice(None))))]
+    filters = filters.transpose((0, 2, *range(4, 3 + 2 * spatial, 2), 1, *range(3, 3 + 2 * spatial, 2)))
+    filters = filters.reshape((groups * cg * phases, o // groups, *taps))
+    biases = None if bias is None else bias.repeat(phases)
+    around, once = tuple(k - 1 for k in taps), (1,) * spatial
+    size = tuple(m + r for m, r in zip(x.shape[2:], around, strict=True))
+    output = np.empty_like(x, shape=shape, order="C")
+    step = images_at_once(x, groups * cg * phases * math.prod(size))
+    for start in range(0, len(x), step):
+        images = output[start : start + step]
+        parts = convolved(x[start : start + step], filters, biases, size, once, around, once, groups)
+        parts = parts.reshape((*images.shape[:2], *stride, *size))
+        for phase in itertools.product(*map(range, stride)):
+            lay(parts[(slice(None), slice(None), *phase)], images, phase, stride, padding)
+    return output
+
+
+def transposed_by_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
+    """``conv_input`` as a convolution for each phase, whose kernels need not be equal."""
+    output, once = np.empty_like(x, shape=shape, order="C"), (1,) * len(stride)
+    for phase in itertools.product(*map(range, stride)):
+        filters = flipped(weight[(..., *(slice(i, None, s) for i, s in zip(phase, stride, strict=True)))], groups)
+        around = tuple(k - 1 for k in filters.shape[2:])
+        size = tuple(map(operator.add, x.shape[2:], around))
+        lay(convolved(x, filters, bias, size, once, around, once, groups), output, phase, stride, padding)
+    return output
+
+
+def lay(part: Any, images: Any, phase: Ints, stride: Ints, padding: Ints) -> None:
+    """Write the places of one phase of images without their padding."""
+    first = [-(-(p - i) // s) for p, i, s in zip(padding, phase, stride, strict=True)]
+    begin = [q * s + i - p for q, i, p, s in zip(first, phase, padding, stride, strict=True)]
+    place = images[(..., *map(slice, begin, images.shape[2:], stride))]
+    place[...] = part[(..., *(slice(q, q + n) for q, n in zip(first, place.shape[2:], strict=True)))]
+
+
+def flipped(weight: Any, groups: int) -> Any:
+    """The filters by which the transpose of a convolution without a stride is a convolution."""
+    (o, cg), kernel = weight.shape[:2], weight.shape[2:]
+    turned = weight[(..., *(slice(None, None, -1) for _ in kernel))].reshape((groups, o // groups, cg, *kernel))
+    return turned.swapaxes(1, 2).reshape((groups * cg, o // groups, *kernel))
 
 
 def all_but_channels(ndim: int) -> Ints:
@@ -288,9 +381,12 @@ def conv_input(
     whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
     if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
         # As a convolution, which copies windows instead of adding columns up; unless that has far more of them.
-        flipped = weight[..., *(slice(None, None, -1) for _ in once)].reshape((groups, o // groups, cg, *kernel))
-        flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
-        return convolved(input, flipped, bias, size, stride, around, dilation, groups)
+        return convolved(input, flipped(weight, groups), bias, size, stride, around, dilation, groups)
+    if in_phases(size, out, kernel, stride, padding, dilation):
+        if not any(map(operator.mod, kernel, stride)):
+            return transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+        if cg >= MIN_CHANNELS:
+            return transposed_by_phases(input, weight, bias, tuple(shape), stride, padding, groups)
     filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
     output = np.empty_like(input, shape=tuple(shape), order="C")
     step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
@@ -316,7 +412,8 @@ def conv_weight(
     """The gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
-    if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, groups):
+    ungrouped = 1 if groups == shape[0] == input.shape[1] else groups  # a filter for each channel
+    if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, ungrouped):
         return weight_by_shifts(input, output, shape, padding, dilation)
     result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
     for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):

@@ -8,6 +8,7 @@ The backward pass hands gradients on as these notes say.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,9 @@ __all__ = ["is_sliced", "sliced_max_pool"]
 Ints = tuple[int, ...]
 CACHED = 1 << 17
 """About how many elements are computed at a time."""
+MAX_ROWS = 4
+"""Maximum number of rows of a window of two columns of which each place is a shift of 8 bits."""
+LITTLE_ENDIAN = sys.byteorder == "little"
 
 
 def is_sliced(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
@@ -104,6 +108,22 @@ def _shares(g: Any, notes: Any) -> Iterator[tuple[int, Any]]:
     yield 0, g
 
 
+def _write_pairs(gradients: Any, rows: list[slice], g: Any, within: Any, among: Any) -> None:
+    """Write a gradient to one place of each window, and zeros to the others, where windows are of two columns.
+
+    Two neighbours of float32 are one number of 64 bits, into which the gradient is shifted; or out of it.
+    """
+    places = within[0].view(np.uint8).copy()  # two per row
+    for i, larger in enumerate(among, 1):
+        places ^= (places ^ (within[i].view(np.uint8) + np.uint8(2 * i))) & -larger.view(np.int8).view(np.uint8)
+    shift, wide = (places * np.uint8(32)).astype(np.uint64), g.view(np.uint32).astype(np.uint64)
+    pairs = gradients.view(np.uint64)
+    for i, row in enumerate(rows):
+        if i:
+            shift -= np.uint64(64)  # what was in rows before is now a shift beyond all bits, and gives 0
+        np.left_shift(wide, shift, pairs[:, row])
+
+
 def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
     """The flat indices of the maxima."""
     return MAX[2].__wrapped__(x, out, kernel, stride, (0, 0), (1, 1))[1]
@@ -126,8 +146,12 @@ def maxima_scatter(
     target, g, size = _images(result), _images(input), x.shape[-2:]
     rows, columns = map(_slices, kernel, stride, out)
     covered = kernel == stride and all(m * k == n for m, k, n in zip(out, kernel, size, strict=True))
+    pairs = covered and kernel[1] == 2 and kernel[0] <= MAX_ROWS and result.dtype == np.float32 and LITTLE_ENDIAN
     for part in _parts(len(target), size):
         gradients = target[part]
+        if pairs:
+            _write_pairs(gradients, rows, np.ascontiguousarray(g[part]), within[:, 0, part], among[:, part])
+            continue
         if not covered:
             gradients[...] = 0
         for i, share in _shares(np.ascontiguousarray(g[part]), among[:, part]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.arrays.indices import as_int64
+from nbautograd.arrays.rows import are_rows, row_sums
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops._internal import highest, pairwise_mean, pairwise_sum
@@ -119,7 +121,9 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     """Adaptive average pooling over the last dimensions."""
     if set(out) == {1} and input.size:  # means of whole images
         lead = input.shape[: input.ndim - len(out)]
-        return pairwise_mean(input.reshape((*lead, -1)), (len(lead),)).reshape((*lead, *out))
+        images = input.reshape((math.prod(lead), -1))
+        means = row_sums(images) / images.shape[1] if are_rows(images) else pairwise_mean(images, (1,))
+        return means.reshape((*lead, *out))
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -170,23 +174,39 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     images = input.reshape((-1, *size))
     count = math.prod(input.shape[: input.ndim - n])
     best = np.empty_like(input, shape=(count, *out), order="C")
-    winner = np.empty_like(input, shape=(count, *out), dtype=np.int32, order="C")
+    winner = np.empty_like(input, shape=(count, *out), dtype=np.intp, order="C")
     at_once = max(1, CACHED // max(math.prod(kernel) * math.prod(out), 1)) if input.__class__ is np.ndarray else count
     for start in range(0, count, max(at_once, 1)):
         part = slice(start, start + at_once)
         windows = _candidates(_surrounded(images[part], steps), steps)
         best[part] = highest(windows, 0)
         _first_of(windows, best[part], winner[part])
-    at = 0
-    for d, (length, m, k, s, p, spread) in enumerate(steps):
-        before = math.prod(kernel[d + 1 :])
-        start = module.arange(m) * s - p
-        start = start + np.maximum(-(start // spread), 0) * spread  # of a window of -inf: the first
-        start = start.reshape((-1,) + (1,) * (n - d - 1))
-        place = module.arange(m).reshape(start.shape) * s - p + (winner // before % k) * spread
-        at = at * length + np.maximum(place, start)
+    corner, first, offsets = map(module.asarray, _flat_places(steps))
+    at = module.take(offsets, winner)
+    at += corner
+    if any(padding) and best.size:  # of a window of -inf: the first place that is no padding
+        least = _least(best.dtype)
+        if best.__class__ is not np.ndarray or not np.minimum.reduce(best, None) > least:
+            at = module.where(best == least, first, at)
     shape = (*input.shape[: input.ndim - n], *out)
     return best.reshape(shape), as_int64(at).reshape(shape)
+
+
+@functools.lru_cache(maxsize=64)
+def _flat_places(steps: tuple[Ints, ...]) -> tuple[Any, Any, Any]:
+    """Flat indices in an image: of each window's corner, of its first place inside; and of its places from the corner.
+
+    :param steps: for each dimension the size, the number of windows, kernel, stride, padding and dilation.
+    """
+    corner = first = offsets = np.int64(0)
+    for d, (_, m, k, s, p, spread) in enumerate(steps):
+        width, ones = math.prod([length for length, *_ in steps[d + 1 :]]), (1,) * (len(steps) - d - 1)
+        start = np.arange(m) * s - p
+        inside = start + np.maximum(-(start // spread), 0) * spread
+        corner = corner + (start * width).reshape(-1, *ones)
+        first = first + (inside * width).reshape(-1, *ones)
+        offsets = offsets + (np.arange(k) * spread * width).reshape(-1, *ones)
+    return corner, first, offsets.reshape(-1)
 
 
 def _surrounded(images: Any, steps: Any) -> Any:
@@ -218,7 +238,7 @@ def _first_of(windows: Any, best: Any, winner: Any) -> None:
 
     The place of the first is the number of those before it, which are not it.
     """
-    if best.__class__ is not np.ndarray or best.dtype.kind == "f" and bool((best != best).any()):
+    if best.__class__ is not np.ndarray or best.dtype.kind == "f" and best.size and np.isnan(highest(best)):
         largest = windows[0].copy()
         winner[...] = 0
         for number in range(1, len(windows)):
@@ -226,11 +246,11 @@ def _first_of(windows: Any, best: Any, winner: Any) -> None:
             np.copyto(largest, windows[number], where=better)
             np.copyto(winner, np.int32(number), where=better)
         return
-    passed: Any = np.zeros_like(winner, dtype=np.bool_)
-    places = np.zeros_like(winner, dtype=np.int8 if len(windows) < 128 else np.int32)
-    for number in range(len(windows) - 1):
-        passed |= windows[number] == best
-        places = places + ~passed
+    before = np.ones(winner.shape, np.bool_)
+    places = np.zeros(winner.shape, np.int8 if len(windows) < 128 else np.int32)
+    for window in windows[:-1]:
+        before &= window != best
+        places += before.view(np.int8)
     winner[...] = places
 
 
