@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 import subprocess
@@ -143,6 +144,11 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>[^<]+</text>", svg)
 
 
+@functools.cache  # there are many edits of each
+def differs_written_anew(html: str) -> bool:
+    return compare(html, redrawn(html, lambda one: ElementTree.tostring(ElementTree.fromstring(one), "unicode"))) != []
+
+
 def edited(html: str, change: Callable[[ElementTree.Element], bool]) -> list[str] | None:
     """What differs after an edit of the first drawing in which there is something to edit; None where there is none."""
     for svg in svgs(html):
@@ -150,8 +156,7 @@ def edited(html: str, change: Callable[[ElementTree.Element], bool]) -> list[str
         if change(root):
             other = ElementTree.tostring(root, encoding="unicode")
             found = compare(html, redrawn(html, lambda one, svg=svg, other=other: other if one == svg else one))
-            assert compare(html, redrawn(html, lambda one: ElementTree.tostring(
-                ElementTree.fromstring(one), encoding="unicode"))) == [], "the edit alone is seen"  # fmt: skip
+            assert not differs_written_anew(html), "the edit alone is seen"
             return found
     return None
 
