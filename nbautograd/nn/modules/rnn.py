@@ -69,13 +69,8 @@ class RNNBase(Module):
                 UserWarning,
                 stacklevel=3,
             )
-        for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
-            if name == "hidden_size" and not isinstance(size, int):
-                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
-            if size <= 0:
-                raise ValueError(f"{name} must be greater than zero, got {size}")
-        if not 0 <= proj_size < hidden_size:
-            raise ValueError(f"proj_size must be smaller than hidden_size {hidden_size} and not negative: {proj_size}")
+        _check_flags(bias=bias, batch_first=batch_first)
+        _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
@@ -230,6 +225,24 @@ class RNNBase(Module):
             if getattr(self, name) != value:
                 text += f", {name}={getattr(self, name)}"
         return text
+
+
+def _check_flags(**flags: Any) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
+
+
+def _check_sizes(input_size: Any, hidden_size: Any, num_layers: Any, proj_size: Any) -> None:
+    for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+        if name != "num_layers" and not isinstance(size, int):
+            raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero, got {size}")
+    if proj_size < 0:
+        raise ValueError(f"proj_size should be a positive integer or zero to disable projections, got {proj_size}")
+    if proj_size >= hidden_size:
+        raise ValueError(f"proj_size has to be smaller than hidden_size {hidden_size}, got {proj_size}")
 
 
 def _fill(module: Module, hidden_size: int) -> None:
