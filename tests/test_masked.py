@@ -49,7 +49,9 @@ def check(name: str, kind: str, dim: Any, mask: Any, **options: Any) -> None:
         assert type(ours) is type(theirs) and str(ours) == str(theirs)
         return
     assert tuple(ours.shape) == tuple(theirs.shape) and str(ours.dtype) == str(theirs.dtype)
-    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-5 if "32" in str(ours.dtype) else 1e-9)
+    # PyTorch's log_softmax of float32 is off by as much where it is nearly 0.
+    tolerances = {"rtol": 1e-5, "atol": 1e-7} if "32" in str(ours.dtype) else {"rtol": 1e-9}
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), **tolerances)
 
 
 @pytest.mark.parametrize("mask", MASKS)

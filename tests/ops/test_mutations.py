@@ -62,11 +62,11 @@ MUTATIONS = {
     "identity": "g",
     "negative": "-({})",
     "zero": "({}) * 0",
-    "transposed": "_transposed({})",
+    "transposed": "mutated_by_transposing({})",
 }
 
 
-def _transposed(x: Any) -> Any:
+def mutated_by_transposing(x: Any) -> Any:
     """Rows for columns; of a vector, the other way round."""
     if x.ndim >= 2:
         return x.swapaxes(0, -1)
@@ -121,7 +121,9 @@ def outcomes() -> dict[str, tuple[list[Any], set[type]]]:
 def mutated(op: CompiledOp, name: str, formula: str) -> Iterator[None]:
     """Within the block, the operation has another formula."""
     right = op.formulas
-    op.body.__globals__["_transposed"] = _transposed
+    scope, helper = op.body.__globals__, mutated_by_transposing.__name__
+    assert helper not in scope
+    scope[helper] = mutated_by_transposing
     op.formulas = {**right, name: formula}
     recompile(op)
     try:
@@ -129,6 +131,7 @@ def mutated(op: CompiledOp, name: str, formula: str) -> Iterator[None]:
     finally:
         op.formulas = right
         recompile(op)
+        del scope[helper]
 
 
 def recompile(op: CompiledOp) -> None:
