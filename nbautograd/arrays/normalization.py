@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import caching_allocator
-from nbautograd.arrays.rows import for_row_tiles, ones, row_sums, tile_rows
+from nbautograd.arrays.rows import for_row_tiles, ones, row_products, row_sums, tile_rows
 from nbautograd.arrays.summation import pairwise_sum
 
 __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
@@ -56,7 +56,7 @@ def _sums(a: Any, b: Any) -> Any:
 
 def _add_up(a: Any, b: Any, sums: Any, products: Any) -> None:
     row_sums(a, sums)
-    np.vecdot(a, b, products)
+    row_products(a, b, products)
 
 
 def _is_near_zero(square: Any, variance: Any) -> bool:
@@ -211,7 +211,7 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
         row_sums(part, centres)
         np.divide(centres, width, centres)
         np.subtract(part, centres[:, None], out)
-        np.vecdot(out, out, squares)
+        row_products(out, out, squares)
         np.divide(squares, width, squares)
         np.add(squares, eps, deviations)
         np.sqrt(deviations, deviations)
@@ -243,7 +243,7 @@ def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[An
         centred = np.subtract(a[tile], mean[tile, None])
         products = np.multiply(slopes, centred, out)
         # With unit = (x - mean) * rstd and g * weight = d: (d - mean(d) - unit * mean(d * unit)) * rstd.
-        factor, shift = np.dot(products, row) * per_slope[tile], np.dot(slopes, row) * per_level[tile]
+        factor, shift = row_products(products, row) * per_slope[tile], row_products(slopes, row) * per_level[tile]
         _weighted_sums(scales, products, total[0])
         _weighted_sums(column[: len(slopes)], slopes, total[1])
         np.multiply(slopes, scales[:, None], out)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import caching_allocator, precise
+from nbautograd.arrays.summation import pairwise_sum
 from nbautograd.arrays.thread_pool import for_each_tile
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "log_softmax_back",
     "ones",
     "repeated",
+    "row_products",
     "row_sums",
     "shifted_exponentials",
     "small_log_softmax",
@@ -93,6 +95,25 @@ def row_sums(a: Any, out: Any = None) -> Any:
     if a.shape[1] > LONGEST:
         return np.add.reduce(a, 1, None, out)
     return np.dot(a, ones(a.shape[1], a.dtype), out)
+
+
+def row_products(a: Any, b: Any, out: Any = None) -> Any:
+    """The sums of the rows of ``a * b``. The BLAS adds up the whole of a long row one after the other: it gets pieces.
+
+    :param b: a matrix, or a row for all.
+    """
+    width = a.shape[1]
+    if width <= LONGEST:
+        return np.vecdot(a, b, out) if b.ndim > 1 else np.dot(a, b, out)
+    parts = np.empty((-(-width // LONGEST), len(a)), a.dtype)
+    for number, part in enumerate(parts):
+        piece = slice(LONGEST * number, LONGEST * (number + 1))
+        np.vecdot(a[:, piece], b[..., piece], part)
+    sums = pairwise_sum(parts, (0,))
+    if out is None:
+        return sums
+    out[...] = sums
+    return out
 
 
 @functools.lru_cache(maxsize=64)

@@ -22,7 +22,10 @@ ELEMENTS_PER_TASK = 1 << 18
 """Elements of one long row that a thread takes at a time."""
 LONG = 1024
 """Minimum length of an inner loop that outweighs NumPy's overhead per call."""
-
+LARGE = 1 << 14
+"""From so many elements on, rows are summed block by block, each as a product with ones."""
+LEAST_BLOCK = 16
+"""Shorter blocks are not worth a product."""
 
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64)}
@@ -69,7 +72,9 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
         if axes is None:
             if a.size >= 2 * ELEMENTS_PER_TASK:
                 return _shared(a.reshape(-1)).reshape((1,) * (a.ndim * keepdims))[()]
-            return np.add.reduce(a, None, None, None, keepdims)
+            if a.size < LARGE or ones is None:
+                return np.add.reduce(a, None, None, None, keepdims)
+            return _sums_by_blocks(a.reshape(1, -1)).reshape((1,) * (a.ndim * keepdims))[()]
         if len(axes) == 1:
             (d,) = axes
             shape = a.shape
@@ -77,6 +82,8 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
                 before, after = shape[:d], shape[d + 1 :]
                 summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
                 return summed.reshape(before + (1,) * keepdims + after)
+            if d == len(shape) - 1 and a.size >= LARGE:
+                return _sums_by_blocks(a.reshape(-1, shape[d])).reshape(shape[:d] + (1,) * keepdims)
             return np.add.reduce(a, axes, None, None, keepdims)
     return row_major(_by_memory(a, range(a.ndim) if axes is None else axes, keepdims))
 
@@ -94,10 +101,36 @@ def _shared(a: Any) -> Any:
     sums = np.empty(-(-a.size // ELEMENTS_PER_TASK), a.dtype)
 
     def task(number: int) -> None:
-        sums[number] = np.add.reduce(a[ELEMENTS_PER_TASK * number : ELEMENTS_PER_TASK * (number + 1)])
+        sums[number] = _sums_by_blocks(a[None, ELEMENTS_PER_TASK * number : ELEMENTS_PER_TASK * (number + 1)])[0]
 
     parallel_for(task, len(sums))
     return np.add.reduce(sums, keepdims=True)
+
+
+def _sums_by_blocks(a: Any) -> Any:
+    """The sums of the rows of a matrix. Of blocks that are equally long, the BLAS finds the sums at once."""
+    n = a.shape[1]
+    if a.size < LARGE or a.dtype not in ONES or not a.flags.c_contiguous:
+        return np.add.reduce(a, 1)
+    ones = ONES[a.dtype]
+    if len(a) == 1:  # a product with a wide matrix reads memory in order
+        whole = n - n % len(ones)
+        sums = np.add.reduce(ones.dot(a[0, :whole].reshape(len(ones), -1)), keepdims=True)
+        return sums if whole == n else sums + np.add.reduce(a[0, whole:])
+    block = _block(n)
+    if block < min(n, LEAST_BLOCK):
+        return np.add.reduce(a, 1)
+    sums = a.reshape(-1, block).dot(ones[:block])
+    if block == n:
+        return sums
+    sums = sums.reshape(len(a), -1)
+    return sums.dot(ones[: n // block]) if n <= block * len(ones) else np.add.reduce(sums, 1)
+
+
+@functools.lru_cache(maxsize=256)
+def _block(length: int) -> int:
+    """The largest divisor of a length up to which the terms of a product may be added in any order."""
+    return next((n for n in range(2 * MAX_SEQUENTIAL, 0, -1) if length % n == 0), 0)
 
 
 def _rows(a: Any) -> Any:
@@ -131,7 +164,10 @@ def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
         d = max((d for d in range(b.ndim) if gone[d]), key=lambda d: b.shape[d])
         shape = b.shape[:d] + b.shape[d + 1 :]
         inmost = d == b.ndim - 1 or not b.size
-        b = np.add.reduce(b, d) if inmost else _rows(b.reshape(math.prod(b.shape[:d]), b.shape[d], -1)).reshape(shape)
+        if inmost:
+            b = _sums_by_blocks(b.reshape(-1, b.shape[d])).reshape(shape) if b.size else np.add.reduce(b, d)
+        else:
+            b = _rows(b.reshape(math.prod(b.shape[:d]), b.shape[d], -1)).reshape(shape)
         del gone[d]
     kept = [d for d in order if d not in axes]
     b = b.reshape([a.shape[d] for d in kept])

@@ -82,6 +82,38 @@ def test_blocks_of_every_length(n, width):
     np.testing.assert_array_equal(pairwise_sum(a, (0, 1)), a.astype(np.int64).sum((0, 1)))
 
 
+@pytest.mark.parametrize("n", [1, 2, 15, 17, 63, 64, 65, 97, 100, 128, 997, 1000, 4096, 5000, 300_000, 600_001])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_every_length(n, dtype):
+    rows = max(1, 40_000 // n)
+    a = np.random.default_rng(0).integers(-20, 20, (rows, n)).astype(dtype)  # whose sums are exact
+    for each in (a, a[0], a.reshape(rows, 1, n), np.asfortranarray(a), np.repeat(a, 2, 1)[:, ::2]):
+        exact = each.astype(np.int64)
+        np.testing.assert_array_equal(pairwise_sum(each, (each.ndim - 1,)), exact.sum(-1))
+        np.testing.assert_array_equal(pairwise_sum(each, (each.ndim - 1,), True), exact.sum(-1, keepdims=True))
+        np.testing.assert_array_equal(pairwise_sum(each), exact.sum())
+
+
+@pytest.mark.parametrize("n", [300, 5000, 100_003, 1_000_000])
+@pytest.mark.parametrize("kind", ["layer_norm", "group_norm"])
+def test_norms_of_long_rows(n, kind):
+    random = np.random.default_rng(0)
+    a, g = ((random.random((3, n)) + 0.5).astype(np.float32) for _ in range(2))
+
+    def run(T, dtype):
+        x = T.tensor(a.astype(dtype), requires_grad=True)
+        if kind == "layer_norm":
+            y = T.nn.functional.layer_norm(x, (n,))
+        else:
+            y = T.nn.functional.group_norm(x.reshape(3, 1, n), 1).reshape(3, n)
+        y.backward(T.tensor(g.astype(dtype)))
+        return y.detach().numpy(), x.grad.numpy()
+
+    eps = float(np.finfo(np.float32).eps)
+    for ours, exact, most in zip(run(nb, np.float32), run(nb, np.float64), (4, 16), strict=True):
+        assert np.abs(ours - exact).max() / np.abs(exact).max() < most * eps
+
+
 def test_ones_are_counted():
     assert nb.ones(5000, 8, dtype=nb.float16).sum(0)[0].item() == 5000
     assert nb.ones(70_000, 2, dtype=nb.float16).mean(0)[0].item() == 1
