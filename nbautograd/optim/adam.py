@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from nbautograd.arrays.axpy import axpy
 from nbautograd.core.tensor import Tensor
 from nbautograd.optim.elementwise import (
     Array,
     Elementwise,
     Rule,
     State,
-    add,
     add_ratio,
     betas_of,
     count_step,
@@ -91,8 +91,8 @@ class Adam(Elementwise):
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step = count_step(state)
         beta1, beta2 = betas_of(group)
-        size = -number(group["lr"]) / (1 - beta1**step)
-        root, eps = math.sqrt(1 - beta2**step), group["eps"]
+        root = math.sqrt(1 - beta2**step)  # a number times both sides of the fraction: one pass less
+        size, eps = -number(group["lr"]) * root / (1 - beta1**step), group["eps"] * root
 
         def rule(p: Array, g: Array, a: Array, b: Array, mean: Array, square: Array, top: Array | None = None) -> None:
             toward(mean, g, 1 - beta1, a)
@@ -100,7 +100,6 @@ class Adam(Elementwise):
             if top is not None:
                 square = np.maximum(top, square, out=top)
             np.sqrt(square, out=a)
-            a /= root
             a += eps
             add_ratio(p, mean, a, size, b)
 
@@ -291,7 +290,7 @@ class RAdam(Elementwise):
                 a += eps
                 add_ratio(p, mean, a, rate, b)
             else:
-                add(p, mean, rate, a)
+                axpy(rate, mean, p, a)
 
         return rule
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.arrays.axpy import axpy
 from nbautograd.arrays.thread_pool import for_each_tile
 from nbautograd.compiler.promotion import F32, F64
 from nbautograd.core import inplace
@@ -29,7 +30,6 @@ __all__ = [
     "Elementwise",
     "Rule",
     "State",
-    "add",
     "add_ratio",
     "betas_of",
     "check_ranges",
@@ -328,29 +328,20 @@ def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
 def toward(mean: Array, value: Array, weight: float, work: Array) -> None:
     """``mean += weight · (value − mean)``."""
     np.subtract(value, mean, work)
-    np.multiply(work, weight, work)
-    np.add(mean, work, mean)
+    axpy(weight, work, mean, work)
 
 
 def decay_square(mean: Array, value: Array, keep: float, work: Array) -> None:
     """``mean = keep · mean + (1 − keep) · value²``."""
     np.multiply(mean, keep, mean)
     np.multiply(value, value, work)
-    np.multiply(work, 1 - keep, work)
-    np.add(mean, work, mean)
-
-
-def add(target: Array, value: Array, factor: float, work: Array) -> None:
-    """``target += factor · value``."""
-    np.multiply(value, factor, work)
-    np.add(target, work, target)
+    axpy(1 - keep, work, mean, work)
 
 
 def add_ratio(target: Array, value: Array, divisor: Array, factor: float, work: Array) -> None:
     """``target += factor · value / divisor``."""
-    np.multiply(value, factor, work)
-    np.divide(work, divisor, work)
-    np.add(target, work, target)
+    np.divide(value, divisor, work)
+    axpy(factor, work, target, work)
 
 
 def betas_of(group: Group) -> tuple[float, float]:

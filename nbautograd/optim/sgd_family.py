@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbautograd.arrays.axpy import axpy
 from nbautograd.core.tensor import Tensor
 from nbautograd.optim.elementwise import (
     Array,
     Elementwise,
     Rule,
     State,
-    add,
     add_ratio,
     change_of,
     count_step,
@@ -103,13 +103,16 @@ class SGD(Elementwise):
                     velocity[...] = g
                 else:
                     velocity *= momentum
-                    add(velocity, g, 1 - dampening, a)
+                    if dampening:
+                        axpy(1 - dampening, g, velocity, a)
+                    else:
+                        velocity += g
                 if nesterov:
                     np.multiply(velocity, momentum, out=a)
                     g = np.add(g, a, out=a)
                 else:
                     g = velocity
-            add(p, g, rate, b)
+            axpy(rate, g, p, b)
 
         return rule
 
@@ -182,7 +185,7 @@ class RMSprop(Elementwise):
                 velocity *= momentum
                 np.divide(g, a, out=b)
                 velocity += b
-                add(p, velocity, rate, b)
+                axpy(rate, velocity, p, b)
             else:
                 add_ratio(p, g, a, rate, b)
 
@@ -308,7 +311,7 @@ class Adadelta(Elementwise):
             b /= a
             b *= g
             decay_square(moved, b, rho, a)
-            add(p, b, rate, a)
+            axpy(rate, b, p, a)
 
         return rule
 
@@ -440,7 +443,7 @@ class ASGD(Elementwise):
 
         def rule(p: Array, g: Array, a: Array, b: Array, average: Array) -> None:
             p *= keep
-            add(p, g, -eta, a)
+            axpy(-eta, g, p, a)
             if is_first:
                 average[...] = p
             else:
