@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import caching_allocator, rows
+from nbautograd.arrays.axpy import shift_rows
 from nbautograd.arrays.thread_pool import parallel_for
 
 __all__ = ["attention", "attention_back"]
@@ -96,7 +97,7 @@ def _attend_back(arrays: list[Any], factor: float, gradients: list[Any]) -> None
     np.matmul(weights.swapaxes(2, 3), slope, for_value)
     scores = np.matmul(slope, v.swapaxes(2, 3))
     # Softmax: weights * (scores - sum of weights * scores), and that sum is output * slope.
-    np.subtract(scores, np.vecdot(slope, out)[..., None], scores)
+    shift_rows(-np.vecdot(slope, out).reshape(-1), scores.reshape(-1, scores.shape[3]))
     np.multiply(scores, weights, scores)
     np.matmul(scores, k, for_query)
     np.multiply(for_query, factor, for_query)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import caching_allocator
+from nbautograd.arrays.axpy import axpy_rows, scale_rows, shift_rows
 from nbautograd.arrays.rows import for_row_tiles, ones, row_products, row_sums, tile_rows
 from nbautograd.arrays.summation import pairwise_sum
 
@@ -135,7 +136,7 @@ def plane_norm(a: Any, shape: Shape, axis: int, weight: Any, bias: Any, eps: flo
     near_zero = _is_near_zero(square, variance)
     if not near_zero:
         planes.for_tiles(np.subtract, source, planes.spread(mean), target)
-        source, variance = target, planes.means(planes.sums(target, target))[1]
+        source, variance = None, planes.means(planes.sums(target, target))[1]
     rstd = 1 / np.sqrt(variance + eps)
     scale = rstd if weight is None else rstd * weight.reshape(1, *shape[1:])
     shift = None if bias is None else bias.reshape(1, *shape[1:])
@@ -147,7 +148,15 @@ def plane_norm(a: Any, shape: Shape, axis: int, weight: Any, bias: Any, eps: flo
 
 
 def _scale(source: Any, factors: Any, shifts: Any, out: Any) -> None:
-    np.multiply(source, factors, out)
+    """Write ``source * factors + shifts``.
+
+    :param source: None for what ``out`` holds.
+    """
+    if factors.shape[1] == 1 and source is not None:
+        out[...] = 0 if shifts is None else shifts
+        axpy_rows(factors[:, 0], source, out)
+        return
+    np.multiply(out if source is None else source, factors, out)
     if shifts is not None:
         np.add(out, shifts, out)
 
@@ -162,8 +171,8 @@ def plane_norm_back(g: Any, a: Any, shape: Shape, axis: int, mean: Any, rstd: An
     near_zero = _is_near_zero(mean * mean, 1 / (rstd * rstd))
     if not near_zero:
         planes.for_tiles(np.subtract, source, planes.spread(mean), target)
-        source = target
-    sums = planes.sums(cotangent, source)
+        source = None
+    sums = planes.sums(cotangent, target if source is None else source)
     total, slope = sums
     if near_zero:
         slope -= mean * total
@@ -185,9 +194,11 @@ def plane_norm_back(g: Any, a: Any, shape: Shape, axis: int, mean: Any, rstd: An
 
 
 def _scale_back(g: Any, source: Any, scales: Any, factors: Any, shifts: Any, out: Any) -> None:
-    np.multiply(source, factors, out)
-    np.add(out, shifts, out)
-    np.add(out, g * scales, out)
+    _scale(source, factors, shifts, out)
+    if scales.shape[1] == 1:
+        axpy_rows(scales[:, 0], g, out)
+    else:
+        np.add(out, g * scales, out)
 
 
 # -- rows with a weight per element ----------------------------------------------------------------------------------
@@ -216,7 +227,7 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
         np.add(squares, eps, deviations)
         np.sqrt(deviations, deviations)
         np.divide(1, deviations, deviations)
-        np.multiply(out, deviations[:, None], out)
+        scale_rows(deviations, out)
         if weight is not None:
             np.multiply(out, weight, out)
         if bias is not None:
@@ -246,12 +257,13 @@ def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[An
         factor, shift = row_products(products, row) * per_slope[tile], row_products(slopes, row) * per_level[tile]
         _weighted_sums(scales, products, total[0])
         _weighted_sums(column[: len(slopes)], slopes, total[1])
-        np.multiply(slopes, scales[:, None], out)
-        if weight is not None:
-            np.multiply(out, weight, out)
-        np.multiply(centred, factor[:, None], centred)
-        np.add(out, centred, out)
-        np.add(out, shift[:, None], out)
+        if weight is None:
+            np.copyto(out, slopes)
+        else:
+            np.multiply(slopes, weight, out)
+        scale_rows(scales, out)
+        axpy_rows(factor, centred, out)
+        shift_rows(shift, out)
 
     for_row_tiles(evaluate, rows, width)
     for_weight, for_bias = sums[0] if len(sums) == 1 else pairwise_sum(sums, (0,))
@@ -332,9 +344,8 @@ def _row_norm_back_by_products(g: Any, a: Any, mean: Any, rstd: Any, weight: Any
         shift = -centres * factor - level * per_level[tile]
         np.dot(scales[tile], factors, out)
         np.multiply(out, slopes, out)
-        np.multiply(part, factor[:, None], products)
-        np.add(products, shift[:, None], products)
-        np.add(out, products, out)
+        axpy_rows(factor, part, out)
+        shift_rows(shift, out)
 
     for_row_tiles(evaluate, rows, width)
     for_unit, for_mean, for_bias = pairwise_sum(sums, (0,))

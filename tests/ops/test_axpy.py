@@ -1,4 +1,4 @@
-"""``y += a · x`` in one pass, and in two where SciPy is not worth loading: the same numbers."""
+"""``y += a · x``, and its like for rows, by SciPy and, where that is not worth loading, by NumPy: the same numbers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ OPTIMIZERS = {
 
 @pytest.fixture
 def anew() -> Iterator[None]:
-    axpy._sparse_product.cache_clear()
+    axpy._sparse.cache_clear()
     yield
-    axpy._sparse_product.cache_clear()
+    axpy._sparse.cache_clear()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -60,17 +60,19 @@ def test_the_buffer_may_be_what_is_added() -> None:
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers_step_alike_in_one_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    product = axpy._sparse_product()
-    assert product is not None
+    sparse = axpy._sparse()
+    assert sparse is not None
 
-    def counted(*arguments: Any) -> None:
-        calls.append(arguments)
-        product(*arguments)
+    class Counted:
+        @staticmethod
+        def csr_matvecs(*arguments: Any) -> None:
+            calls.append(arguments)
+            sparse.csr_matvecs(*arguments)
 
     results = []
     for smallest in (1, sys.maxsize):
         monkeypatch.setattr(axpy, "SMALLEST", smallest)
-        monkeypatch.setattr(axpy, "_sparse_product", lambda: counted)
+        monkeypatch.setattr(axpy, "_sparse", lambda: Counted)
         random = np.random.default_rng(1)
         w = nb.tensor(random.standard_normal((7, 9)).astype(np.float32), requires_grad=True)
         optimizer = getattr(nb.optim, name)([w], **OPTIMIZERS[name])
@@ -83,19 +85,60 @@ def test_optimizers_step_alike_in_one_pass(name: str, monkeypatch: pytest.Monkey
     np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-6)
 
 
+ROWS = {
+    "axpy_rows": lambda f, x, y: y + f[:, None] * x,
+    "shift_rows": lambda f, x, y: y + f[:, None],
+    "scale_rows": lambda f, x, y: y * f[:, None],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 4), (5000, 7), (1, 40_000), (40_000, 1), (600, 64), (40, 2000), (7, 0), (0, 7)])
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name: str, shape: tuple[int, int], dtype: Any) -> None:
+    random = np.random.default_rng(0)
+    x, memory = (random.standard_normal(shape).astype(dtype) for _ in range(2))
+    numbers = random.standard_normal(2 * shape[0]).astype(dtype)[::2].copy()
+    around = np.full((shape[0] + 2, shape[1]), 7, dtype)
+    y = around[1:-1]
+    y[...] = memory
+    arguments = (numbers, x, y) if name == "axpy_rows" else (numbers, y)
+    getattr(axpy, name)(*arguments)
+    np.testing.assert_allclose(y, ROWS[name](numbers, x, memory), rtol=0, atol=4 * np.finfo(dtype).eps)
+    assert (around[0] == 7).all() and (around[-1] == 7).all()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_what_is_no_number(name: str) -> None:
+    for rows in (4, 8000):
+        y = np.ones((rows, 5), np.float32)
+        numbers = np.full(rows, np.nan, np.float32)
+        numbers[1] = np.inf
+        getattr(axpy, name)(*((numbers, y.copy(), y) if name == "axpy_rows" else (numbers, y)))
+        assert np.isnan(y[0]).all() and np.isinf(y[1]).all() and np.isnan(y[2:]).all()
+
+
 def test_a_browser_does_not_fetch_scipy_for_it(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(name: str) -> Any:
         raise AssertionError(name)
 
     monkeypatch.setattr(axpy, "late", refused)
     monkeypatch.setattr(sys, "platform", "emscripten")
-    x, y = np.ones(axpy.SMALLEST), np.zeros(axpy.SMALLEST)
-    axpy.axpy(2.0, x, y, np.empty_like(x))
-    assert (y == 2).all()
+    _check_large()
 
 
-def test_without_that_function_of_scipy(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_those_functions_of_scipy(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(axpy, "late", lambda name: object())
+    _check_large()
+
+
+def _check_large() -> None:
     x, y = np.ones(axpy.SMALLEST), np.zeros(axpy.SMALLEST)
     axpy.axpy(2.0, x, y, np.empty_like(x))
     assert (y == 2).all()
+    rows = y.reshape(-1, 8)
+    factors = np.full(len(rows), 3.0)
+    axpy.axpy_rows(factors, x.reshape(-1, 8), rows)
+    axpy.shift_rows(factors, rows)
+    axpy.scale_rows(factors, rows)
+    assert (y == 24).all()
