@@ -68,27 +68,36 @@ def clock() -> Callable[[], float]:
     return time.process_time if os.environ.get("OMP_NUM_THREADS") == "1" else time.perf_counter
 
 
-def in_turn(programs: dict[str, Program], rounds: int, repeats: int) -> dict[str, list[float]]:
+def seconds(program: Program, calls: int) -> float:
+    """How long so many calls take."""
+    now = clock()
+    gc.collect()  # nobody pays for another's garbage
+    start = now()
+    for _ in range(calls):
+        program()
+    return now() - start
+
+
+def in_turn(
+    programs: dict[str, Any], rounds: int, repeats: int, timed: Callable[[Any, int], float] = seconds
+) -> dict[str, list[float]]:
     """Seconds per call by library and round; whatever else the machine does falls on all alike.
 
     A library's turn is ``repeats`` calls, or as many as fit into `TURN`, at least one.
+
+    :param timed: how long so many calls of one of the programs take.
     """
     times: dict[str, list[float]] = {name: [] for name in programs}
     calls = dict.fromkeys(programs, 1)
-    names, now = list(programs), clock()
+    names = list(programs)
     for index in range(-2, rounds):  # a call to see how many make a turn, and a round to warm up
         shift = index % len(names)  # nobody always comes first
         for name in names[shift:] + names[:shift]:
-            program = programs[name]
-            gc.collect()  # nobody pays for another's garbage
-            start = now()
-            for _ in range(calls[name]):
-                program()
-            seconds = (now() - start) / calls[name]
+            each = timed(programs[name], calls[name]) / calls[name]
             if index == -2:
-                calls[name] = max(1, min(repeats, int(TURN / max(seconds, 1e-9))))
+                calls[name] = max(1, min(repeats, int(TURN / max(each, 1e-9))))
             elif index >= 0:
-                times[name].append(seconds)
+                times[name].append(each)
     return times
 
 

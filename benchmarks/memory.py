@@ -37,9 +37,9 @@ def peak(key: str, library: str) -> float:
         from nbautograd.utils.allocator import keep_large_arrays
 
         keep_large_arrays(keep_large_arrays(0))  # blocks that it keeps are memory of the workload, too
-    if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)  # what the first one needed goes back to the operating system
     program = makers[library]()
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)  # what the first one, and making this one, needed goes back to the system
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     before = status("VmRSS")
     for _ in range(RUNS):

@@ -1,7 +1,11 @@
 """The memory of large results is used again, within a bound, and by nobody who could notice."""
 
 import gc
+import os
 import pickle
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -104,3 +108,29 @@ def test_a_gradient_in_a_block_becomes_grad_without_a_copy(monkeypatch):
 
 def test_small_arrays_have_memory_of_their_own():
     assert T.ones(tiling.MIN_TILED_SIZE).exp().numpy().base is None
+
+
+FAULTS = """
+import resource, sys
+import numpy as np
+{}
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        held = [np.ones(150_000, np.float32) for _ in range(8)]
+        del held
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+faults()
+print(faults())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the manual of the GNU C library says so")
+def test_memory_of_smaller_arrays_is_kept_by_the_c_library():
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+
+    def faults(first):
+        code = [sys.executable, "-c", FAULTS.format(first)]
+        return int(subprocess.run(code, env=environment, capture_output=True, text=True, check=True).stdout)
+
+    assert faults("") > 1000 > 100 > faults("import nbautograd")  # 20 times 8 arrays of 147 pages

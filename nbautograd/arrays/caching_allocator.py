@@ -11,6 +11,7 @@ and 0 turns all of this off.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,7 @@ from nbautograd.arrays.reference_count import HELD_ONCE, NEVER, VIEWED_ONCE, get
 __all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 
 SMALLEST = 1 << 20
-"""Minimum size in bytes for a block. The C library keeps smaller ones itself; larger ones it may give back at any time,
-depending on what else the process has freed."""
+"""Minimum size in bytes for a block. The C library keeps smaller ones itself (``raise_threshold``)."""
 LOOSE = 1.25
 """A block may be at most this many times as large as the array."""
 
@@ -105,4 +105,16 @@ def is_whole(a: Any) -> bool:
     return rooted and getrefcount(base) <= VIEWED_ONCE and bool(base.size == a.size and a.flags.c_contiguous)
 
 
+def raise_threshold() -> None:
+    """Have the GNU C library keep smaller arrays, too, instead of giving their memory back time and again.
+
+    It begins with giving back whatever is over 128 kB. Once an array is freed that had pages of its own, it keeps twice
+    as much as that one had, up to 64 MB (its manual, mallopt(3), on the dynamic mmap threshold). This array is the
+    largest that counts, and none of its pages is ever touched.
+    """
+    if sys.platform == "linux":
+        np.empty((1 << 25) - (1 << 13), np.uint8)
+
+
 keep(256 << 20)
+raise_threshold()
