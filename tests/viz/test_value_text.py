@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nbautograd.viz.read import values
+from nbautograd.viz.read.notes import Digest
 from tests import needs
 
 
@@ -88,3 +89,28 @@ def test_torch_tensors_are_read_without_warnings() -> None:
 def test_huge_arrays_are_sampled() -> None:
     huge = np.broadcast_to(np.float32(2), (10_000, 100_000))
     assert values.text(huge) == "mean 2. · norm 6.32e+04"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_mean_of_rounding_errors_is_zero(dtype: str) -> None:
+    """Numbers that were centred leave a rest, another one with every BLAS and every processor."""
+    eps, signs = np.finfo(dtype).eps, np.tile([1.0, -1.0], 500)
+    zero = "mean 0+0j " if "complex" in dtype else "mean 0. "
+    rest = (signs + eps).astype(dtype)
+    assert values.text(rest).startswith(zero)
+    assert values.text(-rest).startswith(zero)
+    assert values.text(1e15 * rest).startswith(zero)
+    assert not values.text((signs + 100 * eps).astype(dtype)).startswith(zero)
+    assert not values.text(np.full(1000, eps, dtype)).startswith(zero)  # small, and yet no rest
+
+
+def test_a_mean_of_half_precision_is_shown_as_it_is() -> None:
+    assert values.text(np.float16(np.tile([1.0, -0.999], 500))) == "mean 0.000488 · norm 31.6"
+
+
+def test_the_kept_mean_of_a_large_result_is_read_alike() -> None:
+    def digest(mean: float) -> Digest:
+        return Digest((1000,), "float32", np.zeros(4, np.float32), (mean, 1000**0.5))
+
+    assert values.text(digest(-1e-9)).startswith("mean 0. ")
+    assert not values.text(digest(1e-4)).startswith("mean 0. ")

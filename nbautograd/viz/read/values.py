@@ -23,6 +23,8 @@ ROWS = 4
 ROOM = 36  # characters of a line
 SAMPLE = 100_000  # elements that a summary looks at
 FAR = 1000  # the same where they must be copied from another device
+ROUNDINGS = 16  # a mean of so many rounding errors is 0
+EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64", "complex64", "complex128")}
 
 
 def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> str:
@@ -199,16 +201,26 @@ def _summary(value: Any, brief: bool = False) -> str:
     if not finite.size:
         return " · ".join(bad)
     wide = finite.astype(np.complex128 if kind == "c" else np.float64)
-    mean = _brief(wide.mean())
+    squares = (np.abs(wide) ** 2).sum()
+    mean = _brief(_above_rounding(wide.mean(), np.sqrt(squares / wide.size), array.dtype.name))
     if bad:
         return " · ".join([*bad, say("mean", mean=mean)])
-    norm = _brief(np.sqrt((np.abs(wide) ** 2).sum() * (_size(value) / wide.size)))
+    norm = _brief(np.sqrt(squares * (_size(value) / wide.size)))
     return say("norm", norm=norm) if brief else say("mean_norm", mean=mean, norm=norm)
+
+
+def _above_rounding(mean: Any, root: Any, dtype: str) -> Any:
+    """A mean, or 0 where it may be nothing but the rounding errors of numbers of that root mean square.
+
+    Such a mean would be another one on every processor. Half precision is too coarse to tell.
+    """
+    return mean - mean if abs(mean) <= ROUNDINGS * EPS.get(dtype, 0.0) * root else mean
 
 
 def _of_digest(digest: Digest) -> str:
     mean, norm = digest.mean_and_norm()
     if math.isfinite(mean) and math.isfinite(norm):
+        mean = _above_rounding(mean, norm / math.sqrt(digest.size or 1), digest.dtype)
         return say("mean_norm", mean=_brief(mean), norm=_brief(norm))
     return say("not_finite")
 
