@@ -110,7 +110,7 @@ def test_norms_of_long_rows(n, kind):
         return y.detach().numpy(), x.grad.numpy()
 
     eps = float(np.finfo(np.float32).eps)
-    for ours, exact, most in zip(run(nb, np.float32), run(nb, np.float64), (4, 16), strict=True):
+    for ours, exact, most in zip(run(nb, np.float32), run(nb, np.float64), (4, 50), strict=True):
         assert np.abs(ours - exact).max() / np.abs(exact).max() < most * eps
 
 
