@@ -56,11 +56,13 @@ def attempt(k, limit, free):
 def run(code: str) -> list[str]:
     """What the code printed, run in a process of its own: it is that process whose memory runs out.
 
-    With one thread: OpenBLAS ends the process where it finds no memory for the work of several.
+    With one thread: OpenBLAS ends the process where it finds no memory for the work of several. And the GNU C library
+    gives what is freed back at once: arrays placed in memory that it kept would not meet the limit.
     """
     one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    fixed = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | one)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | one | fixed)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split("\n")
 
