@@ -102,8 +102,13 @@ def test_autocast_computes_in_the_dtypes_of_pytorch(kind: str, size: int) -> Non
     pair = []
     for library in (nb, torch):
         module, x = layer(library, kind, 6, size), library.randn(16, 8, 6)
-        with library.autocast("cpu", dtype=library.bfloat16):
-            output, last = module(x)
+        try:
+            with library.autocast("cpu", dtype=library.bfloat16):
+                output, last = module(x)
+        except RuntimeError as error:  # oneDNN has no LSTM in bfloat16 for processors without AVX-512
+            if library is nb or "primitive descriptor" not in str(error):
+                raise
+            pytest.skip("PyTorch computes no LSTM in bfloat16 on this processor")
         output.float().sum().backward()
         tensors = [output, *(last if kind == "LSTM" else [last])]
         tensors += [module.weight_ih_l0.grad, module.bias_hh_l0.grad]
