@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
+from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import fit, fit_path, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
@@ -34,7 +35,6 @@ DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
 ROW_PAD = 4.0  # above and below a tile in a leaf's row
 LEAD = 6 * 7.1  # room for the words in front of it
-SMALLEST = 11.0  # pixels of a text, at a size of 100 %
 WIDEST = 330.0
 BOLD = 1.1  # width of bold letters relative to regular ones
 NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group

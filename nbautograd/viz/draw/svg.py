@@ -19,7 +19,6 @@ from nbautograd.viz.draw.boxes import (
     PAD,
     PILE,
     ROW,
-    SMALLEST,
     about_text,
     cut,
     cut_lines,
@@ -35,7 +34,7 @@ from nbautograd.viz.draw.cells import Grid, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.lines import aside, number as _n, path
 from nbautograd.viz.draw.picture_tiles import PictureTiles
-from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.draw.theme import LIGHT, MONO, SANS, SMALLEST
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node

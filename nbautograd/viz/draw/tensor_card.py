@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.theme import LIGHT, SANS, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -44,14 +45,14 @@ def card_svg(tensor: Any, name: str = "") -> str:
     for head, value in maps:
         drawn, wide, tall = _heat(value, x, top + lead)
         if head:
-            body.append(_text(x, top + 8, head, LIGHT["muted"], 11))
+            body.append(text_element(x, top + 8, head, LIGHT["muted"]))
         body += drawn
         x += wide + 18
         high = max(high, tall + lead * bool(tall))
     whole = max(x - 6, 24 + max(width(title, 13.5), *(width(line, 11.5, mono=True) for line in lines)))
     height = top + high + (10 if high else 0)
-    top_lines = [_text(12, 22, title, LIGHT["fg"], 13.5, bold=True)]
-    top_lines += [_text(12, 41 + 17 * i, line, LIGHT["fg"], 11.5, mono=True) for i, line in enumerate(lines)]
+    top_lines = [text_element(12, 22, title, LIGHT["fg"], 13.5, bold=True)]
+    top_lines += [text_element(12, 41 + 17 * i, line, LIGHT["fg"], 11.5, mono=True) for i, line in enumerate(lines)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole:.0f} {height:.0f}" width="{whole:.0f}" '
         f'height="{height:.0f}" role="img" font-family="{escape(SANS)}">'
@@ -146,8 +147,8 @@ def _heat(value: Any, x: float, y: float) -> tuple[list[str], float, float]:
     tall = rows * side
     if each > 1:
         note = say("card_every", n=each)
-        out.append(_text(x, y + tall + 11, note, LIGHT["muted"], 10))
-        return out, max(columns * side, width(note, 10)), tall + 14.0
+        out.append(text_element(x, y + tall + 12, note, LIGHT["muted"]))
+        return out, max(columns * side, width(note, SMALLEST)), tall + 15.0
     return out, float(columns * side), float(tall)
 
 
@@ -158,9 +159,3 @@ def _colour(cell: float, most: float) -> str:
     ink = BELOW if cell < 0 else ABOVE
     mixed = (round(242 + (one - 242) * part) for one in ink)
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-def _text(x: float, y: float, text: str, colour: str, size: float, *, bold: bool = False, mono: bool = False) -> str:
-    weight = ' font-weight="700"' if bold else ""
-    family = f' font-family="{escape(MONO)}"' if mono else ""
-    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"{weight}{family}>{escape(text)}</text>'

@@ -1,4 +1,4 @@
-"""The colours, light and dark, as CSS custom properties.
+"""The colours, light and dark, and the fonts, as CSS custom properties.
 
 Text has a contrast of at least 4.5 : 1 to what is behind it and lines that mean something have 3 : 1 (WCAG 2.2 AA); a
 test computes both, also on the backgrounds of JupyterLab and VS Code, which a player takes over. Blue, violet and
@@ -12,7 +12,20 @@ import re
 
 from nbautograd.viz.draw.shades import shades
 
-__all__ = ["DARK", "FOLLOWS", "HOSTS", "LIGHT", "MONO", "SANS", "STILL", "adaptive", "contrast", "css", "darkened"]
+__all__ = [
+    "DARK",
+    "FOLLOWS",
+    "HOSTS",
+    "LIGHT",
+    "MONO",
+    "SANS",
+    "SMALLEST",
+    "STILL",
+    "adaptive",
+    "contrast",
+    "css",
+    "darkened",
+]
 
 LIGHT = {
     "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#818d99",
@@ -53,6 +66,7 @@ SANS = (
     "sans-serif"
 )
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
+SMALLEST = 11.0  # pixels of a text, at a size of 100 %
 
 _DARK_HOSTS = (
     'body[data-jp-theme-light="false"]',

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.theme import LIGHT, SANS
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 
@@ -25,7 +26,7 @@ def drawn(
 ) -> str:
     """The loss and the norms of gradients over the steps, as SVG."""
     high = 34 + HIGH + (HIGH + 22 if norms else 0) + 22
-    body = [_text(14, 22, title, 13.5, LIGHT["fg"], weight="700")]
+    body = [text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)]
     body += _plot(say("loss"), steps, {say("loss"): losses}, 34)
     if norms:
         body += _plot(say("grad_norm"), steps, norms, 34 + HIGH + 22)
@@ -55,15 +56,15 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     def y(value: float) -> float:
         return bottom - (scale(value) - least) / (most - least) * (HIGH - 46)
 
-    out = [_text(LEFT, top + 12, title + (" (log)" if log else ""), 11, LIGHT["muted"])]
+    out = [text_element(LEFT, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
     for value in (low, high) if numbers and high > low else numbers[:1]:
         at = y(value)
         out.append(f'<path d="M{LEFT} {at:.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
-        out.append(_text(LEFT - 6, at + 4, f"{value:.3g}", 10.5, LIGHT["muted"], anchor="end", mono=True))
+        out.append(text_element(LEFT - 6, at + 4, f"{value:.3g}", LIGHT["muted"], anchor="end", mono=True))
     if steps:
-        out.append(_text(LEFT, bottom + 15, str(steps[0]), 10.5, LIGHT["muted"], mono=True))
+        out.append(text_element(LEFT, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
         last = f"{say('steps_axis')} {steps[-1]}"
-        out.append(_text(WIDE - RIGHT, bottom + 15, last, 10.5, LIGHT["muted"], anchor="end", mono=True))
+        out.append(text_element(WIDE - RIGHT, bottom + 15, last, LIGHT["muted"], anchor="end", mono=True))
     ends: list[tuple[float, str, str]] = []
     for number, (name, line) in enumerate(lines.items()):
         ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
@@ -75,7 +76,7 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     for at, name, ink in sorted(ends):
         floor = max(at, floor + 13)
         if width(name, 11) > 0:
-            out.append(_text(WIDE - RIGHT + 8, floor + 4, name, 11, ink, weight="700"))
+            out.append(text_element(WIDE - RIGHT + 8, floor + 4, name, ink, bold=True))
     return out
 
 
@@ -97,11 +98,3 @@ def _line(steps: Sequence[int], line: Sequence[float], x: Any, y: Any, bottom: f
         out.append(f'<circle cx="{at[0]}" cy="{at[1]}" r="3" fill="{ink}"/>')
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
     return [f'<path d="{"".join(parts)}" fill="none" stroke="{ink}" stroke-width="1.8"{dashes}/>', *out[:40]]
-
-
-def _text(
-    x: float, y: float, text: str, size: float, ink: str, *, weight: str = "", anchor: str = "", mono: bool = False
-) -> str:
-    more = f' font-weight="{weight}"' * bool(weight) + f' text-anchor="{anchor}"' * bool(anchor)
-    more += f' font-family="{escape(MONO)}"' * mono
-    return f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'

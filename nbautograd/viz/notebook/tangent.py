@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.theme import LIGHT, SANS
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -16,7 +17,7 @@ from nbautograd.viz.notebook.callers import callers_names
 __all__ = ["Tangent", "tangent"]
 
 WIDE, HIGH = 640, 260
-LEFT, RIGHT, TOP, BOTTOM = 62, 14, 40, 30  # room for the axes, and for the title
+LEFT, RIGHT, TOP, BOTTOM = 72, 14, 40, 30  # room for the axes, and for the title
 SAMPLES = 160  # points of the curve
 MOST = 60  # points that are shown
 STAY, GLIDE = 4, 6  # frames at a point, and on the way to the next one
@@ -76,23 +77,15 @@ class Tangent:
         def at(x: float, y: float) -> str:
             return f"{across(x):.1f} {down(min(max(y, least - 9 * margin), most + 9 * margin)):.1f}"
 
-        body = [_text(14, 22, self.label, 13.5, LIGHT["fg"], ' font-weight="700"')]
+        body = [text_element(14, 22, self.label, LIGHT["fg"], 13.5, bold=True)]
         for y in {least + margin, most - margin}:
             body.append(f'<path d="M{LEFT} {down(y):.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
-            body.append(
-                _text(
-                    LEFT - 6,
-                    down(y) + 4,
-                    f"{0.0 if abs(y) < margin / 60 else y:.3g}",
-                    10.5,
-                    LIGHT["muted"],
-                    ' text-anchor="end"',
-                )
-            )
+            number = f"{0.0 if abs(y) < margin / 60 else y:.3g}"
+            body.append(text_element(LEFT - 6, down(y) + 4, number, LIGHT["muted"], anchor="end", mono=True))
         for x, anchor in ((self.low, "start"), (self.high, "end")):
-            body.append(_text(across(x), HIGH - 10, f"{x:.3g}", 10.5, LIGHT["muted"], f' text-anchor="{anchor}"'))
+            body.append(text_element(across(x), HIGH - 10, f"{x:.3g}", LIGHT["muted"], anchor=anchor, mono=True))
         middle = (LEFT + WIDE - RIGHT) / 2
-        body.append(_text(middle, HIGH - 10, self.name, 11, LIGHT["muted"], ' text-anchor="middle"'))
+        body.append(text_element(middle, HIGH - 10, self.name, LIGHT["muted"], anchor="middle"))
         curve = [at(x, y) for x, y in zip(self._xs, self._ys, strict=True) if math.isfinite(y)]
         body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
 
@@ -233,8 +226,3 @@ def _frames(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         parts = [i / GLIDE for i in range(1, GLIDE)]
         frames += [(x + (next_x - x) * part, slope + (next_slope - slope) * part) for part in parts]
     return frames + [points[-1]] * STAY
-
-
-def _text(x: float, y: float, text: str, size: float, ink: str, more: str = "") -> str:
-    font = f' font-family="{escape(MONO)}"' if size == 10.5 else ""
-    return f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" fill="{ink}"{more}{font}>{escape(text)}</text>'
