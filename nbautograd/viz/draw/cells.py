@@ -11,7 +11,9 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from nbautograd.viz.draw.lines import number as _n
 from nbautograd.viz.draw.shades import LEVELS, level, shade_name
+from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, MONO
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
@@ -136,19 +138,15 @@ def scale_key(x: float, y: float, scales: Iterable[tuple[str, float]]) -> str:
     parts = []
     for name, largest in scales:
         for text in (name, cell_number(-largest)):
-            parts.append(_words(x, y, text))
+            parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
             x += width(text, TEXT) + 7
         for number in range(-LEVELS, LEVELS + 1):
             colour = LIGHT[shade_name(number)]
             parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="6" height="8" fill="{colour}"/>')
             x += 6
-        parts.append(_words(x + 6, y, cell_number(largest)))
+        parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
         x += width(cell_number(largest), TEXT) + 28
     return f'<g class="nb-key">{"".join(parts)}</g>'
-
-
-def _words(x: float, y: float, text: str) -> str:
-    return f'<text x="{_n(x)}" y="{_n(y)}" font-size="{TEXT:g}" fill="{LIGHT["muted"]}">{escape(text)}</text>'
 
 
 def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bool = False) -> Iterator[str]:
@@ -190,7 +188,3 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bo
             f'stroke="none">{"".join(texts)}</g>'
         )
     yield "</g>"
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")

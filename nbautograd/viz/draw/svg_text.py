@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbautograd.viz.draw.lines import number
 from nbautograd.viz.draw.theme import MONO, SMALLEST
 from nbautograd.viz.escape import escape
 
@@ -22,9 +23,9 @@ def text_element(
     """A ``<text>`` whose baseline is at ``y``; ``size`` in pixels, of which ``SMALLEST`` is the least.
 
     >>> text_element(4, 20, "a < b", "#000", bold=True)
-    '<text x="4" y="20.0" font-size="11" fill="#000" font-weight="700">a &lt; b</text>'
+    '<text x="4" y="20" font-size="11" fill="#000" font-weight="700">a &lt; b</text>'
     """
     more = ' font-weight="700"' * bold + f' text-anchor="{anchor}"' * bool(anchor)
     more += f' font-family="{escape(MONO)}"' * mono
     size = max(size, SMALLEST)
-    return f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'
+    return f'<text x="{number(x)}" y="{number(y)}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'

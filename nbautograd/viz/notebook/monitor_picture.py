@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbautograd.viz.draw.svg_text import text_element
-from nbautograd.viz.draw.theme import LIGHT, SANS
+from nbautograd.viz.draw.theme import LIGHT, SANS, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 
@@ -75,7 +75,7 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     floor = -math.inf
     for at, name, ink in sorted(ends):
         floor = max(at, floor + 13)
-        if width(name, 11) > 0:
+        if width(name, SMALLEST) > 0:
             out.append(text_element(WIDE - RIGHT + 8, floor + 4, name, ink, bold=True))
     return out
 
