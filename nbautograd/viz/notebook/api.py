@@ -193,7 +193,8 @@ def record(
 ) -> Iterator[Recording]:
     """Record every backward pass inside the ``with`` block, of nbautograd and of PyTorch.
 
-    The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then.
+    The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then. A
+    notebook shows it then if the block gives it no name (``as``).
     PyTorch's operations inside the block are watched (see :func:`watch`).
 
     :param progress: show a bar that counts passes, where tqdm is installed.

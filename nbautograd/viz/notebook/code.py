@@ -106,7 +106,7 @@ def code(
 
 
 class Code:
-    """A program. The last line of a cell shows it; ``save`` writes it as a file that runs, or as a page.
+    """A program. A notebook shows it; ``save`` writes it as a file that runs, or as a page.
 
     :param program: the program that :func:`code` wrote.
     :ivar program: its lines.

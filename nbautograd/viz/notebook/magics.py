@@ -59,7 +59,10 @@ class AutogradMagics(Magics):
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one or several")
     @line_magic
     def graph(self, line: str) -> Any:
-        """Draw the graph that computed a tensor: ``%graph y`` or ``%graph (x * w).sum()``."""
+        """Draw the graph that computed a tensor: ``%graph y`` or ``%graph (x * w).sum()``.
+
+        ``p = %graph y`` keeps the picture for later; ``%graph y;`` shows nothing.
+        """
         options, silent = parsed(self.graph, line)
         if options.depth is not None and options.depth < 0:
             raise UsageError(f"%graph --depth must not be negative, got {options.depth}")
@@ -87,7 +90,10 @@ class AutogradMagics(Magics):
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
     @line_magic
     def backward(self, line: str) -> Any:
-        """Run ``backward()`` of a tensor and play it step by step: ``%backward loss``."""
+        """Run ``backward()`` of a tensor and play it step by step: ``%backward loss``.
+
+        ``p = %backward loss`` keeps the player for later; ``%backward loss;`` runs it and shows nothing.
+        """
         options, silent = parsed(self.backward, line)
         tensor = one_tensor(self.shell, "backward", options.expression, not (options.gradient or options.inputs))
         inputs = None
