@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,6 +124,14 @@ def test_a_mistake_is_one_line(shell: Any, capsys: pytest.CaptureFixture[str], l
         assert out == "" and err.count("\n") == 1 and err.startswith("UsageError: %"), (cell, out, err)
         assert expected(line) in err
     assert viz.settings.theme == "auto" and viz.settings.depth == 0
+
+
+def test_what_is_not_installed_is_named(
+    shell: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["nbautograd.viz.settings"], "find_spec", lambda name: None)
+    out, err = said(shell, capsys, "%autograd --image png")
+    assert out == "" and err.count("\n") == 1 and "--image: png needs resvg_py" in err
 
 
 def test_a_minus_is_no_option(shell: Any) -> None:

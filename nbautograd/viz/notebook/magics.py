@@ -192,6 +192,8 @@ class AutogradMagics(Magics):
         try:
             block = autograd(**new)
         except traitlets.TraitError as error:
+            if str(error).startswith("image: "):  # something is not installed
+                raise UsageError(f"%autograd --{error}") from None
             wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
             known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
             raise UsageError(f"%autograd --{wrong}: {new.get(wrong)!r} does not fit{known}") from None
