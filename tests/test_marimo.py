@@ -40,6 +40,7 @@ def _():
         x = torch.tensor([2.0], requires_grad=True)
         y = (w + x) * (w + 1)
     viz.animate(y, namespace={"w": w, "x": x, "y": y})
+    print(w.grad)
     return torch, viz
 
 
@@ -48,13 +49,31 @@ def _(torch, viz):
     v = torch.tensor([1.0, 2.0], requires_grad=True)
     viz.graph((v * v).sum(), namespace={"v": v})
     return
+
+
+@app.cell
+def _(torch, viz):
+    u = torch.tensor([1.0, 2.0], requires_grad=True)
+    kept = viz.graph(u * 2, namespace={"u": u})
+    viz.graph(u * 3, namespace={"u": u});
+    for factor in (4.0, 5.0):
+        viz.graph(u * factor, namespace={"u": u})
+    print(kept.label)
+    return
+
+
+@app.cell
+def _(torch, viz):
+    t = torch.tensor([1.0, 2.0], requires_grad=True)
+    viz.graph(t * 2, namespace={"t": t});
+    return
 """
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     home = tmp_path_factory.mktemp("marimo")
-    (home / "app.py").write_text(APP, encoding="utf-8")
+    (home / "app.py").write_text(APP.lstrip(), encoding="utf-8")  # marimo counts lines from the first that is not blank
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -66,7 +85,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             wait_for(url, server, home / "log")
             with playwright.sync_playwright() as driver, browse(driver, home / "chromium") as page:
                 page.goto(url)
-                playwright.expect(page.locator(".nb-player")).to_have_count(2, timeout=60_000)
+                playwright.expect(page.locator(".nb-player")).to_have_count(4, timeout=60_000)
                 yield page
         finally:
             server.terminate()
@@ -94,6 +113,11 @@ def test_a_pass_plays_by_keys(page: Any) -> None:
     page.keyboard.press("End")
     playwright.expect(player.locator(".nb-ledger tbody tr").first).to_contain_text("5.")
     assert page.errors == []
+
+
+def test_pictures_are_where_their_calls_stand(page: Any) -> None:
+    """Each of these cells has lines after its pictures; what is kept, or ends with a semicolon, is not shown."""
+    assert page.locator(".nb-player").count() == 4
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

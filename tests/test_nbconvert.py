@@ -25,7 +25,7 @@ CELLS = [
     "import nbautograd as torch\n%load_ext nbautograd",
     "w = torch.tensor([1.], requires_grad=True)\nx = torch.tensor([2.], requires_grad=True)\n"
     "a = torch.add(w, x)\nb = torch.add(w, 1)\ny = torch.mul(a, b)\ny",
-    "%backward y",
+    "%backward y\nprint(w.grad)",
     "%autograd --embed on",
     "z = (torch.ones(3, requires_grad=True) * 2).exp().sum()\n%backward z",
 ]

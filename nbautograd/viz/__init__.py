@@ -16,6 +16,7 @@
     with viz.watch():       # PyTorch's operations, too; a notebook's cells are watched anyway
         loss = model(x).sum()
 
+In a notebook each is shown where it stands, unless something takes it: ``p = viz.graph(y)`` keeps it for later.
 Graphs of PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
 """
 

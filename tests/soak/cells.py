@@ -28,7 +28,7 @@ CELLS = (
     Cell("cell magic", "%%autograd\nz = (w * x).exp()\nz.backward()\nz"),
     Cell("settings", "%autograd --theme dark --language 中文\n(w * 2)"),
     Cell("settings back", "%autograd --theme auto --language en"),
-    Cell("names", "%graph nothing_of_that_name", "NameError"),
+    Cell("names", "%graph nothing_of_that_name", "UsageError"),
     Cell("shapes", "torch.ones(2, 3) @ torch.ones(2, 3)", "ShapeError"),
     Cell("in place", "v = x.exp()\nv.add_(1)\nv.backward()", "InplaceError"),
     Cell("freed by hand", "big = torch.ones(100_000, requires_grad=True)\n(big * big).sum().backward()\ndel big"),

@@ -66,6 +66,8 @@ class Ran:
     text: str = ""
     shown: list[dict[str, Any]] = field(default_factory=list)
     comms: list[dict[str, Any]] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    """The messages that brought all this, in their order."""
 
 
 class Kernel:
@@ -96,6 +98,7 @@ class Kernel:
         again = threading.Timer(AGAIN, self.manager.interrupt_kernel)
         for reply in self._answers(message["header"]["msg_id"]):
             kind, content = reply["msg_type"], reply["content"]
+            done.kinds.append(kind)
             if kind == "stream":
                 done.text += content["text"]
                 if interrupt_after is not None:
@@ -114,6 +117,8 @@ class Kernel:
         while reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:  # of when the kernel started
             reply = self.client.get_shell_msg(timeout=PATIENCE)
         done.status = reply["content"]["status"]
+        if done.status == "error" and not done.error:  # one that is told in a line, without a traceback
+            done.error, done.message = reply["content"]["ename"], reply["content"]["evalue"]
         self.count += 1
         return done
 

@@ -94,11 +94,11 @@ def shown(shell, name):
 @pytest.mark.parametrize(
     ("line", "error", "message"),
     [
-        ("%graph yy", NameError, "%graph: name 'yy' is not defined; did you mean 'y'?"),
-        ("%backward nothing", NameError, "%backward: name 'nothing' is not defined; tensors here: a, b, "),
-        ("%graph 5", TypeError, "%graph needs a tensor, but '5' gives int"),
-        ("%graph", TypeError, "%graph needs a tensor: write for example %graph y"),
-        ("%backward a, b", TypeError, "%backward needs one tensor, but 'a, b' gives 2"),
+        ("%graph yy", UsageError, "%graph: name 'yy' is not defined; did you mean 'y'?"),
+        ("%backward nothing", UsageError, "%backward: name 'nothing' is not defined; tensors here: a, b, "),
+        ("%graph 5", UsageError, "%graph needs a tensor, but '5' gives int"),
+        ("%graph", UsageError, "%graph needs a tensor: write for example %graph y"),
+        ("%backward a, b", UsageError, "%backward needs one tensor, but 'a, b' gives 2"),
         ("%backward x.detach()", RuntimeError, "does not require grad"),
     ],
 )
@@ -237,6 +237,7 @@ def displayed(shell, monkeypatch):
 
     found = []
     monkeypatch.setattr(magics, "display", lambda thing, **options: found.append(thing))
+    monkeypatch.setattr(magics, "seen", found.append)
     return found
 
 

@@ -15,16 +15,19 @@ from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import after_block, at_once
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.program_lines import player_lines
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
+from nbautograd.viz.read.introspect import is_tensor
 from nbautograd.viz.settings import settings
 
 __all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
 
 
+@at_once
 def graph(
     *tensors: Any,
     namespace: Mapping[str, Any] | None = None,
@@ -79,6 +82,7 @@ def _names(opened: Collection[str]) -> tuple[str, ...]:
     return names
 
 
+@at_once
 def animate(
     tensor: Any,
     gradient: Any = None,
@@ -111,6 +115,7 @@ def animate(
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
     :returns: the animation.
+    :raises TypeError: it is no tensor.
     :raises RuntimeError: what ``backward`` raises.
 
     >>> import nbautograd as torch
@@ -120,6 +125,8 @@ def animate(
     >>> w.grad
     tensor(4.)
     """
+    if not is_tensor(tensor):
+        raise TypeError(f"animate needs a tensor, but was given {type(tensor).__name__}")
     namespace, opened = namespace or callers_names(), _names(opened)
     settle(namespace)
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
@@ -175,6 +182,7 @@ def _observed(
         run()
 
 
+@after_block
 @contextmanager
 def record(
     *,
@@ -185,7 +193,8 @@ def record(
 ) -> Iterator[Recording]:
     """Record every backward pass inside the ``with`` block, of nbautograd and of PyTorch.
 
-    The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then.
+    The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then. A
+    notebook shows it then if the block gives it no name (``as``).
     PyTorch's operations inside the block are watched (see :func:`watch`).
 
     :param progress: show a bar that counts passes, where tqdm is installed.

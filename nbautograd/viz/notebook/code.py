@@ -18,6 +18,7 @@ from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ COPY = (
 )
 
 
+@at_once
 def code(
     tensor: Any,
     gradient: Any = None,
@@ -104,7 +106,7 @@ def code(
 
 
 class Code:
-    """A program. The last line of a cell shows it; ``save`` writes it as a file that runs, or as a page.
+    """A program. A notebook shows it; ``save`` writes it as a file that runs, or as a page.
 
     :param program: the program that :func:`code` wrote.
     :ivar program: its lines.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import difflib
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,19 +11,24 @@ import traitlets
 from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
 from nbautograd import protocol
 from nbautograd.core import grad_mode, tracing
 from nbautograd.core.tensor import Tensor
+from nbautograd.errors import kind_of
 from nbautograd.protocol import SourceLocator
+from nbautograd.viz.capture import torch_events
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables
 from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
+from nbautograd.viz.notebook.in_place import noted, of_magic, seen
+from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
 from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
 from nbautograd.viz.settings import NAMES, choices, settings
@@ -55,15 +59,17 @@ class AutogradMagics(Magics):
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one or several")
     @line_magic
     def graph(self, line: str) -> Any:
-        """Draw the graph that computed a tensor: ``%graph y`` or ``%graph (x * w).sum()``."""
-        options = parse_argstring(self.graph, line)
+        """Draw the graph that computed a tensor: ``%graph y`` or ``%graph (x * w).sum()``.
+
+        ``p = %graph y`` keeps the picture for later; ``%graph y;`` shows nothing.
+        """
+        options, silent = parsed(self.graph, line)
         if options.depth is not None and options.depth < 0:
             raise UsageError(f"%graph --depth must not be negative, got {options.depth}")
         if options.fold and options.no_fold:
             raise UsageError("%graph --fold and --no-fold exclude each other; give one of them")
-        tensors = self._tensors("graph", " ".join(options.expression))
-        return api.graph(
-            *tensors,
+        picture = api.graph(
+            *tensors(self.shell, "graph", " ".join(options.expression)),
             namespace=self.shell.user_ns,
             direction="TB" if options.top_to_bottom else None,
             values=False if options.no_values else None,
@@ -72,6 +78,7 @@ class AutogradMagics(Magics):
             opened=tuple(options.open or ()),
             engine="dot" if options.dot else "own",
         )
+        return of_magic(picture, silent)
 
     @magic_arguments()
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
@@ -83,19 +90,19 @@ class AutogradMagics(Magics):
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
     @line_magic
     def backward(self, line: str) -> Any:
-        """Run ``backward()`` of a tensor and play it step by step: ``%backward loss``."""
-        options = parse_argstring(self.backward, line)
-        (tensor,) = self._tensors("backward", " ".join(options.expression), most=1)
-        gradient = None
-        if options.gradient is not None:
-            (gradient,) = self._tensors("backward --gradient", options.gradient, most=1)
+        """Run ``backward()`` of a tensor and play it step by step: ``%backward loss``.
+
+        ``p = %backward loss`` keeps the player for later; ``%backward loss;`` runs it and shows nothing.
+        """
+        options, silent = parsed(self.backward, line)
+        tensor = one_tensor(self.shell, "backward", options.expression, not (options.gradient or options.inputs))
         inputs = None
         if options.inputs is not None:
-            inputs = list(self._tensors("backward --inputs", options.inputs + ","))
+            inputs = list(tensors(self.shell, "backward --inputs", options.inputs + ","))
         try:
-            return api.animate(
+            animation = api.animate(
                 tensor,
-                gradient,
+                self._gradient("backward", options.gradient),
                 retain_graph=options.retain_graph or None,
                 create_graph=options.create_graph,
                 inputs=inputs,
@@ -106,6 +113,7 @@ class AutogradMagics(Magics):
         except Exception as error:
             self._show_failed(error)
             raise
+        return of_magic(animation, silent)
 
     @magic_arguments()
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
@@ -116,31 +124,42 @@ class AutogradMagics(Magics):
     @line_magic
     def code(self, line: str) -> Any:
         """Write the forward and the backward pass of a tensor as a program: ``%code y``, ``%code --in torch y``."""
-        options = parse_argstring(self.code, line)
-        (tensor,) = self._tensors("code", " ".join(options.expression), most=1)
-        gradient = None
-        if options.gradient is not None:
-            (gradient,) = self._tensors("code --gradient", options.gradient, most=1)
+        options, silent = parsed(self.code, line)
         if options.flat and options.fold:
             raise UsageError("%code --flat and --fold exclude each other; give one of them")
-        flat = True if options.flat else False if options.fold else None
-        return code(tensor, gradient, library=options.library, flat=flat, namespace=self.shell.user_ns)
+        tensor = one_tensor(self.shell, "code", options.expression, not options.gradient)
+        if torch_events.is_foreign(tensor):
+            raise UsageError(f"%code writes programs of nbautograd's tensors, but got {kind_of(tensor)}")
+        program = code(
+            tensor,
+            self._gradient("code", options.gradient),
+            library=options.library,
+            flat=True if options.flat else False if options.fold else None,
+            namespace=self.shell.user_ns,
+        )
+        return of_magic(program, silent)
 
     @magic_arguments()
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
     @line_magic
     def grads(self, line: str) -> Any:
         """A table of leaves: grad at the last look, what was added since, now, in how many passes, norm."""
-        return tables.table_of(self._leaves("grads", parse_argstring(self.grads, line).expression))
+        options, silent = parsed(self.grads, line)
+        return of_magic(tables.table_of(self._leaves("grads", options.expression)), silent)
 
     @magic_arguments()
     @argument("--zeros", "-z", action="store_true", help="fill with zeros instead of setting to None")
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
     @line_magic
     def zero_grads(self, line: str) -> Any:
-        """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some."""
-        options = parse_argstring(self.zero_grads, line)
-        return tables.zero(self._leaves("zero_grads", options.expression), set_to_none=not options.zeros)
+        """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some.
+
+        As a cell's last line it shows what they were; in a loop it says nothing.
+        """
+        options, silent = parsed(self.zero_grads, line)
+        leaves = self._leaves("zero_grads", options.expression)
+        table = tables.zero(leaves, set_to_none=not options.zeros)
+        return None if silent else table
 
     @magic_arguments()
     @argument("--theme", help="auto, light or dark")
@@ -162,7 +181,8 @@ class AutogradMagics(Magics):
 
         In front of a cell the settings hold for that cell only.
         """
-        options = vars(parse_argstring(self.autograd, line))
+        parsed_options, silent = parsed(self.autograd, line)
+        options = vars(parsed_options)
         words = options.pop("words")
         if words:
             if words[0] != "torch" or len(words) > 2:
@@ -172,17 +192,22 @@ class AutogradMagics(Magics):
         try:
             block = autograd(**new)
         except traitlets.TraitError as error:
+            if str(error).startswith("image: "):  # something is not installed
+                raise UsageError(f"%autograd --{error}") from None
             wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
             known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
             raise UsageError(f"%autograd --{wrong}: {new.get(wrong)!r} does not fit{known}") from None
         if cell is not None:
             return self._run(cell, block)
-        return None if new else block
+        return None if new else of_magic(block, silent)
 
     def _run(self, cell: str, block: Any) -> Any:
-        """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say."""
+        """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say.
+
+        Passes that the cell's own lines have shown, all of them, are not shown again.
+        """
         recording, value, drawn = None, None, None
-        with block.held():
+        with block.held(), noted() as shown:
             try:
                 with block.recorded(self.shell.user_ns) as recording:
                     value = self._execute(cell)
@@ -192,7 +217,8 @@ class AutogradMagics(Magics):
                 show_failed_forward(error, self.shell)
                 raise
             finally:
-                if recording is not None and len(recording):
+                own = sum(isinstance(each, Animation) for each in (*shown, value))
+                if recording is not None and _passes(recording) > own:
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
@@ -201,7 +227,7 @@ class AutogradMagics(Magics):
             if isinstance(value, Tensor) and settings.tensors != "graph":
                 display(value)
                 return None
-        if value is None and not len(recording):
+        if value is None and not len(recording) and not shown:
             print(say("nothing_recorded"))
         return value
 
@@ -227,48 +253,22 @@ class AutogradMagics(Magics):
         """The picture of a pass that failed, where pictures are shown."""
         animation = getattr(error, "animation", None)
         if animation is not None and "text/html" in self.shell.display_formatter.active_types:
-            display(animation)
+            seen(animation)
 
     def _leaves(self, magic: str, expression: list[str]) -> dict[str, Any]:
         text = " ".join(expression)
-        return tables.leaves_of(self._tensors(magic, text) if text.strip() else (), self.shell.user_ns)
+        return tables.leaves_of(tensors(self.shell, magic, text) if text.strip() else (), self.shell.user_ns)
 
-    def _tensors(self, magic: str, expression: str, most: int | None = None) -> tuple[Any, ...]:
-        """The tensors that an expression typed by the user gives.
+    def _gradient(self, magic: str, expression: str | None) -> Any:
+        return None if expression is None else tensors(self.shell, f"{magic} --gradient", expression, 1)[0]
 
-        :raises NameError: a name is not defined.
-        :raises TypeError: the value is no tensor.
-        """
-        if not expression.strip(" ,"):
-            raise TypeError(f"%{magic} needs a tensor: write for example %{magic.split()[0]} y")
-        try:
-            value = self.shell.ev(expression)
-        except NameError as error:
-            raise NameError(self._unknown(magic, error)) from None
-        tensors = value if isinstance(value, (tuple, list)) else (value,)
-        for item in tensors:
-            if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
-                raise TypeError(f"%{magic} needs a tensor, but {expression.strip()!r} gives {type(item).__name__}")
-        if not tensors or most is not None and len(tensors) > most:
-            raise TypeError(f"%{magic} needs one tensor, but {expression.strip()!r} gives {len(tensors)}")
-        return tuple(tensors)
 
-    def _unknown(self, magic: str, error: NameError) -> str:
-        name = getattr(error, "name", None) or str(error)
-        known = _tensor_names(self.shell)
-        close = difflib.get_close_matches(name, known, 1)
-        hint = (
-            f"; did you mean {close[0]!r}?" if close else f"; tensors here: {', '.join(sorted(known))}" if known else ""
-        )
-        return f"%{magic}: name {name!r} is not defined{hint}"
+def _passes(recording: Recording) -> int:
+    return sum(frame.kind == "start" for frame in recording.timeline.frames)
 
 
 def _has_graph(value: Any) -> bool:
     return isinstance(value, Tensor) and value.grad_fn is not None
-
-
-def _tensor_names(shell: Any) -> list[str]:
-    return [key for key, value in shell.user_ns.items() if hasattr(value, "grad_fn") and not key.startswith("_")]
 
 
 # -- completion -----------------------------------------------------------------------
@@ -284,7 +284,7 @@ def _complete(shell: Any, event: Any) -> list[str]:
     parser = getattr(getattr(AutogradMagics, magic, None), "parser", None)
     actions = parser._actions if parser is not None else ()
     options = [option for action in actions for option in action.option_strings if option.startswith("--")]
-    names = [] if magic == "autograd" else sorted(_tensor_names(shell))
+    names = [] if magic == "autograd" else sorted(tensor_names(shell))
     return [*names, *options]
 
 

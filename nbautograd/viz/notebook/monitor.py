@@ -15,6 +15,7 @@ from nbautograd.viz.draw import theme
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import seen
 from nbautograd.viz.notebook.lens import chosen, lens_data, pass_data
 from nbautograd.viz.notebook.monitor_picture import LINES, drawn
 from nbautograd.viz.notebook.pass_ring import PassRing
@@ -114,10 +115,7 @@ class Monitor:
             self._view.svg = ""
             self._view.close()
             self._view = None
-        if _in_kernel():
-            from IPython.display import display
-
-            display(self)  # type: ignore[no-untyped-call]
+        seen(self)
 
     @property
     def steps(self) -> list[int]:

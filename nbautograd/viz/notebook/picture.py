@@ -21,7 +21,7 @@ BUDGETS = (100, 40)  # nodes of smaller pictures
 
 
 class Picture(Figure):
-    """A graph, drawn. The last line of a cell shows it; ``save`` writes a file.
+    """A graph, drawn. A notebook shows it; ``save`` writes a file.
 
     :param model: the graph, as it was read.
     :param direction: as for :func:`graph`.

@@ -18,6 +18,7 @@ from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
+from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import is_tensor
 from nbautograd.viz.read.tiles import tile
@@ -267,6 +268,7 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
     return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:SHOWN]), note)
 
 
+@at_once
 def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     """The gradients of leaves: at the last look, what was added since, now, in how many passes, and their norm.
 
@@ -290,7 +292,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
 
 
 def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, Any] | None = None) -> Table:
-    """Set the gradients of leaves to None, or to zero, and show what they were.
+    """Set the gradients of leaves to None, or to zero, and return what they were, as a table.
 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.

@@ -13,6 +13,7 @@ from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import at_once
 
 __all__ = ["Tangent", "tangent"]
 
@@ -25,7 +26,7 @@ SECONDS = 0.6  # from point to point
 
 
 class Tangent:
-    """What :func:`tangent` returns: the last line of a cell shows it, ``save`` writes a file.
+    """What :func:`tangent` returns: a notebook shows it, ``save`` writes a file.
 
     :param f: the function; it is called with numbers.
     :param points: pairs of numbers: place and slope.
@@ -163,6 +164,7 @@ class Tangent:
         return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 
+@at_once
 def tangent(
     f: Callable[[float], Any], *points: Any, low: float | None = None, high: float | None = None, name: str = ""
 ) -> Tangent:

@@ -1,55 +1,136 @@
-"""Tracebacks of the library's own errors, in a notebook: the user's lines, without those of the library between them.
+"""Tracebacks in a notebook: the user's lines, without those of libraries between and below them.
 
-An error that is raised on purpose says in its message what is wrong and what to do. The lines of the engine through
-which it came do not help the reader; they stay in ``error.__traceback__``, for ``%debug``.
+An error that nbautograd or PyTorch raises on purpose says in its message what is wrong and what to do. The lines of the
+library through which it came do not help the reader; ``%tb`` shows them. An error of another kind that comes from
+inside a library, as a mistake in it would, is shown whole.
 """
 
 from __future__ import annotations
 
+import dis
+import os
+import sys
 import types
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import IPython
+import numpy
 
 from nbautograd.errors import NbautogradError
 
 __all__ = ["UserFrames", "users_frames"]
 
-_HIDDEN = (str(Path(__file__).parents[2]), str(Path(IPython.__file__).parent))
+PURPOSE = (
+    NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError,
+)  # fmt: skip
+"""What is raised where a call cannot be answered as it was made."""
+LOOKUPS = (AttributeError, LookupError)
+"""The same if a ``raise`` does it, which otherwise may be a mistake in a library."""
+
+
+def _folder(module: types.ModuleType | None) -> str:
+    file = getattr(module, "__file__", None)
+    return f"{Path(file).parent}{os.sep}" if file else "<none>"
+
+
+_OWN, _IPYTHON = _folder(sys.modules[__name__.partition(".")[0]]), _folder(IPython)
+EXPRESSION = "<string>"
+"""What Python calls the code of an expression."""
+_HELPERS = (_folder(types), _folder(numpy), EXPRESSION, "<frozen ")
+"""Code that is hidden where a hidden line has called it: Python's own modules, NumPy, an expression of a magic."""
+
+
+def _libraries() -> tuple[str, ...]:
+    """Where the code of nbautograd and PyTorch is."""
+    return _OWN, "<nbautograd", _folder(sys.modules.get("torch"))
+
+
+def _walk(traceback: types.TracebackType | None) -> Iterator[tuple[types.TracebackType, bool, bool]]:
+    """Each line of a traceback, whether it is to be hidden, and whether it is of nbautograd or PyTorch."""
+    libraries, hidden = _libraries(), False
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        own = name.startswith(libraries)
+        site = "site-packages" in name or "dist-packages" in name
+        helper = hidden and name.startswith(_HELPERS) and (not site or name.startswith(_HELPERS[1]))
+        hidden = own or name.startswith(_IPYTHON) or helper
+        yield traceback, hidden, own
+        traceback = traceback.tb_next
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without frames of the library, of code that it generated, and of IPython; as it is if all are."""
-    frames = []
-    shown = traceback
-    while shown is not None:
-        name = shown.tb_frame.f_code.co_filename
-        if not name.startswith((*_HIDDEN, "<nbautograd")):
-            frames.append(shown)
-        shown = shown.tb_next
+    """The traceback without frames of libraries, of code that they generated, and of IPython; as it is if all are."""
     users: types.TracebackType | None = None
-    for frame in reversed(frames):
-        users = types.TracebackType(users, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    for frame, hidden, _ in reversed(list(_walk(traceback))):
+        if not hidden:
+            users = types.TracebackType(users, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return users or traceback
 
 
+def _says_all(error: BaseException, traceback: types.TracebackType | None) -> bool:
+    """Whether the user's lines and the message say all, and something is left out."""
+    lines = list(_walk(traceback))
+    if not any(own for _, _, own in lines):
+        return False
+    last, hidden, _ = lines[-1]
+    if not hidden or last.tb_frame.f_code.co_filename == EXPRESSION:
+        return True
+    if isinstance(error, LOOKUPS):
+        return last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return isinstance(error, PURPOSE) and not isinstance(error, RecursionError)
+
+
+@contextmanager
+def _causes_cut(error: BaseException) -> Iterator[None]:
+    """A block in which the errors that led to this one are cut, too; one that never left a library is left out."""
+    known = {id(error)}
+    with ExitStack() as undo:
+        while (cause := _cause(error)) is not None and id(cause) not in known:
+            known.add(id(cause))
+            lines = list(_walk(cause.__traceback__))
+            if all(hidden for _, hidden, _ in lines) and any(own for _, _, own in lines):
+                undo.callback(setattr, error, "__suppress_context__", error.__suppress_context__)
+                undo.callback(setattr, error, "__cause__", error.__cause__)
+                error.__cause__ = None  # and no context
+            elif _says_all(cause, cause.__traceback__):
+                undo.callback(setattr, cause, "__traceback__", cause.__traceback__)
+                cause.__traceback__ = users_frames(cause.__traceback__)
+            error = cause
+        yield
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
 class UserFrames:
-    """While it is installed, a shell shows the library's errors by the user's lines alone."""
+    """While it is installed, a shell shows errors of libraries by the user's lines alone."""
 
     def __init__(self, shell: Any) -> None:
         self.shell, self.former = shell, (shell.custom_exceptions, shell.CustomTB)
         if not shell.custom_exceptions:  # nobody else's handler is replaced
-            shell.set_custom_exc((NbautogradError,), self.show)
+            shell.set_custom_exc((Exception,), self.show)
 
     @staticmethod
     def show(
         shell: Any, kind: type[BaseException], error: BaseException, traceback: Any, tb_offset: Any = None
     ) -> None:
         """Show one error (IPython's handler of exceptions)."""
-        shell.showtraceback((kind, error, users_frames(traceback)), tb_offset=0)
+        hidden = [hidden for _, hidden, _ in _walk(traceback)]
+        if all(hidden) or (isinstance(error, SyntaxError) and hidden[-1]):  # of a cell, or of the body of %%autograd
+            shell.showindentationerror() if isinstance(error, IndentationError) else shell.showsyntaxerror()
+            return
+        with _causes_cut(error):
+            if _says_all(error, traceback):
+                shell.showtraceback((kind, error, users_frames(traceback)), tb_offset=0)
+                sys.last_traceback = traceback  # for %tb
+            else:
+                shell.showtraceback(running_compiled_code=True)
 
     def undo(self) -> None:
         """Let the shell show errors as before."""
-        if self.shell.custom_exceptions == (NbautogradError,):
+        if self.shell.custom_exceptions == (Exception,):
             self.shell.custom_exceptions, self.shell.CustomTB = self.former

@@ -1,0 +1,206 @@
+"""A picture appears where the call stands that made it: in a loop, a function, a ``with`` block, before other lines.
+
+A notebook shows by itself only the value of a cell's last line. So a picture is displayed at once if nothing takes the
+value of its call. What the code does with it is read from the instruction that follows the call: one that throws the
+value away means that it is to be seen here; one that prints it is the cell's last line, which stays the notebook's; all
+others take it, for later. Where no notebook shows anything, as in a script, nothing is displayed.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import linecache
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+__all__ = ["after_block", "at_once", "noted", "of_magic", "seen", "without_semicolon"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DROPPED, PRINTED, TAKEN = "dropped", "printed", "taken"
+"""What becomes of a call's value."""
+OWN = __name__.partition(".")[0]
+BETWEEN = (OWN, "IPython", "contextlib", "decorator")
+"""Packages whose frames stand between a picture and the code that asked for it."""
+TIMED = ("<magic-timeit>", "<timeit-src>")
+"""What code is called that runs again and again to be timed; nothing is shown there."""
+PASSED = ("NOP", "NOT_TAKEN", "EXTENDED_ARG", "CACHE")
+SILENCED = re.compile(r"[^;#]*;\s*(#.*)?$")
+SILENT_MAGIC = re.compile(r";\s*(#[^'\"]*)?$")
+"""The end of a line that is to run and show nothing."""
+
+
+def at_once(function: Callable[P, T]) -> Callable[P, T]:
+    """A function that does the same and, where a user's code calls it and drops its value, displays the value.
+
+    >>> at_once(abs)(-3)
+    3
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        value = function(*args, **kwargs)
+        if _is_users(sys._getframe(1)) and _fate() == DROPPED:
+            seen(value)
+        return value
+
+    return call
+
+
+def after_block(function: Callable[P, AbstractContextManager[T]]) -> Callable[P, AbstractContextManager[T]]:
+    """A context manager that does the same, and displays its target at the end of a block that names none.
+
+    An empty target is not displayed.
+    """
+
+    @functools.wraps(function)
+    @contextmanager
+    def block(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        dropped, target = _is_users(sys._getframe(1)) and _fate() == DROPPED, None
+        try:
+            with function(*args, **kwargs) as target:
+                yield target
+        finally:
+            if dropped and target:
+                seen(target)
+
+    return block
+
+
+def of_magic(value: T, silent: bool) -> T | None:
+    """What a magic returns: the value, which is displayed now where nothing takes it.
+
+    :param silent: the line ends with a semicolon: nothing is displayed, neither now nor as a cell's value.
+    """
+    fate = _fate()
+    if silent and fate != TAKEN:
+        return None
+    if fate == DROPPED:
+        seen(value)
+    return value
+
+
+def without_semicolon(line: str) -> tuple[str, bool]:
+    """The line of a magic without a semicolon at its end, and whether there was one.
+
+    >>> without_semicolon("y;"), without_semicolon("y[';']")
+    (('y', True), ("y[';']", False))
+    """
+    bare = SILENT_MAGIC.sub("", line)
+    return bare, bare != line
+
+
+def seen(value: Any) -> None:
+    """Display something now, where something can be shown."""
+    show = shows()
+    if show is not None:
+        show(value)
+        for values in _notes:
+            values.append(value)
+
+
+_notes: list[list[Any]] = []
+
+
+@contextmanager
+def noted() -> Iterator[list[Any]]:
+    """A block whose target holds what has been displayed in it."""
+    values: list[Any] = []
+    _notes.append(values)
+    try:
+        yield values
+    finally:
+        _notes[:] = [other for other in _notes if other is not values]
+
+
+def shows() -> Callable[[Any], Any] | None:
+    """What displays a value here: IPython's function, where a kernel or a cell runs; marimo's; or None."""
+    ipython, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) or (shell and any(_package(frame) == "IPython" for frame in _frames())):
+        from IPython.display import display
+
+        return display
+    if marimo is not None and marimo.running_in_notebook():
+        append: Callable[[Any], Any] = marimo.output.append
+        return append
+    return None
+
+
+def _is_users(frame: FrameType | None) -> bool:
+    """Whether the call comes from a user, where something can be shown; the library shows itself what it asks for."""
+    while frame is not None and _package(frame) == "contextlib":
+        frame = frame.f_back
+    return frame is not None and _package(frame) != OWN and shows() is not None
+
+
+def _fate() -> str:
+    """What the code that called this package, or a magic of it, does with the call's value."""
+    frames = list(_frames())
+    if any(frame.f_code.co_filename in TIMED for frame in frames):
+        return TAKEN
+    fates = (_fate_in(frame) for frame in frames if _package(frame) not in BETWEEN)
+    return next((fate for fate in fates if fate is not None), TAKEN)
+
+
+def _fate_in(frame: FrameType) -> str | None:
+    """What the code of a frame does with it; None for an expression that a magic evaluates, as that of ``%time``."""
+    instruction = _following(frame)
+    if instruction is None:
+        return TAKEN
+    name = instruction.opname
+    if name == "POP_TOP":
+        return TAKEN if _is_silenced(frame) else DROPPED
+    if name == "PRINT_EXPR" or (name == "CALL_INTRINSIC_1" and instruction.argrepr == "INTRINSIC_PRINT"):
+        return PRINTED
+    evaluated = name == "RETURN_VALUE" and frame.f_code.co_name == "<module>"
+    if evaluated and frame.f_back is not None and _package(frame.f_back) in BETWEEN:
+        return None
+    return TAKEN
+
+
+def _following(frame: FrameType) -> dis.Instruction | None:
+    """The instruction that comes after the call at which a frame stands."""
+    instructions = list(dis.get_instructions(frame.f_code))
+    offset = next((i.offset for i in instructions if i.offset > frame.f_lasti), None)
+    by_offset = {i.offset: number for number, i in enumerate(instructions)}
+    for _ in instructions:  # a jump may lead in a circle
+        if offset not in by_offset:
+            return None
+        number = by_offset[offset]
+        instruction = instructions[number]
+        if instruction.opname in ("JUMP_FORWARD", "JUMP"):
+            offset = instruction.argval
+        elif instruction.opname in PASSED:
+            offset = instructions[number + 1].offset if number + 1 < len(instructions) else None
+        else:
+            return instruction
+    return None
+
+
+def _is_silenced(frame: FrameType) -> bool:
+    """Whether the line of the call ends with a semicolon behind it."""
+    positions = list(frame.f_code.co_positions())
+    _, end, _, column = positions[frame.f_lasti // 2]
+    if end is None or column is None:
+        return False
+    rest = linecache.getline(frame.f_code.co_filename, end, frame.f_globals).encode()[column:]
+    return SILENCED.match(rest.decode("utf-8", "replace")) is not None  # marimo's columns are without indentation
+
+
+def _frames() -> Iterator[FrameType]:
+    """The frames that run, from the caller of who asks on: a list of them in one of them would keep them all."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

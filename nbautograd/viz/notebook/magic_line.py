@@ -1,0 +1,142 @@
+"""The line of a magic: its options, and the tensors that its expression gives.
+
+Whatever is wrong with the line itself is told in one line (IPython's ``UsageError``). What the user's own code raises
+while the expression is evaluated goes on as it is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.utils.process import arg_split  # type: ignore[attr-defined, unused-ignore]
+
+from nbautograd.viz.notebook.in_place import without_semicolon
+
+__all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
+
+LISTED = 10
+"""Names of tensors that a message lists."""
+
+
+def parsed(magic: Any, line: str) -> tuple[Any, bool]:
+    """The options of a line, and whether it ends with a semicolon, so that nothing is to be shown.
+
+    :param magic: the magic's method.
+    """
+    bare, silent = without_semicolon(line)
+    parser, name = magic.parser, magic.__name__
+    short = {option for option in parser._option_string_actions if not option.startswith("--")}
+    try:
+        words = [_as_expression(word, short) for word in arg_split(bare)]
+        options, unknown = parser.parse_known_args(words)
+    except (UsageError, ValueError) as error:  # ValueError: a quotation that does not end
+        raise UsageError(f"%{name}: {error}") from None
+    if unknown:
+        known = [option for option in parser._option_string_actions if option.startswith("--")]
+        close = _close(unknown[0], known)
+        hint = f"did you mean {close}?" if close else f"%{name}? lists its options"
+        raise UsageError(f"%{name}: unrecognized arguments: {' '.join(unknown)}; {hint}")
+    return options, silent
+
+
+def _as_expression(word: str, short: set[str]) -> str:
+    """A word of the line. One like ``-x).sum()`` is no option, which the parser sees by the space before it."""
+    negative = re.match(r"-[^-]", word) and word[:2] not in short and not re.fullmatch(r"-\d+", word)
+    return f" {word}" if negative else word
+
+
+def one_tensor(shell: Any, magic: str, words: Sequence[str], gradient: bool = True) -> Any:
+    """The tensor that a line's expression gives.
+
+    :param words: the expression, as the line was split.
+    :param gradient: whether a second word may have been meant as the gradient.
+    """
+    expression = " ".join(words)
+    guessed = [word.strip().strip(",") for word in words]
+    advice = f"; a gradient is given by -g: %{magic} -g {guessed[1]} {guessed[0]}" if len(guessed) == 2 else ""
+    return tensors(shell, magic, expression, 1, advice if gradient else "")[0]
+
+
+def tensors(shell: Any, magic: str, expression: str, most: int | None = None, advice: str = "") -> tuple[Any, ...]:
+    """The tensors that an expression typed by the user gives.
+
+    :param most: how many at most.
+    :param advice: what is said where it gives more.
+    :raises UsageError: there is no expression, or none that can be read; a name is not defined; a value is no tensor.
+    """
+    written, first = expression.strip(), magic.split()[0]
+    if not written.strip(","):
+        raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
+    code = _compiled(magic, written, most, advice)
+    try:
+        with shell.builtin_trap:
+            value = eval(code, shell.user_global_ns, shell.user_ns)
+    except NameError as error:
+        if not _raised_by(code, error):
+            raise
+        raise UsageError(_unknown(shell, magic, error)) from None
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    for item in given:
+        if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
+            raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}")
+    if not given or (most is not None and len(given) > most):
+        needed = "a tensor" if most is None else "one tensor"
+        raise UsageError(f"%{magic} needs {needed}, but {written!r} gives {len(given)}{advice}")
+    return tuple(given)
+
+
+def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.CodeType:
+    first = magic.split()[0]
+    try:
+        return compile(written, "<string>", "eval")
+    except (SyntaxError, ValueError) as error:
+        words = written.split()
+        if re.fullmatch(r"-[a-zA-Z]", words[0]) and len(words) > 1:
+            raise UsageError(f"%{magic}: unrecognized arguments: {words[0]}; %{first}? lists its options") from None
+        if len(words) > 1 and all(map(_is_expression, words)):  # %backward y v
+            if most is not None:
+                raise UsageError(f"%{magic} needs one tensor, but {written!r} are {len(words)}{advice}") from None
+            raise UsageError(f"%{magic}: write commas between tensors: %{magic} {', '.join(words)}") from None
+        what = getattr(error, "msg", None) or str(error)
+        raise UsageError(f"%{magic} needs an expression, but {written!r} is none: {what}") from None
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        compile(text, "<string>", "eval")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _raised_by(code: types.CodeType, error: BaseException) -> bool:
+    """Whether an error comes from an expression itself, and not from what it calls."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and traceback.tb_frame.f_code in (code, *code.co_consts)
+
+
+def _unknown(shell: Any, magic: str, error: NameError) -> str:
+    name = getattr(error, "name", None) or str(error)
+    known = sorted(tensor_names(shell))
+    others = [key for key in shell.user_ns if key not in shell.user_ns_hidden and not key.startswith("_")]
+    close = _close(name, known) or _close(name, others)
+    if close:
+        return f"%{magic}: name {name!r} is not defined; did you mean {close!r}?"
+    listed = ", ".join(known[:LISTED]) + (", …" if len(known) > LISTED else "")
+    return f"%{magic}: name {name!r} is not defined" + (f"; tensors here: {listed}" if known else "")
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, list(known), 1)), "")
+
+
+def tensor_names(shell: Any) -> list[str]:
+    """The variables of a shell that hold tensors."""
+    return [key for key, value in shell.user_ns.items() if hasattr(value, "grad_fn") and not key.startswith("_")]
