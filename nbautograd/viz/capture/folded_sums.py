@@ -66,10 +66,7 @@ def text_of(total: Tile | None) -> str:
     """The sum as text: a number, or a few of them; ``Σ`` where it is not known or large."""
     if total is None or total.block != (1, 1):
         return "Σ"
-    if len(total.cells) == 1:  # the terms are known to five digits
-        return f"{float(total.cells[0]):.5g}"
-    numbers = np.array([float(cell) for cell in total.cells]).reshape(total.shape)
-    return values.text(numbers.astype(np.float32), 4, brief=True)
+    return values.text(np.array([float(cell) for cell in total.cells]).reshape(total.shape), 4, brief=True)
 
 
 def sums_in_view(

@@ -40,7 +40,7 @@ def tile_json(tile: Tile) -> dict[str, Any]:
             "high": tile.high,
             "norm": tile.norm,
         }
-    return about | {name: count for name in ("nan", "inf") if (count := getattr(tile, name))}
+    return about | {name: known for name in ("nan", "inf", "form") if (known := getattr(tile, name))}
 
 
 def shorten(frames: list[dict[str, Any]]) -> None:

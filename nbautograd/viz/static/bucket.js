@@ -23,7 +23,7 @@ function differenceText(one, other) {
   const tile = difference(one, other);
   if (!tile) return "";
   const size = amountOf(tile);
-  return tile.cells.length === 1 ? `Δ ${size > 0 ? "+" : ""}${shortNumber(size)}` : `‖Δ‖ ${shortNumber(size)}`;
+  return tile.cells.length === 1 ? `Δ ${size > 0 ? "+" : ""}${shortNumber(size)}` : `‖Δ‖ ${shortNumber(size, "m")}`;
 }
 
 /**
@@ -215,7 +215,7 @@ class BucketView {
 /** `pass 2: 3 = 2 (via a) + 1 (via b)`, of a tensor with norms. */
 function segmentText({ pass, amount, tile, parts }, t) {
   const norm = tile && tile.cells.length > 1;
-  const number = (value) => (norm ? `‖${shortNumber(value)}‖` : shortNumber(value));
+  const number = (value) => (norm ? `‖${shortNumber(value, "m")}‖` : shortNumber(value));
   const paths = parts.length > 1 && parts.length <= 4 && !norm
     ? ` = ${parts.map((part) => `${shortNumber(part.amount)} (${t("via", { name: part.via })})`).join(" + ")}` : "";
   const name = pass ? t("pass_n", { n: pass }) : t("from_before");

@@ -161,7 +161,8 @@ class SensitivityCard {
     const known = steps.filter(([, step]) => step?.local?.length);
     if (!known.length) return null;
     const lines = known.map(([edge, step]) => {
-      const cells = map.tile(step.factor)?.cells, number = cells?.length === 1 ? ` = ${shortNumber(cells[0])}` : "";
+      const factor = map.tile(step.factor);
+      const number = factor?.cells.length === 1 ? ` = ${shortNumber(factor.cells[0], factor.form)}` : "";
       const from = links.resultOf(edge.id), to = nodes[edge.src]?.name;
       return h("div", { class: "nb-sensitivity-local" }, h("span", {}, `∂${from}/∂${to} = `), math(step.local), number);
     });

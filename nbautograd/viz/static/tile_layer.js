@@ -196,7 +196,7 @@ class TileLayer {
     const norm = !key.includes(":") && this.state?.labels.get(key)?.split("\n").at(-1);
     const line = (text, kind = "") => h("div", { class: kind }, text);
     this.card.replaceChildren(...[
-      h("div", {}, `${this.nameOf(key)}[${where}] = `, h("b", {}, shortNumber(tile.cells[cell]))),
+      h("div", {}, `${this.nameOf(key)}[${where}] = `, h("b", {}, shortNumber(tile.cells[cell], tile.form))),
       line(`(${shape.join(", ")})${norm && !/[[\]]/.test(norm) ? ` · ${norm}` : ""}`, "nb-soft"),
       this.about(tile),
     ]);
@@ -212,7 +212,7 @@ class TileLayer {
       block && line(t("block_means", { rows: block[0], columns: block[1] })),
       nan + inf > 0 && line(t("not_finite_count", { nan, inf }), "nb-bad-text"),
       histogramOf(tile),
-      block && line(t("histogram", { low: shortNumber(tile.low), high: shortNumber(tile.high) })));
+      block && line(t("histogram", { low: shortNumber(tile.low, "m"), high: shortNumber(tile.high, "m") })));
   }
 
   place({ clientX, clientY }) {
