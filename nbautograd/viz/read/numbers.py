@@ -48,7 +48,7 @@ def number_text(value: float | str, form: str = "") -> str:
         return str(bool(value) if form == BOOLS else int(value))
     text = f"{value:.2e}" if form == SUMMARY and not _whole(value) else printed(value)
     shown = Decimal(text).normalize()
-    if not shown or LEAST <= abs(shown) <= (WHOLE if form == SUMMARY else MOST):
+    if not shown or LEAST <= abs(float(shown)) <= (WHOLE if form == SUMMARY else MOST):
         return f"{shown:f}"
     return f"{shown:e}".replace("e+", "e")
 

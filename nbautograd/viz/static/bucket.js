@@ -5,9 +5,11 @@ const FAINT = 34; // per cent of colour of the first pass; the last one has all 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
 function amountOf(tile) {
   if (!tile) return null;
+  const [one] = tile.cells;
+  if (tile.cells.length === 1) return typeof one === "string" ? Number(one.replace("inf", "Infinity")) : one;
   if (tile.nan || tile.inf) return NaN;
   if (tile.norm !== undefined) return tile.norm;
-  return tile.cells.length === 1 ? Number(tile.cells[0]) : Math.hypot(...tile.cells);
+  return Math.hypot(...tile.cells);
 }
 
 /** The cells of one tile less those of another one; nothing where they do not fit, or are means of blocks. */
@@ -129,9 +131,8 @@ class BucketView {
       const x = this.x(Math.min(Math.max(now, low), high));
       this.svg.append(s("path", { class: "nb-bucket-now", d: `M${x} 0V${tall}` }));
     }
-    if (stack.segments.some(({ amount }) => Number.isNaN(amount))) {
-      this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, "NaN"));
-    }
+    const bad = stack.segments.find(({ amount }) => amount !== null && !Number.isFinite(amount));
+    if (bad) this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
     this.listen(show, t);
   }
 
