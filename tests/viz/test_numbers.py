@@ -29,7 +29,10 @@ NUMBER = re.compile(r"[-−]?(?:\d[\d,]*\.?\d*(?:e[-−+]?\d+)?|inf|nan)")
 def shown(text: str) -> list[Any]:
     """The numbers of a text: decimals as they are written, so that zeros at their ends say nothing; NaN as a text."""
     found = [part.replace("−", "-").replace(",", "") for part in NUMBER.findall(text)]
-    return [part if part.lstrip("-") in ("nan", "inf") else (Decimal(part).normalize(), part.startswith("-")) for part in found]
+    return [
+        part if part.lstrip("-") in ("nan", "inf") else (Decimal(part).normalize(), part.startswith("-"))
+        for part in found
+    ]
 
 
 def magnitudes() -> list[float]:

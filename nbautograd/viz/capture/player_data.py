@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
+from nbautograd.viz.capture.folded_sums import mixed
 from nbautograd.viz.language import say
 from nbautograd.viz.read.jacobians import entry_of
 from nbautograd.viz.read.model import GraphModel, Node
@@ -91,6 +92,9 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         nodes[node.id] = about
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
+    values = {edge.id: model.entire.by_id[edge.src] for edge in model.entire.edges} if model.stands else {}
+    inner = {edge.id: value.label or value.name for edge in model.edges if (value := values.get(edge.id))
+             and value.id != edge.src}  # fmt: skip
     groups = [
         [group.id, group.label, group.closed, group.members if len(group.members) <= WHOLE else (), group.parent]
         for group in model.groups
@@ -102,6 +106,8 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         "edges": edges,
         "roots": list(model.roots),
         "groups": groups,
+        "inner": inner,
+        "mixed": sorted(mixed(model)),
         "notes": list(model.notes),
     }
 

@@ -119,6 +119,8 @@ class Edge:
     """``flow``; ``result`` from an operation to its box; ``constant``, along which no gradient goes."""
     count: int = 1
     """How many edges this one stands for."""
+    output: int = 0
+    """Which result of an operation it carries, where the results have no boxes."""
 
 
 @dataclass(frozen=True, slots=True)

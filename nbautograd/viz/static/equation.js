@@ -127,7 +127,7 @@ class EquationBar {
   }
 
   /** The tiles that a step received and sent, where both are known. */
-  flowing({ kind, received = [], receives = [], sends = [], tiles = {} }) {
+  flowing({ group, kind, received = [], receives = [], sends = [], tiles = {} }) {
     const sent = Object.keys(tiles).filter((edge) => !received.includes(edge));
     const named = (edges, gradients, name) =>
       edges.map((edge, i) => [name(gradients[i]?.[0] ?? "", edge), this.tiles[tiles[edge]]]);
@@ -135,8 +135,8 @@ class EquationBar {
       named(received, receives, (name) => name),
       named(sent, sends, (name) => (receives[0]?.[0] ?? "").replace(/[^∂]*$/, name)),
     ];
-    const known = (list) => list.length > 0 && list.every(([, tile]) => tile);
-    return kind === "op" && known(came) && known(went) ? [came, went] : null;
+    const known = (list) => (group || list.length > 0) && list.every(([, tile]) => tile);
+    return kind === "op" && known(came) && known(went) && went.length ? [came, went] : null;
   }
 
   /** A step without a formula: what came and what went. */
@@ -150,7 +150,8 @@ class EquationBar {
     return [
       h("div", { class: "nb-equation-parts" }, ...cells("upstream", t("upstream"), came), this.sign("→"),
         ...cells("sent", t("sent_on"), went)),
-      h("div", { class: "nb-equation-words" }, h("div", {}, t("own_backward", { name: frame.title }))),
+      h("div", { class: "nb-equation-words" },
+        h("div", {}, t(frame.group ? "group_sums" : "own_backward", { name: frame.title }))),
     ];
   }
 

@@ -184,8 +184,9 @@ class TileLayer {
     const called = (node) => (node?.kind === "op" ? node.label || node.name : node?.name) || "";
     if (what === "value") return called(links.nodes[id]);
     if (what === "grad") return `${called(links.nodes[id])}.grad`;
-    const edge = links.byId.get(id), end = what ? id : edge?.kind === "result" ? edge.dst : edge?.src;
-    return `∂${root.length === 1 ? called(links.nodes[root[0]]) : "L"}/∂${called(links.nodes[end])}`;
+    const edge = what ? null : links.byId.get(id), end = edge?.kind === "result" ? edge.dst : what ? id : null;
+    const value = end ? called(links.nodes[end]) : links.valueOf(edge || {});
+    return `∂${root.length === 1 ? called(links.nodes[root[0]]) : "L"}/∂${value}`;
   }
 
   /** The card beside the pointer: the element, and of a large tensor what the cells are. */

@@ -86,6 +86,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The formula computes vᵀJ for all elements at once: there is no single factor to multiply by.",
         "公式一次算出所有元素的 vᵀJ：没有可以单独相乘的因子。",
     ),
+    "group_sums": (
+        "What has come to {name}, and what all its operations together have sent on.",
+        "到达 {name} 的梯度，以及其中所有运算一共传出的梯度。",
+    ),
     "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
     "no_numbers": (
         "The numbers of the local derivative are not known here: what it needs was not saved, or is too large.",
