@@ -257,6 +257,8 @@ class _Builder:
                 **self.about_result(node, index, tensor),
             )
         )
+        if introspect.retains(tensor):
+            self.handles.retained[key] = tensor
         self.link(op, key, index, "result")
         return key
 

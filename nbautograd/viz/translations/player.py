@@ -126,8 +126,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "arriving": ("arriving", "到达"),
     "note": ("note", "备注"),
     "gradient": ("gradient in this pass", "本次的梯度"),
-    "not_stored": ("{value} flowed through and was not stored", "{value} 流经此处，未保存"),
-    "keep_it": ("{name}.retain_grad() keeps it", "{name}.retain_grad() 可保留它"),
+    "passes_by": (
+        "flows through and is not stored: .grad stays None without retain_grad()",
+        "梯度流经此处，不保存：不调用 retain_grad()，.grad 就一直是 None",
+    ),
     "not_yet": ("not computed yet", "尚未计算"),
     "back_to_step": ("Back to the step", "回到这一步"),
     "fold": ("Fold what it is made from (C)", "折叠它的来源（C）"),
