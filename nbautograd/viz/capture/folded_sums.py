@@ -79,8 +79,8 @@ def added(one: Tile | None, other: Tile | None) -> Tile | None:
     cells = tuple(number if math.isfinite(number) else str(number) for number in numbers)
     bad = [number for number in numbers if not math.isfinite(number)]
     nan = sum(math.isnan(number) for number in bad)
-    about = {"form": SUMMARY if len(cells) > MANY else one.form, "nan": nan, "inf": len(bad) - nan}
-    return replace(one, cells=cells, histogram=(), low=0.0, high=0.0, norm=0.0, **about)
+    form = SUMMARY if len(cells) > MANY else one.form
+    return replace(one, cells=cells, histogram=(), low=0.0, high=0.0, norm=0.0, nan=nan, inf=len(bad) - nan, form=form)
 
 
 def text_of(total: Tile | None) -> str:

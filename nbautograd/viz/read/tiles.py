@@ -113,7 +113,7 @@ def tile(value: Any) -> Tile | None:
     if finite.any():
         numbers = matrix[finite]
         ends = (numbers.min(), numbers.max(), np.linalg.norm(numbers))
-        counts["low"], counts["high"], counts["norm"] = (float(number_text(end, SUMMARY)) for end in ends)
+        counts["low"], counts["high"], counts["norm"] = (float(number_text(float(end), SUMMARY)) for end in ends)
         counts["histogram"] = tuple(np.histogram(numbers, BINS)[0].tolist())
     return Tile(shape, means.shape[1], _means(means), block, **counts, form=SUMMARY)
 
