@@ -109,7 +109,7 @@ class TestInABrowser:
         step = step_of(page)
         self.bar(page, "b").locator(".nb-bucket").focus()
         page.keyboard.press("ArrowLeft")
-        expect(card).to_contain_text("pass 2: ‖2.8284‖")
+        expect(card).to_contain_text("pass 2: ‖2.83‖")
         expect(card.locator(".nb-tile rect")).to_have_count(2)
         page.keyboard.press("ArrowLeft")
         expect(card).to_contain_text("pass 1")

@@ -191,7 +191,7 @@ def test_through_a_folded_group_no_number_is_made_up(open_page: Any) -> None:
         h = nb.tanh(h * w)
     h.backward()
     shown = float(page.locator(".nb-nudge-told").inner_text().split("predicted")[0].split(":")[1].replace("−", "-"))
-    assert shown == pytest.approx(h.item() + 0.01 * w.grad.item(), rel=1e-3)
+    assert shown == float(f"{h.item() + 0.01 * w.grad.item():.4f}") > 0
 
 
 def test_of_many_paths_the_first_are_listed(open_page: Any) -> None:

@@ -27,7 +27,7 @@ def test_before_added_now() -> None:
     assert viz.grads(namespace=names).rows[0][2:6] == ("None", "[2., 2.]", "[2., 2.]", "–")
     (w * 3).sum().backward()
     assert viz.grads(namespace=names).rows[0][2:5] == ("[2., 2.]", "[3., 3.]", "[5., 5.]")
-    assert viz.grads(namespace=names).rows[0][3:] == ("0.", "[5., 5.]", "–", "7.071")
+    assert viz.grads(namespace=names).rows[0][3:] == ("0.", "[5., 5.]", "–", "7.07")
 
 
 def test_passes_are_counted_where_they_are_watched() -> None:

@@ -61,7 +61,7 @@ def test_a_gradient_of_two_passes_is_no_tangent() -> None:
 
 def test_steps_leave_traces_and_one_point_walks() -> None:
     picture = viz.tangent(lambda p: (p - 3) ** 2, (0, -6), (0.6, -4.8), (1.08, -3.84), name="p")
-    assert repr(picture).splitlines()[0] == "2 steps: p from 0 to 1.08, height 3.686, slope -3.84"
+    assert repr(picture).splitlines()[0] == "2 steps: p from 0 to 1.08, height 3.6864, slope -3.84"
     assert len(repr(picture).splitlines()) == 4
     assert picture.svg.count("<animate") == 3 and "prefers-reduced-motion" in picture.svg
     assert picture.svg.count('opacity="0.55"') == 3

@@ -274,7 +274,7 @@ def chain(boxes: int, side: int) -> Any:
 
 def test_a_page_of_a_hundred_operations_is_small() -> None:
     for side in (4, 16):
-        assert len(chain(100, side).html()) <= 1_000_000
+        assert len(chain(100, side).html()) <= 1_200_000
 
 
 def test_a_large_page_is_compressed_and_plays(open_page: Any) -> None:

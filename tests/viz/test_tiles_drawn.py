@@ -11,7 +11,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd.core import tracing
 from nbautograd.viz.draw import shades
-from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, cell_number, grid_of
+from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, grid_of
 from nbautograd.viz.draw.theme import DARK, LIGHT, contrast, darkened
 from nbautograd.viz.read.tiles import coarser, tile
 
@@ -51,13 +51,6 @@ def test_below_and_above_zero_are_told_apart_by_everybody(kind: str, theme: dict
 def test_a_scale_is_even_and_zero_is_zero() -> None:
     assert [shades.level(v, 8.0) for v in (-8, -2, 0, 2, 8)] == [-8, -4, 0, 4, 8]
     assert shades.level(1e-30, 8.0) == 1 and shades.level(-0.0, 8.0) == 0 and shades.level(5, 0.0) == 8
-
-
-@pytest.mark.parametrize("value", [0.0, -0.0, 1, -1234.5678, 0.1 + 0.2, 1e-9, -1e-9, 123456.789, 1e20, 99999, 0.00012])
-def test_numbers_of_cells_are_short_and_right(value: float) -> None:
-    shown = cell_number(value)
-    assert len(shown) <= 6
-    assert float(shown.replace("−", "-")) == pytest.approx(value, rel=0.6 if "e" in shown else 6e-3, abs=5e-4)
 
 
 def test_a_grid_has_room_for_all_tiles_of_its_place() -> None:

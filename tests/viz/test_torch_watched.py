@@ -219,7 +219,7 @@ def test_large_results_leave_their_numbers_and_a_sample():
     shown = viz.graph(y, namespace={"x": x, "y": y}).model
     (node,) = (node for node in shown.nodes if node.kind == "op" and node.name == "MulBackward0")
     box = next((n for n in shown.nodes if n.id != node.id and n.name == node.label), node)
-    assert box.value == "mean 6e+04 · norm 1.7e+07" and box.shape == "(200, 300)"
+    assert box.value == "mean 60000 · norm 1.7e7" and box.shape == "(200, 300)"
     assert box.tile.shape == (200, 300) and box.tile.block == (14, 20)  # of rows and columns that lie 7 and 10 apart
 
 

@@ -6,6 +6,7 @@ Several gradients of one value are added up on their way to it, whether they are
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,11 +14,13 @@ import numpy as np
 
 from nbautograd.viz.read import values
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.tiles import Tile
+from nbautograd.viz.read.numbers import SUMMARY
+from nbautograd.viz.read.tiles import MANY, Tile
 
-__all__ = ["FoldedSum", "added", "several", "sums_in_view", "text_of"]
+__all__ = ["FoldedSum", "added", "mixed", "several", "sums_in_view", "text_of"]
 
 POINTS = 48  # of a curve of sizes
+ROUGH, SHARE = 5e-5, 1e-3  # by how much the numbers of a large tile may be off, and of a sum its largest number
 
 
 @dataclass(slots=True)
@@ -35,6 +38,14 @@ class FoldedSum:
         self.count += 1
         self.sizes.append(size)
 
+    def known(self) -> Tile | None:
+        """The sum; None where the terms are known too roughly to tell it."""
+        total = self.total
+        if total is None or len(total.cells) <= MANY or total.block != (1, 1):
+            return total
+        largest = max(abs(float(cell)) for cell in total.cells)
+        return total if self.count * ROUGH <= SHARE * largest else None
+
     def curve(self) -> tuple[float | None, ...]:
         """The sizes, at most so many that a small curve can show them."""
         step = math.ceil(len(self.sizes) / POINTS)
@@ -43,12 +54,21 @@ class FoldedSum:
 
 def several(model: GraphModel) -> dict[str, int]:
     """The lines that stand for several gradients of one value, and for how many."""
-    kinds = {node.id: node.kind for node in model.nodes}
-    return {
-        edge.id: edge.count
-        for edge in model.edges
-        if edge.count > 1 and edge.kind == "flow" and kinds[edge.src] not in ("group", "pile")
-    }
+    return {line: counts[0] for line, counts in _lines(model).items() if len(counts) == 1 and counts[0] > 1}
+
+
+def mixed(model: GraphModel) -> set[str]:
+    """The lines that stand for gradients of several values, which have no sum."""
+    return {line for line, counts in _lines(model).items() if len(counts) > 1}
+
+
+def _lines(model: GraphModel) -> dict[str, list[int]]:
+    """Of each line of a folded view for each value whose gradients it stands for: for how many."""
+    counts: dict[str, Counter[tuple[str, int]]] = {}
+    for edge in model.entire.edges if model.stands else ():
+        if edge.kind == "flow" and (line := model.stands.get(edge.id, edge.id)):
+            counts.setdefault(line, Counter())[edge.src, edge.output] += 1
+    return {line: list(values.values()) for line, values in counts.items()}
 
 
 def added(one: Tile | None, other: Tile | None) -> Tile | None:
@@ -59,17 +79,15 @@ def added(one: Tile | None, other: Tile | None) -> Tile | None:
     cells = tuple(number if math.isfinite(number) else str(number) for number in numbers)
     bad = [number for number in numbers if not math.isfinite(number)]
     nan = sum(math.isnan(number) for number in bad)
-    return replace(one, cells=cells, histogram=(), low=0.0, high=0.0, norm=0.0, nan=nan, inf=len(bad) - nan)
+    form = SUMMARY if len(cells) > MANY else one.form
+    return replace(one, cells=cells, histogram=(), low=0.0, high=0.0, norm=0.0, nan=nan, inf=len(bad) - nan, form=form)
 
 
 def text_of(total: Tile | None) -> str:
     """The sum as text: a number, or a few of them; ``Σ`` where it is not known or large."""
     if total is None or total.block != (1, 1):
         return "Σ"
-    if len(total.cells) == 1:  # the terms are known to five digits
-        return f"{float(total.cells[0]):.5g}"
-    numbers = np.array([float(cell) for cell in total.cells]).reshape(total.shape)
-    return values.text(numbers.astype(np.float32), 4, brief=True)
+    return values.text(np.array([float(cell) for cell in total.cells]).reshape(total.shape), 4, brief=True)
 
 
 def sums_in_view(
@@ -81,13 +99,16 @@ def sums_in_view(
     numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}
     sums: dict[str, FoldedSum] = {}
     expected = several(model)
+    for drawn in mixed(model) & shown.keys():
+        shown[drawn], numbers[drawn] = "", -1
     for key in labels:
         if (drawn := model.stands.get(key, key)) in expected:
             sums.setdefault(drawn, FoldedSum()).add(known.get(edge_tiles.get(key, -1)), None)
     more = list(tiles)
     for drawn, one in sums.items():
         if one.count > 1:
-            shown[drawn], numbers[drawn] = text_of(one.total), len(more) if one.total is not None else -1
-            more += [one.total] if one.total is not None else []
+            total = one.known()
+            shown[drawn], numbers[drawn] = text_of(total), len(more) if total is not None else -1
+            more += [total] if total is not None else []
     counts = {drawn: one.count if one.count > 1 else expected[drawn] for drawn, one in sums.items()}
     return shown, numbers, more, counts

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import TilePool
-from nbautograd.viz.capture.folded_sums import FoldedSum, several, text_of
+from nbautograd.viz.capture.folded_sums import FoldedSum, mixed, several, text_of
 from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
 from nbautograd.viz.language import say
@@ -34,6 +34,7 @@ class FrameLog:
         self.pool = TilePool()
         self.dropped = 0
         self.several: tuple[GraphModel | None, dict[str, int]] = (None, {})
+        self.mixed: set[str] = set()
         self.sums: dict[str, FoldedSum] = {}
         self.scene = 0
 
@@ -74,8 +75,10 @@ class FrameLog:
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
         """The frame with what has come in this pass along each line that stands for several gradients."""
         if raw.kind == "start" or self.several[0] is not scene:
-            self.several, self.sums = (scene, several(scene)), {}
+            self.several, self.mixed, self.sums = (scene, several(scene)), mixed(scene), {}
         labels, tiles, sums = dict(frame.labels), dict(frame.tiles), dict(frame.sums)
+        for line in self.mixed & labels.keys():
+            labels[line], tiles[line] = "", -1
         for edge in raw.labels:
             drawn = scene.stands.get(edge, edge)
             if drawn not in self.several[1]:
@@ -86,7 +89,8 @@ class FrameLog:
             sums[drawn] = one.count, one.curve()
             if one.count > 1:
                 known = self.frames[-1].tiles.get(drawn, -1) if joins and one.count > 2 else -1
-                labels[drawn], tiles[drawn] = text_of(one.total), self.pool.put(one.total, known)
+                total = one.known()
+                labels[drawn], tiles[drawn] = text_of(total), self.pool.put(total, known)
         return replace(frame, labels=labels, tiles=tiles, sums=sums)
 
     def enter(self, roots: tuple[tuple[Any, int], ...]) -> None:

@@ -1,14 +1,17 @@
-"""Where gradients from several users of a value meet: their sum over paths, term by term."""
+"""Computed values that tell more than their value: the sum over paths of one that several operations use, term by term,
+and the ``.grad`` of one that was told to keep it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Joints", "waiting"]
@@ -17,28 +20,37 @@ LONG = 30  # characters of a sum that is written out in a box
 
 
 class _Joint:
-    """What has reached one computed value in the current pass."""
+    """What has reached one computed value in the current pass.
 
-    def __init__(self, expected: int) -> None:
+    :param expected: how many terms will come; one where there is no sum.
+    :param kept: the tensor, if it keeps its gradient and is alive.
+    :param grad: what it had kept when the graph was drawn.
+    """
+
+    def __init__(self, expected: int, kept: Any, grad: str) -> None:
         self.expected, self.terms, self.total = expected, list[str](), ""
+        self.kept, self.grad = kept, grad
 
     def state(self) -> LeafState:
-        """The row below the value."""
+        """The rows below the value."""
         got = len(self.terms)
+        grad = self.grad if self.kept is None else values.inline(attribute(self.kept, "grad"))
+        if self.expected == 1:
+            return LeafState(grad=grad)
         written = " + ".join(self.terms) + (f" = {self.total}" if got > 1 else "")
         shown = "–" if not got else written if len(written) <= LONG else ""
-        return LeafState(shown, say("count_of", n=got, of=self.expected), got=got, of=self.expected)
+        return LeafState(shown, say("count_of", n=got, of=self.expected), grad, got=got, of=self.expected)
 
 
 class Joints:
-    """The sums over paths of one pass at all computed values that several operations use.
+    """The sums over paths of one pass at all computed values that several operations use, and gradients that are kept.
 
     They go by the id of the value's box, or of its operation where the value has no box.
     """
 
     def __init__(self, model: GraphModel | None = None) -> None:
         self.model = model
-        self._joints = {key: _Joint(count) for key, count in _uses(model).items()} if model is not None else {}
+        self._joints = dict(_joints_of(model)) if model is not None else {}
 
     def states(self, drawn: Collection[str]) -> dict[str, LeafState]:
         """The states of all that are drawn."""
@@ -63,6 +75,12 @@ class Joints:
         joint.expected = len(joint.terms)
         return {key: joint.state()}
 
+    def kept(self, node: str) -> dict[str, LeafState]:
+        """The states of the results of an operation that keep their gradients, once it has run."""
+        kept = {key: joint for key, joint in self._joints.items() if joint.kept is not None}
+        made = {edge.dst for edge in self.model.edges if edge.src == node} if self.model is not None and kept else set()
+        return {key: joint.state() for key, joint in kept.items() if key in made}
+
     def _place(self, node: str, index: int) -> str:
         assert self.model is not None
         result = self.model.results.get((node, index))
@@ -77,7 +95,8 @@ def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, Lea
     return {**Joints(model.entire).states(model.by_id), **leaves}
 
 
-def _uses(model: GraphModel) -> dict[str, int]:
-    computed = {node.id for node in model.nodes if node.kind in ("tensor", "output", "op")}
-    uses = Counter(edge.src for edge in model.edges if edge.kind == "flow" and edge.src in computed)
-    return {key: count for key, count in uses.items() if count > 1}
+def _joints_of(model: GraphModel) -> Iterator[tuple[str, _Joint]]:
+    uses = Counter(edge.src for edge in model.edges if edge.kind == "flow")
+    for node in model.nodes:
+        if node.kind in ("tensor", "output", "op") and (uses[node.id] > 1 or node.retains):
+            yield node.id, _Joint(max(uses[node.id], 1), model.handles.retained.get(node.id), node.grad or "None")

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
+from nbautograd.viz.capture.folded_sums import mixed
 from nbautograd.viz.language import say
 from nbautograd.viz.read.jacobians import entry_of
 from nbautograd.viz.read.model import GraphModel, Node
@@ -40,7 +41,7 @@ def tile_json(tile: Tile) -> dict[str, Any]:
             "high": tile.high,
             "norm": tile.norm,
         }
-    return about | {name: count for name in ("nan", "inf") if (count := getattr(tile, name))}
+    return about | {name: known for name in ("nan", "inf", "form") if (known := getattr(tile, name))}
 
 
 def shorten(frames: list[dict[str, Any]]) -> None:
@@ -91,6 +92,9 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         nodes[node.id] = about
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
+    values = {edge.id: model.entire.by_id[edge.src] for edge in model.entire.edges} if model.stands else {}
+    inner = {edge.id: value.label or value.name for edge in model.edges if (value := values.get(edge.id))
+             and value.id != edge.src}  # fmt: skip
     groups = [
         [group.id, group.label, group.closed, group.members if len(group.members) <= WHOLE else (), group.parent]
         for group in model.groups
@@ -102,6 +106,8 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         "edges": edges,
         "roots": list(model.roots),
         "groups": groups,
+        "inner": inner,
+        "mixed": sorted(mixed(model)),
         "notes": list(model.notes),
     }
 

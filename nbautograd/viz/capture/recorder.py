@@ -410,6 +410,7 @@ class Recorder:
         op = self.model.by_id[frame.node].symbol
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
         words = op_words(op, quantity, frame.sends, frame.leaves, self.model)
+        frame = replace(frame, leaves={**frame.leaves, **self.joints.kept(frame.node)})
         self.log.append(replace(frame, caption=say("op_caption", **told), words=words))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802

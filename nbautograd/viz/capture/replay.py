@@ -182,4 +182,4 @@ def _numbers(tensor: Any) -> list[float]:
     array = values.host(tensor)
     if array.dtype.kind not in "biuf" or array.size > MOST_ELEMENTS or not np.isfinite(array).all():
         return []
-    return [float(f"{number:.7g}") for number in array.reshape(-1).tolist()]
+    return array.reshape(-1).astype(np.float64).tolist()

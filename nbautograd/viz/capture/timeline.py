@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.folded_sums import sums_in_view
+from nbautograd.viz.capture.folded_sums import mixed, sums_in_view
 from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.capture.player_data import OPTIONAL, plain, scene_json, shorten, tile_json
 from nbautograd.viz.language import say
@@ -214,6 +214,7 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         words="",
         equations=(),
         chain=(),
+        sends=(),
         saved="",
         source="",
     )
@@ -237,7 +238,6 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
         ledger={**one.ledger, **next_.ledger},
         bad=(*one.bad, *next_.bad),
         freed=tuple(dict.fromkeys((*one.freed, *next_.freed))),
-        sends=next_.sends or one.sends,
         notes=tuple(dict.fromkeys((*one.notes, *next_.notes)))[:20],
         alarms=(*one.alarms, *next_.alarms)[:20],
         hooks=(*one.hooks, *next_.hooks)[:20],
@@ -312,22 +312,25 @@ class Timeline:
 
         Where it carries a tile, that is no text.
         """
-        longest: dict[str, str] = {}
+        longest: dict[str, str] = dict.fromkeys(mixed(model), "")
+        without = set(longest)
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, text in frame.labels.items():
                     key, written = model.stands.get(edge, edge), "" if self._tiled(frame, edge) else text
-                    if key and len(written) >= len(longest.get(key, "")):
+                    if key and key not in without and len(written) >= len(longest.get(key, "")):
                         longest[key] = written
         return longest
 
     def label_tiles(self, scene: int, model: GraphModel) -> dict[str, list[int]]:
         """For each edge that ``model``, a view of this scene, draws: the tiles that it will carry."""
         tiles: dict[str, dict[int, None]] = {}
+        without = mixed(model)
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, number in frame.tiles.items():
-                    if (key := model.stands.get(edge, edge)) and self._tiled(frame, edge):
+                    key = model.stands.get(edge, edge)
+                    if key and key not in without and self._tiled(frame, edge):
                         tiles.setdefault(key, {})[number] = None
         return {key: list(numbers) for key, numbers in tiles.items()}
 

@@ -92,12 +92,14 @@ def _size(node: Node, states: Sequence[LeafState], grids: Mapping[str, Grid]) ->
         return _even(max(wide + 16, 60)), 46.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
     head = BOLD * width(name_text(node), 14) + width(about_text(node), SMALLEST) + 14
     value = max(width(cut_lines(value_text(node, grid)), 12, mono=True), tile_wide)
+    if node.retains:
+        value = max(value, *(width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states), 0.0)
     rows, height = 0.0, head_height(node, grid)
     if node.kind == "leaf":
         every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
         rows = max(_rows_width(state, rows_grid) for state in every)
         height += 2 * row_height(every, rows_grid)
-    elif states:
+    elif any(state.of for state in states):
         rows, height = max(_rows_width(state) for state in states), height + ROW
     least = 116.0 if node.kind == "leaf" else 84.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height

@@ -16,6 +16,7 @@ from nbautograd.viz.draw.shades import LEVELS, level, shade_name
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, MONO
 from nbautograd.viz.escape import escape, width
+from nbautograd.viz.read.numbers import number_text
 from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
 
 __all__ = [
@@ -86,11 +87,11 @@ def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
     columns = max(tile.columns for tile in tiled)
     rows = max(len(tile.cells) // tile.columns for tile in tiled)
     if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled):
-        longest = max(width(cell_number(v), TEXT, mono=True) for tile in tiled for v in tile.cells)
+        longest = max(width(cell_number(v, tile.form), TEXT, mono=True) for tile in tiled for v in tile.cells)
         wide = float(max(math.ceil(longest + AROUND), LEAST))
         if rows <= room.rows and columns * wide <= room.wide:
             return Grid(columns, rows, wide, room.line, True)
-        if room.down and rows == 1 and columns <= MOST_DOWN:
+        if room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide:
             return Grid(1, columns, wide, room.line, True)
     least, greatest = room.cell
     wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
@@ -107,24 +108,13 @@ def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
     return Grid(fewer.columns, rows, wide, high, False), fewer
 
 
-def cell_number(value: float | str) -> str:
-    """A number in at most six characters.
+def cell_number(value: float | str, form: str = "") -> str:
+    """A number of a tile of that form, as all its texts have it.
 
     >>> [cell_number(v) for v in (0.25, -1234.5, 1.2345e-7, 1e20, "nan")]
-    ['0.25', '−1230', '1e−7', '1e20', 'nan']
+    ['0.25', '−1234.5', '1.2345e−7', '1e20', 'nan']
     """
-    if isinstance(value, str) or not math.isfinite(value):
-        return str(value).replace("-", "−")
-    rounded = float(f"{value:.3g}") or 0.0
-    shown = f"{rounded:.0f}" if rounded == int(rounded) and abs(rounded) < 1e6 else f"{rounded:.3g}"
-    if "e" in shown or len(shown) > 6:
-        shown = f"{value:.3f}" if 1e-3 <= abs(value) < 1e5 else _scientific(value)
-    return shown.replace("-", "−")
-
-
-def _scientific(value: float) -> str:
-    mantissa, _, power = f"{value:.0e}".partition("e")
-    return f"{mantissa}e{int(power)}"
+    return number_text(value, form).replace("-", "−")
 
 
 def largest_of(tiles: Iterable[Tile | None]) -> float:
@@ -170,7 +160,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bo
             lines.setdefault(number, []).append(f"M{_n(left)} {_n(middle - gap / 2)}h{across}")
         if grid.written:
             at = _n(left + (grid.wide - gap) / 2), _n(middle + 3.5)
-            texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value))}</text>')
+            texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value, tile.form))}</text>')
     yield f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">'
     if backed:
         wide, high = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3

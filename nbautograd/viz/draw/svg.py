@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
@@ -316,14 +317,17 @@ class _Picture:
         if grid is not None:
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD, box.y + 31)
             at += grid.size[1] + 7
-        text = value_text(node, grid)
-        for line in cut_lines(text).split("\n") if text else ():
-            self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
+        state = self.state.leaves.get(node.id)
+        text = value_text(node if state is None else replace(node, grad=state.grad), grid)
+        lines = cut_lines(text).split("\n") if text else []
+        for i, line in enumerate(lines):
+            slot = f"{node.id}:grad" if node.retains and i == len(lines) - 1 else ""
+            self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True, slot=slot, indent=6 * bool(slot))
             at += LINE
         if node.kind == "leaf":
             self.leaf_rows(node, box)
-        elif node.id in self.state.leaves:
-            self.joint_row(node, box, self.state.leaves[node.id])
+        elif state is not None and state.of:
+            self.joint_row(node, box, state)
 
     def leaf_rows(self, node: Node, box: Box) -> None:
         """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""

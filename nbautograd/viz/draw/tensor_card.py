@@ -16,6 +16,7 @@ from nbautograd.viz.draw.theme import LIGHT, SANS, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
+from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["card_svg", "heat_cells"]
 
@@ -92,8 +93,9 @@ def _numbers(value: Any) -> str:
         shown += [say("card_inf", n=int(n)) for n in [np.isinf(array).sum()] if array.dtype.kind == "f" and n]
         if finite.size:
             wide = finite.astype(np.float64)
-            numbers = (("card_min", wide.min()), ("card_mean", wide.mean()), ("card_max", wide.max()))
-            shown[:0] = [f"{say(key)} {number:.4g}" for key, number in numbers]
+            mean = values.above_rounding(wide.mean(), np.sqrt((wide**2).mean()), array.dtype.name)
+            numbers = (("card_min", wide.min(), ""), ("card_mean", mean, SUMMARY), ("card_max", wide.max(), ""))
+            shown[:0] = [f"{say(key)} {number_text(value, form)}" for key, value, form in numbers]
         return " · ".join(shown)
     except Exception as error:
         return f"<{type(error).__name__}>"

@@ -11,6 +11,7 @@ from nbautograd.viz import language
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.training import BINS, LOWEST, PER_BIN, Run
+from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.values import shape_text
 from nbautograd.viz.settings import settings
 
@@ -28,7 +29,7 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
     ]
     return {
         "steps": [step.number for step in steps],
-        "losses": _numbers(step.loss for step in steps),
+        "losses": [_told(step.loss, f"{step.loss:.9g}") for step in steps],
         "outstanding": [step.number for step in steps if step.outstanding],
         "leaves": leaves,
         "bins": {"count": BINS, "lowest": LOWEST, "each": PER_BIN, "letter": FIRST_LETTER},
@@ -45,17 +46,17 @@ def _leaf(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
     return {
         "name": one_line(name, 60),
         "shape": shape_text(leaf),
-        "norms": _numbers(step.norm for step in steps),
-        "ratios": _numbers(step.ratio for step in steps),
+        "norms": [_told(step.norm, number_text(step.norm, SUMMARY)) for step in steps],
+        "ratios": [_told(step.ratio, number_text(step.ratio, SUMMARY)) for step in steps],
         "counts": ["".join(chr(FIRST_LETTER + share) for share in step.counts) for step in steps],
         "zeros": [round(100 * step.zeros) for step in steps],
         "bad": bad,
     }
 
 
-def _numbers(numbers: Iterable[float]) -> list[float | str | None]:
-    """To five digits; infinity as text and NaN as nothing, because JSON has neither."""
-    return [float(f"{n:.5g}") if math.isfinite(n) else None if math.isnan(n) else str(n) for n in numbers]
+def _told(value: float, written: str) -> float | str | None:
+    """The number as it was written; infinity as text and NaN as nothing, because JSON has neither."""
+    return float(written) if math.isfinite(value) else None if math.isnan(value) else str(value)
 
 
 def pass_data(recording: Recording) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from nbautograd.viz.notebook.tables import named_leaves
 from nbautograd.viz.notebook.training import Run
 from nbautograd.viz.notebook.watched import watched
 from nbautograd.viz.read import values
+from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]
@@ -141,7 +142,7 @@ class Monitor:
     def label(self) -> str:
         """One line that says what this is."""
         losses = self.losses
-        return say("monitor", n=self.step, loss=f"{losses[-1]:.5g}") if losses else say("monitor_empty")
+        return say("monitor", n=self.step, loss=number_text(losses[-1])) if losses else say("monitor_empty")
 
     @property
     def svg(self) -> str:
@@ -192,9 +193,11 @@ class Monitor:
         losses = self.losses
         if not losses:
             return self.label
-        lines = [self.label, f"{say('loss')}: {losses[0]:.5g} → {losses[-1]:.5g}"]
+        lines = [self.label, f"{say('loss')}: {number_text(losses[0])} → {number_text(losses[-1])}"]
         shown = _representative(self.norms, LINES)
-        lines += [f"‖{name}.grad‖: {norms[0]:.4g} → {norms[-1]:.4g}" for name, norms in shown.items()]
+        for name, norms in shown.items():
+            first, last = (number_text(norm, SUMMARY) for norm in (norms[0], norms[-1]))
+            lines.append(f"‖{name}.grad‖: {first} → {last}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:

@@ -10,6 +10,7 @@ from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
+from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["LINES", "drawn"]
 
@@ -60,7 +61,7 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     for value in (low, high) if numbers and high > low else numbers[:1]:
         at = y(value)
         out.append(f'<path d="M{LEFT} {at:.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
-        out.append(text_element(LEFT - 6, at + 4, f"{value:.3g}", LIGHT["muted"], anchor="end", mono=True))
+        out.append(text_element(LEFT - 6, at + 4, number_text(value, SUMMARY), LIGHT["muted"], anchor="end", mono=True))
     if steps:
         out.append(text_element(LEFT, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
         last = f"{say('steps_axis')} {steps[-1]}"

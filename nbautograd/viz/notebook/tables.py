@@ -21,6 +21,7 @@ from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import is_tensor
+from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.settings import settings
 
@@ -137,7 +138,7 @@ class Watch:
 
 
 def norm_text(grad: Any) -> str:
-    """The Euclidean norm of a gradient, to four digits.
+    """The Euclidean norm of a gradient.
 
     >>> import numpy as np
     >>> norm_text(np.float32([3, 4]))
@@ -147,7 +148,8 @@ def norm_text(grad: Any) -> str:
 
     try:
         array = values.host(grad)
-        return f"{float(np.linalg.norm(array.reshape(-1).astype(np.complex128))):.4g}"
+        norm = float(np.linalg.norm(array.reshape(-1).astype(np.complex128)))
+        return number_text(norm, SUMMARY if array.size > 1 else "")  # of a single number, its size
     except Exception as error:
         return f"<{type(error).__name__}>"
 

@@ -14,6 +14,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["Tangent", "tangent"]
 
@@ -56,10 +57,15 @@ class Tangent:
     def label(self) -> str:
         """One line that says what this is."""
         (first, _), (x, slope) = self.points[0], self.points[-1]
-        known = {"name": self.name, "x": f"{x:.4g}", "y": f"{self._heights[-1]:.4g}", "slope": f"{slope:.4g}"}
+        known = {
+            "name": self.name,
+            "x": number_text(x),
+            "y": number_text(self._heights[-1]),
+            "slope": number_text(slope),
+        }
         if len(self.points) == 1:
             return say("tangent", **known)
-        return say("tangent_steps", n=len(self.points) - 1, first=f"{first:.4g}", **known)
+        return say("tangent_steps", n=len(self.points) - 1, first=number_text(first), **known)
 
     @property
     def svg(self) -> str:
@@ -81,10 +87,11 @@ class Tangent:
         body = [text_element(14, 22, self.label, LIGHT["fg"], 13.5, bold=True)]
         for y in {least + margin, most - margin}:
             body.append(f'<path d="M{LEFT} {down(y):.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
-            number = f"{0.0 if abs(y) < margin / 60 else y:.3g}"
-            body.append(text_element(LEFT - 6, down(y) + 4, number, LIGHT["muted"], anchor="end", mono=True))
+            end = number_text(0.0 if abs(y) < margin / 60 else y, SUMMARY)
+            body.append(text_element(LEFT - 6, down(y) + 4, end, LIGHT["muted"], anchor="end", mono=True))
         for x, anchor in ((self.low, "start"), (self.high, "end")):
-            body.append(text_element(across(x), HIGH - 10, f"{x:.3g}", LIGHT["muted"], anchor=anchor, mono=True))
+            end = number_text(x, SUMMARY)
+            body.append(text_element(across(x), HIGH - 10, end, LIGHT["muted"], anchor=anchor, mono=True))
         middle = (LEFT + WIDE - RIGHT) / 2
         body.append(text_element(middle, HIGH - 10, self.name, LIGHT["muted"], anchor="middle"))
         curve = [at(x, y) for x, y in zip(self._xs, self._ys, strict=True) if math.isfinite(y)]
@@ -154,7 +161,7 @@ class Tangent:
 
     def __repr__(self) -> str:
         rows = (
-            f"{self.name} = {x:.4g}: {say('tangent_row', y=f'{y:.4g}', slope=f'{slope:.4g}')}"
+            f"{self.name} = {number_text(x)}: {say('tangent_row', y=number_text(y), slope=number_text(slope))}"
             for (x, slope), y in zip(self.points, self._heights, strict=True)
         )
         return "\n".join((self.label, *rows)) if len(self.points) > 1 else self.label

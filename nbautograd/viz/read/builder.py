@@ -257,6 +257,8 @@ class _Builder:
                 **self.about_result(node, index, tensor),
             )
         )
+        if introspect.retains(tensor):
+            self.handles.retained[key] = tensor
         self.link(op, key, index, "result")
         return key
 
@@ -301,16 +303,16 @@ class _Builder:
 
     # -- edges -----------------------------------------------------------------------
 
-    def link(self, src: str, dst: str, slot: int, kind: str) -> None:
+    def link(self, src: str, dst: str, slot: int, kind: str, output: int = 0) -> None:
         """Append an edge to the model."""
-        self.edges.append(Edge(f"e{len(self.edges)}", src, dst, slot, kind))
+        self.edges.append(Edge(f"e{len(self.edges)}", src, dst, slot, kind, output=output))
 
     def connect(self, node: Any) -> None:
         """Edges into an operation, with a box for each constant among its arguments."""
         key = self.handles.ops[node]
         for slot, (to, index) in enumerate(self.walk.next[node]):
             if to in self.walk.next:
-                self.link(self.ids[to, index], key, slot, "flow")
+                self.link(self.ids[to, index], key, slot, "flow", index)
             elif to is not None:
                 self.link(self.more(node), key, slot, "constant")
         for operand in self.reader.constants(node) if node not in self.bare else ():

@@ -119,6 +119,8 @@ class Edge:
     """``flow``; ``result`` from an operation to its box; ``constant``, along which no gradient goes."""
     count: int = 1
     """How many edges this one stands for."""
+    output: int = 0
+    """Which result of an operation it carries, where the results have no boxes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ class Handles:
     leaves: dict[int, str] = field(default_factory=dict)
     """By id() of the leaf tensor, which ``ops`` or ``kept`` holds."""
     kept: list[Any] = field(default_factory=list)
+    retained: dict[str, Any] = field(default_factory=dict)
+    """By the id of its box: a computed tensor that keeps its gradient."""
 
     def of(self, node: Any) -> str | None:
         """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""

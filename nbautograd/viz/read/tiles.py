@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.viz.read import values
 from nbautograd.viz.read.notes import Digest
+from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
 
 __all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "tile"]
 
@@ -21,8 +22,8 @@ MOST = 16
 """Rows and columns of a tile."""
 LARGEST = 4_000_000  # elements of a tensor that is read
 BINS = 24
-DIGITS = 5
-MANY, FEWER_DIGITS = 64, 3  # of a tile with more cells than this, whose numbers are read one at a time
+EXACT = 2**53  # up to which a float is every integer
+MANY = 64  # cells: the numbers of a tile with more are kept as they are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Tile:
     """Of all elements, where cells are means."""
     nan: int = 0
     inf: int = 0
+    form: str = ""
+    """How its numbers are written: one of those in ``numbers``, or nothing for floating elements."""
 
 
 def is_tiled(tile: Tile | None) -> bool:
@@ -63,7 +66,7 @@ def coarser(known: Tile, most: int) -> Tile:
         return known
     means = _block_means(matrix, (down, across))
     block = known.block[0] * down, known.block[1] * across
-    return replace(known, columns=means.shape[1], cells=_cells(means), block=block)
+    return replace(known, columns=means.shape[1], cells=_means(means), block=block, form=SUMMARY)
 
 
 def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -76,7 +79,7 @@ def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def tile(value: Any) -> Tile | None:
-    """The tile of a real tensor or number; None for what is complex, empty or cannot be read.
+    """The tile of a real tensor or number; None for what is complex, empty or cannot be read, or read exactly.
 
     >>> made = tile(np.float32([[1, 2], [3, np.inf]]))
     >>> made.columns, made.cells, made.inf
@@ -92,21 +95,27 @@ def tile(value: Any) -> Tile | None:
         return None
     if array.dtype.kind not in "biuf" or not array.size:
         return None
+    if array.dtype.kind in "iu" and ((array > EXACT) | (array < -EXACT)).any():
+        return None
     shape, matrix = tuple(array.shape), as_matrix(array).astype(np.float64)
     rows, columns = matrix.shape
     finite = np.isfinite(matrix)
     nan = int(np.isnan(matrix).sum())
     counts: dict[str, Any] = {"nan": nan, "inf": int(matrix.size - finite.sum()) - nan}
     if rows <= MOST and columns <= MOST:
-        return Tile(shape, columns, _cells(matrix), **counts)
+        form = {"b": BOOLS, "f": ""}.get(array.dtype.kind, INTEGERS)
+        cells = _cells(matrix)
+        if len(cells) > MANY and not form:
+            cells = tuple(v if isinstance(v, str) else float(printed(v)) for v in cells)
+        return Tile(shape, columns, cells, **counts, form=form)
     block = math.ceil(rows / MOST), math.ceil(columns / MOST)
     means = _block_means(np.where(finite, matrix, np.nan), block)
     if finite.any():
         numbers = matrix[finite]
-        counts["low"], counts["high"] = _rounded(np.array([numbers.min(), numbers.max()])).tolist()
-        counts["norm"] = float(_rounded(np.array([np.linalg.norm(numbers)]))[0])
+        ends = (numbers.min(), numbers.max(), np.linalg.norm(numbers))
+        counts["low"], counts["high"], counts["norm"] = (float(number_text(float(end), SUMMARY)) for end in ends)
         counts["histogram"] = tuple(np.histogram(numbers, BINS)[0].tolist())
-    return Tile(shape, means.shape[1], _cells(means), block, **counts)
+    return Tile(shape, means.shape[1], _means(means), block, **counts, form=SUMMARY)
 
 
 def _of_sample(digest: Digest) -> Tile | None:
@@ -116,8 +125,9 @@ def _of_sample(digest: Digest) -> Tile | None:
         return None
     rows, columns = math.prod(digest.shape[:-1]), digest.shape[-1]
     block = math.ceil(rows / (len(sampled.cells) // sampled.columns)), math.ceil(columns / sampled.columns)
-    norm = float(_rounded(np.array([digest.mean_and_norm()[1]]))[0])
-    return replace(sampled, shape=digest.shape, block=block, norm=norm if math.isfinite(norm) else 0.0)
+    norm = digest.mean_and_norm()[1]
+    norm = float(number_text(norm, SUMMARY)) if math.isfinite(norm) else 0.0
+    return replace(sampled, shape=digest.shape, block=block, norm=norm, form=SUMMARY)
 
 
 def _block_means(matrix: np.ndarray[Any, Any], block: tuple[int, int]) -> np.ndarray[Any, Any]:
@@ -129,17 +139,14 @@ def _block_means(matrix: np.ndarray[Any, Any], block: tuple[int, int]) -> np.nda
     return np.asarray(sums / ones)
 
 
-def _rounded(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """To five significant digits, or three of many numbers."""
-    kept = DIGITS if numbers.size <= MANY else FEWER_DIGITS
-    sizes = np.abs(numbers)
+def _means(matrix: np.ndarray[Any, Any]) -> tuple[float | str, ...]:
+    """To the three digits of a summary."""
+    sizes = np.abs(matrix)
     digits = np.floor(np.log10(sizes, out=np.zeros_like(sizes), where=(sizes > 0) & np.isfinite(sizes)))
-    unit = 10.0 ** np.clip(kept - 1 - digits, -300, 300)
-    return np.asarray(np.round(numbers * unit) / unit)
+    unit = 10.0 ** np.clip(2 - digits, -300, 300)
+    return _cells(np.asarray(np.round(matrix * unit) / unit))
 
 
 def _cells(matrix: np.ndarray[Any, Any]) -> tuple[float | str, ...]:
-    numbers = _rounded(matrix.reshape(-1))
-    if np.isfinite(numbers).all():
-        return tuple(numbers.tolist())
-    return tuple(v if math.isfinite(v) else str(v) for v in numbers.tolist())
+    numbers = matrix.reshape(-1).tolist()
+    return tuple(v if math.isfinite(v) else str(v) for v in numbers)

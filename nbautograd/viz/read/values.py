@@ -15,8 +15,20 @@ import numpy as np
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 from nbautograd.viz.read.notes import Digest
+from nbautograd.viz.read.numbers import number_text, printed, summary
 
-__all__ = ["dtype_text", "host", "inline", "is_finite", "is_near", "nbytes", "shape", "shape_text", "text"]
+__all__ = [
+    "above_rounding",
+    "dtype_text",
+    "host",
+    "inline",
+    "is_finite",
+    "is_near",
+    "nbytes",
+    "shape",
+    "shape_text",
+    "text",
+]
 
 MANY = 6  # numbers that are written out
 ROWS = 4
@@ -159,9 +171,7 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
     if isinstance(value, (bool, int, str)):
         return str(value) if not isinstance(value, int) or value.bit_length() < 64 else say("large_integer")
     if not hasattr(value, "shape"):  # NumPy's float64 and complex128, which are Python numbers too, have one
-        return (
-            f"{value:.5g}" if isinstance(value, float) else f"{value:.4g}" if isinstance(value, complex) else str(value)
-        )
+        return _python_number(value) if isinstance(value, (float, complex)) else str(value)
     size = _size(value)
     if size == 0:
         return "[]"
@@ -202,14 +212,14 @@ def _summary(value: Any, brief: bool = False) -> str:
         return " · ".join(bad)
     wide = finite.astype(np.complex128 if kind == "c" else np.float64)
     squares = (np.abs(wide) ** 2).sum()
-    mean = _brief(_above_rounding(wide.mean(), np.sqrt(squares / wide.size), array.dtype.name))
+    mean = summary(above_rounding(wide.mean(), np.sqrt(squares / wide.size), array.dtype.name))
     if bad:
         return " · ".join([*bad, say("mean", mean=mean)])
-    norm = _brief(np.sqrt(squares * (_size(value) / wide.size)))
+    norm = summary(np.sqrt(squares * (_size(value) / wide.size)))
     return say("norm", norm=norm) if brief else say("mean_norm", mean=mean, norm=norm)
 
 
-def _above_rounding(mean: Any, root: Any, dtype: str) -> Any:
+def above_rounding(mean: Any, root: Any, dtype: str) -> Any:
     """A mean, or 0 where it may be nothing but the rounding errors of numbers of that root mean square.
 
     Such a mean would be another one on every processor. Half precision is too coarse to tell.
@@ -220,22 +230,20 @@ def _above_rounding(mean: Any, root: Any, dtype: str) -> Any:
 def _of_digest(digest: Digest) -> str:
     mean, norm = digest.mean_and_norm()
     if math.isfinite(mean) and math.isfinite(norm):
-        mean = _above_rounding(mean, norm / math.sqrt(digest.size or 1), digest.dtype)
-        return say("mean_norm", mean=_brief(mean), norm=_brief(norm))
+        mean = above_rounding(mean, norm / math.sqrt(digest.size or 1), digest.dtype)
+        return say("mean_norm", mean=summary(mean), norm=summary(norm))
     return say("not_finite")
 
 
-def _brief(number: Any) -> str:
-    number = getattr(number, "item", lambda: number)()
-    if isinstance(number, complex):
-        return f"{number:.2g}"
-    if number == int(number) and abs(number) < 1e6:
-        return f"{number:.0f}."
-    return f"{number:.3g}"
+def _python_number(value: float | complex) -> str:
+    if isinstance(value, float):
+        return number_text(value)
+    imaginary = number_text(value.imag)
+    return f"{number_text(value.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
 
 
 def _written(flat: np.ndarray[Any, Any]) -> list[str]:
-    """Each number as PyTorch writes it beside the others: one format for all, padded to one width."""
+    """Each number as PyTorch writes it, padded to one width; beside one that is not whole all have decimals."""
     if flat.dtype.kind == "c":
         real, imaginary = _written(flat.real), _written(flat.imag)
         signed = [i if i.lstrip().startswith("-") else "+" + i.lstrip() for i in imaginary]
@@ -245,12 +253,7 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
         longest = max(map(len, plain))
         return [v.rjust(longest) for v in plain]
     numbers: list[float] = flat.tolist()
-    sizes = [abs(v) for v in numbers if math.isfinite(v) and v != 0]
-    whole = all(v == math.ceil(v) for v in sizes)
-    largest, smallest = max(sizes, default=1.0), min(sizes, default=1.0)
-    scientific = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
-    form = ".4e" if scientific else ".0f" if whole else ".4f"
-    dot = "." if whole and not scientific else ""
-    shown = [f"{v:{form}}" + (dot if math.isfinite(v) else "") for v in numbers]
+    decimals = not all(v == math.ceil(v) for v in numbers if math.isfinite(v))
+    shown = [printed(v, decimals) for v in numbers]
     longest = max((len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0), default=1)
     return [s.rjust(longest) for s in shown]

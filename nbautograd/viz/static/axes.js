@@ -22,7 +22,7 @@ function roundTicks(low, high, count = 4) {
 function tidy(value, step) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const size = Math.abs(value);
-  if (size >= 1e6 || decimals > 6) return shortNumber(value).replace("e+", "e");
+  if (size >= 1e6 || decimals > 6) return shortNumber(value);
   return (size < step / 2 ? 0 : value).toFixed(decimals).replace("-", "−");
 }
 

@@ -5,9 +5,11 @@ const FAINT = 34; // per cent of colour of the first pass; the last one has all 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
 function amountOf(tile) {
   if (!tile) return null;
+  const [one] = tile.cells;
+  if (tile.cells.length === 1) return typeof one === "string" ? Number(one.replace("inf", "Infinity")) : one;
   if (tile.nan || tile.inf) return NaN;
   if (tile.norm !== undefined) return tile.norm;
-  return tile.cells.length === 1 ? Number(tile.cells[0]) : Math.hypot(...tile.cells);
+  return Math.hypot(...tile.cells);
 }
 
 /** The cells of one tile less those of another one; nothing where they do not fit, or are means of blocks. */
@@ -23,7 +25,7 @@ function differenceText(one, other) {
   const tile = difference(one, other);
   if (!tile) return "";
   const size = amountOf(tile);
-  return tile.cells.length === 1 ? `Δ ${size > 0 ? "+" : ""}${shortNumber(size)}` : `‖Δ‖ ${shortNumber(size)}`;
+  return tile.cells.length === 1 ? `Δ ${size > 0 ? "+" : ""}${shortNumber(size)}` : `‖Δ‖ ${shortNumber(size, "m")}`;
 }
 
 /**
@@ -129,9 +131,8 @@ class BucketView {
       const x = this.x(Math.min(Math.max(now, low), high));
       this.svg.append(s("path", { class: "nb-bucket-now", d: `M${x} 0V${tall}` }));
     }
-    if (stack.segments.some(({ amount }) => Number.isNaN(amount))) {
-      this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, "NaN"));
-    }
+    const bad = stack.segments.find(({ amount }) => amount !== null && !Number.isFinite(amount));
+    if (bad) this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
     this.listen(show, t);
   }
 
@@ -215,7 +216,7 @@ class BucketView {
 /** `pass 2: 3 = 2 (via a) + 1 (via b)`, of a tensor with norms. */
 function segmentText({ pass, amount, tile, parts }, t) {
   const norm = tile && tile.cells.length > 1;
-  const number = (value) => (norm ? `‖${shortNumber(value)}‖` : shortNumber(value));
+  const number = (value) => (norm ? `‖${shortNumber(value, "m")}‖` : shortNumber(value));
   const paths = parts.length > 1 && parts.length <= 4 && !norm
     ? ` = ${parts.map((part) => `${shortNumber(part.amount)} (${t("via", { name: part.via })})`).join(" + ")}` : "";
   const name = pass ? t("pass_n", { n: pass }) : t("from_before");

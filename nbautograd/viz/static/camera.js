@@ -6,6 +6,7 @@ const joined = (a, b) => {
   const right = Math.max(a.x + a.width, b.x + b.width), low = Math.max(a.y + a.height, b.y + b.height);
   return { x, y, width: right - x, height: low - y };
 };
+const isIn = ([x, y], box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 const middleOf = (box) => [box.x + box.width / 2, box.y + box.height / 2];
 const shared = (a, b) => Math.max(Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x), 0)
   * Math.max(Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y), 0);
@@ -53,6 +54,15 @@ class Camera extends Viewport {
     if (!label) return null;
     const [width, height] = this.tiles.sizeOn(id) || Object.values(extent(text));
     return { x: attribute(label, "x") - width / 2, y: attribute(label, "y") - 4 - height / 2, width, height };
+  }
+
+  /** Where on the page the middle of an edge's text is, once the window is at rest; null where it is not seen then. */
+  labelOnPage(id) {
+    const label = this.part("label", id), box = this.svg.getBoundingClientRect(), [cx, cy] = this.goal;
+    if (!label) return null;
+    const across = (attribute(label, "x") - cx) * this.scale, down = (attribute(label, "y") - 4 - cy) * this.scale;
+    const place = [box.x + box.width / 2 + across, box.y + box.height / 2 + down];
+    return isIn(place, box) ? place : null;
   }
 
   fits({ width, height }) {

@@ -37,7 +37,7 @@ class Cells {
       if (!written) return;
       const [left, top] = this.corner(i);
       const label = s("text", { x: left + (wide - this.gap) / 2, y: top + high / 2 + 3.5 });
-      label.textContent = cellNumber(value);
+      label.textContent = shortNumber(value, tile.form);
       numbers.push(label);
     });
     const painted = [...paths].map(([level, d]) => {
@@ -86,7 +86,7 @@ class Cells {
 /** The grid of a tile that has so much room, in pixels: with numbers if they fit in. */
 function gridIn(tile, { wide, high, line }) {
   const { cells, columns } = tile, rows = Math.ceil(cells.length / columns);
-  const longest = () => Math.max(...cells.map((value) => cellNumber(value).length));
+  const longest = () => Math.max(...textsOf(tile).map(({ length }) => length));
   if (cells.length <= 9 && rows * line <= high) {
     const each = Math.max(longest() * 6.8 + 8, 22);
     if (each * columns <= wide) return [0, 0, each, line, columns, true];
@@ -107,9 +107,9 @@ function inlineTile(tile, largest, room, name = "") {
 }
 
 /** What a screen reader is told of a tile. */
-function tileWords({ cells, shape }, name) {
-  const numbers = cells.length <= 9 ? cells.map(shortNumber).join(", ") : "";
-  return [name, `(${shape.join(", ")})`, numbers].filter(Boolean).join(" ");
+function tileWords(tile, name) {
+  const numbers = tile.cells.length <= 9 ? textsOf(tile).join(", ") : "";
+  return [name, `(${tile.shape.join(", ")})`, numbers].filter(Boolean).join(" ");
 }
 
 /** Which element of a tensor a place in the row of all its elements is. */

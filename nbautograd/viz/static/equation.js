@@ -1,9 +1,11 @@
 const ROOM = { wide: 184, high: 80, least: 60 }; // of a tile in the bar, in pixels
+const SIGN_WIDE = 34, AROUND_PARTS = 44; // pixels: a sign with the gaps beside it, and what is around all parts
 const WRITTEN = 3; // terms of a sum that are written out
 const ARRIVED = 0.4,
   MET = 0.5,
   SENT = 0.6; // of a step's time: when the parts of the equation appear
 const FLIGHT = 320; // milliseconds
+const GHOST = { wide: 120, high: 48, line: 15 }; // the room for a tile that flies
 const lastName = (gradient) => gradient.slice(gradient.lastIndexOf("∂") + 1);
 
 /**
@@ -18,7 +20,8 @@ class EquationBar {
     this.chosen = 0; // which of the node's edges
     this.pinned = null; // the element that was clicked
     this.largest = this.scale();
-    this.element.style.setProperty("--nb-tile", `${this.high()}px`);
+    this.tall = this.high();
+    this.element.style.setProperty("--nb-tile", `${this.tall}px`);
   }
 
   /** The room for tiles that the highest of the recording needs: the bar is as high in all its steps. */
@@ -27,6 +30,12 @@ class EquationBar {
     const needs = [...tiles, ...values].map((tile) =>
       (rowHeight(tile, ROOM.high) * tile.cells.length) / tile.columns + (tile.histogram ? 22 : 0));
     return Math.ceil(Math.min(Math.max(ROOM.least, ...needs), ROOM.high));
+  }
+
+  /** The room for each of several tiles beside each other: on a telephone they share its width. */
+  room(count = 3) {
+    const { whole } = this.player, share = (whole - AROUND_PARTS - (count - 1) * SIGN_WIDE) / count;
+    return { high: this.tall, wide: whole < TELEPHONE ? Math.max(Math.min(ROOM.wide, share), ROOM.least) : ROOM.wide };
   }
 
   /** The largest gradient of the recording: all tiles of gradients have one scale. */
@@ -51,7 +60,7 @@ class EquationBar {
     const { frame } = state,
       key = frame ? `${state.index}` : "";
     if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
-    this.frame = frame;
+    Object.assign(this, { frame, state });
     const { paths, predict, selected } = this.player, told = state.index >= 0 && !predict.hides;
     const chosen = told && selected && paths.leadsTo(selected);
     if (!chosen) paths.clear();
@@ -118,7 +127,7 @@ class EquationBar {
   }
 
   /** The tiles that a step received and sent, where both are known. */
-  flowing({ kind, received = [], receives = [], sends = [], tiles = {} }) {
+  flowing({ group, kind, received = [], receives = [], sends = [], tiles = {} }) {
     const sent = Object.keys(tiles).filter((edge) => !received.includes(edge));
     const named = (edges, gradients, name) =>
       edges.map((edge, i) => [name(gradients[i]?.[0] ?? "", edge), this.tiles[tiles[edge]]]);
@@ -126,8 +135,8 @@ class EquationBar {
       named(received, receives, (name) => name),
       named(sent, sends, (name) => (receives[0]?.[0] ?? "").replace(/[^∂]*$/, name)),
     ];
-    const known = (list) => list.length > 0 && list.every(([, tile]) => tile);
-    return kind === "op" && known(came) && known(went) ? [came, went] : null;
+    const known = (list) => (group || list.length > 0) && list.every(([, tile]) => tile);
+    return kind === "op" && known(came) && known(went) && went.length ? [came, went] : null;
   }
 
   /** A step without a formula: what came and what went. */
@@ -141,7 +150,8 @@ class EquationBar {
     return [
       h("div", { class: "nb-equation-parts" }, ...cells("upstream", t("upstream"), came), this.sign("→"),
         ...cells("sent", t("sent_on"), went)),
-      h("div", { class: "nb-equation-words" }, h("div", {}, t("own_backward", { name: frame.title }))),
+      h("div", { class: "nb-equation-words" },
+        h("div", {}, t(frame.group ? "group_sums" : "own_backward", { name: frame.title }))),
     ];
   }
 
@@ -162,6 +172,7 @@ class EquationBar {
     const chain = (this.now = new Chain(step, this.tiles)),
       [from, to] = [this.player.links.resultOf(step.edge), lastName(step.sent_name)];
     this.views = {};
+    this.now.parts = chain.product ? 4 : ["diagonal", "matrix"].includes(step.kind) ? 3 : 2;
     const upstream = this.cell("upstream", t("upstream"), step.upstream_name, chain.upstream);
     const local = this.cell("factor", t("local"), `∂${from}/∂${to}`, chain.factor, step.local);
     const sent = this.cell("sent", t("sent_on"), step.sent_name, chain.sent);
@@ -237,7 +248,7 @@ class EquationBar {
       const view = (this.views[part] = new TileView(tile, {
         name: `${role} ${name}`.trim(),
         largest: scale,
-        ...ROOM,
+        ...this.room(this.now.parts),
         point: this.now.whole ? (cell) => this.point(part, cell) : null,
         pick: (cell) => {
           this.pinned = part === "sent" ? cell : (this.now.reached(part, cell)[0] ?? null);
@@ -283,7 +294,8 @@ class EquationBar {
       terms = now.terms(place);
     const index = now.index(place, now.sent.shape),
       value = now.sent.cells[place];
-    const product = ([u, f]) => `${shortNumber(now.upstream.cells[u])} × ${shortNumber(now.factor.cells[f])}`;
+    const { upstream, factor, sent } = now, said = ({ cells, form }, i) => shortNumber(cells[i], form);
+    const product = ([u, f]) => `${said(upstream, u)} × ${said(factor, f)}`;
     const written = terms
       .slice(0, WRITTEN)
       .map((term) => (terms.length > 1 ? `(${product(term)})` : product(term)))
@@ -302,7 +314,7 @@ class EquationBar {
         "div",
         { class: "nb-equation-element" },
         `${written}${terms.length > WRITTEN ? " + …" : ""} = `,
-        h("b", {}, shortNumber(value)),
+        h("b", {}, said(sent, place)),
       ),
       ...meaning(t, shown, root, value, ways > 1).slice(0, 1).map((text) => h("div", {}, text)),
       ...(ways > 1 ? [h("div", { class: "nb-soft" }, t("one_way", { name, via: from, count: ways }))] : []),
@@ -350,17 +362,13 @@ class EquationBar {
   /** While numbers travel along the edges: what came flies into the bar, meets the local derivative, and leaves. */
   progress(part) {
     const phase = part < ARRIVED ? 0 : part < MET ? 1 : part < SENT ? 2 : 3,
-      before = Number(this.element.dataset.phase ?? 3);
+      before = Number(this.element.dataset.phase ?? -1);
     if (phase === before || !this.frame?.chain) return;
     this.element.dataset.phase = phase;
-    const step = this.frame?.chain?.[this.chosen],
-      { stage } = this.player;
-    if (!step) return;
-    const label = (id) => stage.part("label", id),
-      cell = (name) => this.element.querySelector(`.nb-is-${name} .nb-equation-tile`);
-    if (phase === 1)
-      this.fly(label(this.frame.received?.[0]), cell("upstream"), this.frame.labels?.[this.frame.received?.[0]]);
-    if (phase === 3) this.fly(cell("sent"), label(step.edge), this.frame.labels?.[step.edge]);
+    const step = this.frame.chain[this.chosen],
+      comes = (at) => before < at && at <= phase; // a slow page shows not every phase
+    if (step && comes(1)) this.fly(this.cameAlong(this.frame), "upstream", true);
+    if (step && comes(3)) this.fly(step.edge, "sent", false);
   }
 
   /** All cells are shown. */
@@ -368,18 +376,36 @@ class EquationBar {
     delete this.element.dataset.phase;
   }
 
-  fly(from, to, text) {
-    if (!from || !to || !text || text.includes("\n")) return;
-    const root = this.player.root.getBoundingClientRect(),
-      [a, b] = [from, to].map((e) => e.getBoundingClientRect());
-    const ghost = h("span", { class: "nb-flying", "aria-hidden": "true" }, text);
-    const place = (r) => `translate(${r.left - root.left}px, ${r.top - root.top}px)`;
-    this.player.root.append(ghost);
-    const flight = ghost.animate([{ transform: place(a) }, { transform: place(b) }], {
-      duration: FLIGHT / this.player.playback.speed,
+  /** The edge along which a gradient came; to a value without a box the only one that leads from there. */
+  cameAlong({ node, received = [] }) {
+    const users = this.player.links.users(node);
+    return received[0] ?? (users.length === 1 ? users[0].id : null);
+  }
+
+  /** A gradient flies between the place of its number on an edge and a cell of the bar, where both can be seen. */
+  fly(edge, part, leaves) {
+    const { root, stage, tiles, playback } = this.player, { labels, tiles: numbers } = this.state;
+    const cell = this.element.querySelector(`.nb-is-${part} .nb-tile`), text = labels.get(edge);
+    const tile = tiles.gradientOn(edge, numbers.get(edge));
+    const [label, own] = [text && stage.labelOnPage(edge), cell && this.middleIn(cell)];
+    if (!label || !own || (!tile && text.includes("\n"))) return;
+    const shown = tile ? inlineTile(tile, tiles.scale.gradient, GHOST).svg : text;
+    const ghost = h("span", { class: "nb-flying", "data-edge": edge, "aria-hidden": "true" }, shown);
+    const { left, top } = root.getBoundingClientRect();
+    const place = ([x, y]) => ({ transform: `translate(${x - left}px, ${y - top}px) translate(-50%, -50%)` });
+    root.append(ghost);
+    const flight = ghost.animate((leaves ? [label, own] : [own, label]).map(place), {
+      duration: FLIGHT / playback.speed,
       easing: "ease-in-out",
     });
     flight.onfinish = flight.oncancel = () => ghost.remove();
+  }
+
+  /** The middle of a cell on the page; null where the bar, which may scroll, does not show it. */
+  middleIn(cell) {
+    const [own, bar] = [cell, this.element].map((element) => element.getBoundingClientRect());
+    const middle = middleOf(own);
+    return isIn(middle, bar) ? middle : null;
   }
 
   // -- accumulation --------------------------------------------------------------------------------

@@ -1,23 +1,38 @@
 const VANISHED = -99; // the size of zeros
 const CURVE = { wide: 40, high: 11 }; // of the sizes of gradients that are drawn as one line
 
+const MANY_CELLS = 64; // from which on the numbers of a tile are kept as they are shown
+const ROUGH = 5e-5, LITTLE = 1e-3; // by how much these may be off, and a sum, of its largest number
+
 /** The lines of a view that stand for several gradients of one value: how many. */
 function severalIn(view) {
   if (view.several) return view.several;
   const counts = new Map();
   for (const drawn of Object.values(view.stands || {}).filter(isEdge)) counts.set(drawn, (counts.get(drawn) || 1) + 1);
-  const single = new Set(view.edges.filter(([, src, , kind]) => kind === "flow" && !isGroup(view.nodes[src]))
-    .map(([id]) => id));
+  const summed = view.edges.filter(([id, , , kind]) => kind === "flow" && !isMixed(view, id)), single = new Set();
+  for (const [id] of summed) single.add(id);
   view.several = new Map([...counts].filter(([id]) => single.has(id)));
   return view.several;
 }
+
+/** Whether a line stands for gradients of several values, which have no sum. */
+const isMixed = (view, line) => !!view?.mixed?.includes(line);
 
 /** The tile of a sum; null where the tensors cannot be added. */
 function addedTile(one, other) {
   const alike = one && other && one.cells.length === other.cells.length && String(one.block) === String(other.block);
   if (!alike) return null;
   const cells = one.cells.map((cell, i) => Number(cell) + Number(other.cells[i]));
-  return { shape: one.shape, columns: one.columns, block: one.block, cells };
+  const form = cells.length > MANY_CELLS ? "m" : one.form;
+  return { shape: one.shape, columns: one.columns, block: one.block, form, cells: cells.map(asCell) };
+}
+
+/** A number that is not finite as tiles have it. */
+const asCell = (number) => (Number.isFinite(number) ? number : shortNumber(number).replace("−", "-"));
+
+/** Whether the terms of a sum are known so well that its tile can be told. */
+function isKnown({ cells, block }, count) {
+  return cells.length <= MANY_CELLS || !!block || count * ROUGH <= LITTLE * Math.max(...cells.map(Math.abs));
 }
 
 /** log10 of the root mean square of numbers. */
@@ -47,9 +62,10 @@ function foldedSums(history, index, view) {
 /** Say of a state the sums: in the place of the last gradient that came along a line. */
 function addSums(state, history, index, view) {
   state.sums = view?.edges ? foldedSums(history, index, view) : new Map();
-  for (const [line, { count, total }] of state.sums) {
-    if (count < 2 || total === undefined || !state.labels.has(line)) continue;
-    const text = total?.cells.length === 1 ? shortNumber(total.cells[0]) : "Σ";
+  for (const [line, { count, total: sum }] of state.sums) {
+    if (count < 2 || sum === undefined || !state.labels.has(line)) continue;
+    const total = sum && isKnown(sum, count) ? sum : null;
+    const text = total?.cells.length === 1 ? shortNumber(total.cells[0]).replace("−", "-") : "Σ";
     const number = total ? history.addTile(`${view.label} ${line} ${index}`, total) : -1;
     state.labels.set(line, text);
     state.tiles.set(line, number);

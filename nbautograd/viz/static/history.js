@@ -56,40 +56,55 @@ class History {
   /** The step that ends with a frame, as a view shows it. */
   step(index, view, t) {
     const frame = this.frames[index - 1];
-    if (!frame || !view?.stands) return frame || null;
+    if (!frame || !view) return frame || null;
     let first = index;
     while (first > 1 && this.together(first - 1, view)) first -= 1;
-    const run = this.frames.slice(first - 1, index), shown = this.joined(frame, run, view);
+    const run = this.frames.slice(first - 1, index), shown = view.stands ? this.joined(frame, run, view) : frame;
     const node = view.nodes[see(view, frame.node)];
     const folded = isGroup(node) && ["op", "accumulate"].includes(frame.kind);
-    return folded ? this.grouped(shown, frame, run, view, node, t) : shown;
+    return folded ? this.grouped(shown, frame, run, node, t) : shown;
   }
 
   /** Several frames as one, with what a view draws for each node and edge. */
   joined(frame, run, view) {
     const all = (name) => seen(view, run.flatMap((f) => f[name] || []));
     const entries = (name) => run.flatMap((f) => Object.entries(f[name] || {}));
-    const keyed = (name) => Object.fromEntries(entries(name).map(([id, v]) => [see(view, id), v]).filter(([id]) => id));
+    const keyed = (name) => Object.fromEntries(entries(name).map(([id, v]) => [see(view, id), v])
+      .filter(([id]) => id && !isMixed(view, id)));
     const own = (name) => Object.fromEntries(entries(name).filter(([id]) => see(view, id) === id));
     return {
       ...frame, node: see(view, frame.node), active: all("active"), received: all("received"), bad: all("bad"),
       freed: all("freed"), labels: keyed("labels"), sizes: keyed("sizes"),
       tiles: keyed("tiles"), leaves: own("leaves"), ledger: own("ledger"),
+      chain: (frame.chain || []).map((step) => Object.assign({}, step, { edge: see(view, step.edge) })),
       hooks: run.flatMap((f) => f.hooks || []).map(([id, text]) => [see(view, id), text]),
     };
   }
 
-  /** What a group's step says: of what it received and sent, only what came from outside or went there. */
-  grouped(shown, frame, run, view, node, t) {
-    const crosses = (f, id, comes) => isEdge(id) && (f.received || []).includes(id) === comes && see(view, id);
-    const outside = (comes) => run.filter((f) => (f.active || []).some((id) => crosses(f, id, comes)));
+  /** What a group's step says; nothing of what happens inside. */
+  grouped(shown, frame, run, node, t) {
     return {
-      ...shown, title: node.symbol || node.name, subtitle: node.name,
+      ...shown, group: true, title: node.symbol || node.name, subtitle: node.name,
       caption: frame.count ? frame.caption : t("group_step", { name: node.symbol, what: node.name, n: run.length }),
-      receives: outside(true).flatMap((f) => f.receives || []).slice(0, RECEIVED),
-      sends: outside(false).flatMap((f) => f.sends || []).slice(0, RECEIVED),
       notes: [...new Set(run.flatMap((f) => f.notes || []))], alarms: run.flatMap((f) => f.alarms || []),
-      equations: undefined, saved: "", words: "",
+      equations: undefined, chain: undefined, saved: "", words: "",
+    };
+  }
+
+  /** What has come to a group and what it has sent, as the lines say it that lead from it and to it. */
+  account({ frame, labels, tiles }, view) {
+    const links = new Links(view), { active, node, receives } = frame;
+    const told = (id) => labels.get(id) && (labels.get(id) !== "Σ" || tiles.get(id) >= 0);
+    const known = ({ id, kind }) => kind !== "constant" && told(id);
+    const lines = (all) => all.filter(known).slice(0, RECEIVED);
+    const came = lines(links.users(node)), went = lines(links.makers(node).filter(({ id }) => active.includes(id)));
+    const before = (receives?.[0]?.[0] ?? "").replace(/[^∂]*$/, "");
+    const named = (line) => (line.kind === "result" ? links.nodes[line.dst].name : links.valueOf(line));
+    return {
+      received: came.map(({ id }) => id),
+      tiles: Object.fromEntries([...came, ...went].map(({ id }) => [id, tiles.get(id)])),
+      receives: came.map((line) => [before + named(line), labels.get(line.id)]),
+      sends: went.map((line) => [named(line), labels.get(line.id)]),
     };
   }
 
@@ -110,6 +125,7 @@ class History {
     });
     if (state.frame) state.frame = this.step(index, view, t);
     addSums(state, this, index, view);
+    if (state.frame?.group) Object.assign(state.frame, this.account(state, view));
     return state;
   }
 
@@ -140,8 +156,9 @@ class History {
   write(state, { labels = {}, sizes = {}, tiles = {} }, view) {
     const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one last
     for (const [id, value] of Object.entries(labels)) {
-      put(state.labels, see(view, id), value);
-      put(state.tiles, see(view, id), tiles[id] ?? -1);
+      const line = see(view, id), mixed = isMixed(view, line);
+      put(state.labels, line, mixed ? "" : value);
+      put(state.tiles, line, mixed ? -1 : tiles[id] ?? -1);
     }
     for (const [id, value] of Object.entries(sizes)) put(state.sizes, see(view, id), value);
   }

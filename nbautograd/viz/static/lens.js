@@ -11,8 +11,8 @@ const nonFinite = (value) => (value === null || Number.isNaN(value) ? "NaN" : nu
 
 /** One plot of the lens: lines over the steps. */
 class LensPlot {
-  constructor(lens, { title, lines, band = null, options = {} }) {
-    Object.assign(this, { lens, title, lines, band, options });
+  constructor(lens, { title, lines, band = null, form = "m", options = {} }) {
+    Object.assign(this, { lens, title, lines, band, form, options });
     this.svg = s("svg", { class: "nb-lens-plot", role: "img", "aria-label": title });
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerleave", () => { this.light(null); lens.hover(null); });
@@ -137,7 +137,7 @@ class LensPlot {
     const roomy = lens.right > 130;
     for (const line of this.lines) {
       const y = this.axis.y(line.values[i]), value = line.values[i];
-      const text = line.bad?.has(i) && !Number.isFinite(value) ? nonFinite(value) : numberOf(value, roomy ? 3 : 2);
+      const text = line.bad?.has(i) && !Number.isFinite(value) ? nonFinite(value) : numberOf(value, this.form);
       line.name_.textContent = line.name ? `${middleCut(line.short, roomy ? 14 : 8)} ${text}` : text;
       line.name_.append(s("title", {}, `${line.name || this.title}: ${text}`));
       if (y === null || (!few && line !== this.lit)) continue;
@@ -180,7 +180,7 @@ class Lens {
     const lines = (what) => leaves.map((leaf, i) => ({ name: leaf.name, short: leaf.short, ...look(i),
       values: numbers(leaf[what]), bad: new Set(what === "norms" ? leaf.bad.map(([at]) => at) : []) }));
     const losses = numbers(data.losses), bad = new Set(losses.keys().filter((i) => losses[i] === null));
-    this.plots = [new LensPlot(this, { title: t("loss_axis"),
+    this.plots = [new LensPlot(this, { title: t("loss_axis"), form: "",
       lines: [{ name: "", values: losses, ink: "var(--nb-fg)", dash: "", bad }] })];
     if (leaves.length) {
       this.plots.push(new LensPlot(this, { title: t("norm_axis"), lines: lines("norms") }));
@@ -279,7 +279,7 @@ class Lens {
     for (const plot of this.plots) plot.show(i);
     for (const ridge of this.ridges) ridge.show(i);
     const { losses, steps } = this.data;
-    const about = { index: steps[i], last: steps.at(-1), loss: losses[i] === null ? "NaN" : numberOf(losses[i]) };
+    const about = { index: steps[i], last: steps.at(-1), loss: losses[i] === null ? "NaN" : numberOf(losses[i], "") };
     this.count.textContent = this.t("lens_at", about);
     this.slider.value = this.index;
     this.slider.style.setProperty("--nb-part", `${(100 * this.index) / Math.max(steps.length - 1, 1)}%`);

@@ -2,6 +2,7 @@
 class Links {
   constructor(scene) {
     this.nodes = scene?.nodes || {};
+    this.inner = scene?.inner || {}; // of lines that lead from a group: what the value is called that it made
     this.edges = (scene?.edges || []).map(([id, src, dst, kind, slot]) => ({ id, src, dst, kind, slot }));
     this.into = new Map();
     this.from = new Map();
@@ -21,9 +22,13 @@ class Links {
 
   users(id) { return this.from.get(id) || []; }
 
+  /** What the value is called that goes along an edge. */
+  valueOf({ src, id }) { return this.inner[id] || this.nodes[src]?.label || this.nodes[src]?.name || ""; }
+
   /** What the result of the operation is called into which an edge leads. */
   resultOf(edge) {
     const op = this.byId.get(edge)?.dst, box = this.users(op).find(({ kind }) => kind === "result");
+    if (isGroup(this.nodes[op])) return this.nodes[op].symbol || this.nodes[op].name;
     return this.nodes[box?.dst]?.name || this.nodes[op]?.label || this.nodes[op]?.name || "";
   }
 

@@ -79,10 +79,11 @@ class Panel {
       ...(frame.notes || []).filter((note) => !told.includes(note)).map((note) =>
         h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
-        ...rowIf(frame.receives && !written, t("receives"), () => pairs(frame.receives, "=")),
+        ...rowIf(frame.receives?.length && !written, t("receives"), () => pairs(frame.receives, "=")),
         ...rowIf(frame.products, "vᵀJ", () => boxed(frame.products.map((product) => this.product(product)))),
         ...rowIf(frame.equations, t(adds ? "adds" : "formula"), () => boxed(this.equations(frame, adds, written))),
-        ...rowIf(frame.sends && !written, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
+        ...rowIf(frame.sends?.length && !written, t(adds ? "now" : "sends"), () =>
+          pairs(frame.sends, adds ? "=" : "←")),
         ...rowIf(frame.where && !listing.length, t("from_cell"), () => [frame.where]),
         ...rowIf(frame.saved && (kept?.length !== 0 || freed), t("saves"), () => [frame.saved])),
     ];
@@ -175,16 +176,19 @@ class Panel {
     const leaf = state.leaves.get(id), ran = state.ran.get(id);
     const maker = links.makers(id).find((edge) => edge.kind === "result");
     const flowed = maker && state.labels.get(maker.id);
+    const bare = node.kind === "op" && !links.users(id).some(({ kind }) => kind === "result"); // its value has no box
     const formulas = () => node.formulas.map((marks, i) =>
       this.equation(marks, "", ran?.equations?.[i]?.numbers, node.slots?.[i], id));
     return [
-      ...rowIf(leaf, t("arriving"), () =>
+      ...rowIf(leaf && (leaf.of || node.kind === "leaf"), t("arriving"), () =>
         tiles.largeGradient(`${id}:arriving`, leaf.arriving_tile ?? -1,
           `${leaf.arriving}${leaf.count ? ` (${leaf.count})` : ""}`)),
-      ...rowIf(node.kind === "leaf", ".grad", () =>
+      ...rowIf(node.kind === "leaf" || node.retains, ".grad", () =>
         tiles.largeGradient(`${id}:grad`, leaf ? leaf.grad_tile ?? -1 : undefined, leaf ? leaf.grad : node.grad)),
-      ...rowIf(maker && player.plays, t("gradient"), () => (flowed ? this.stored(node, flowed) : [t("not_yet")])),
+      ...rowIf(maker && player.plays, t("gradient"), () => [flowed || t("not_yet"),
+        node.retains ? "" : this.soft(t("passes_by"))]),
       ...rowIf(ran?.receives && node.kind === "op", t("receives"), () => pairs(ran.receives, "=")),
+      ...rowIf(bare && player.plays, ".grad", () => [this.soft(t("passes_by"))]),
       ...rowIf(node.formulas, t("formula"), () => [h("div", { class: "nb-formula" }, ...formulas())]),
       ...rowIf(node.kept, t("saves"), () => [
         ...(node.kept.length ? node.kept.map((tensor) => h("div", {}, tensor)) : [node.saved]),
@@ -193,12 +197,7 @@ class Panel {
     ];
   }
 
-  /** The gradient that went through an intermediate result, and whether `.grad` keeps it. */
-  stored(node, value) {
-    const { t } = this.player;
-    if (node.retains) return [value];
-    return [t("not_stored", { value }), h("div", { class: "nb-soft" }, t("keep_it", { name: node.name }))];
-  }
+  soft(text) { return h("div", { class: "nb-soft" }, text); }
 
   neighbours(id, node, listed) {
     const { links, t } = this.player;

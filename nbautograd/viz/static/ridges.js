@@ -90,13 +90,9 @@ function middleCut(name, most) {
   return `${name.slice(0, most - end - 1)}…${name.slice(-end)}`;
 }
 
-/** `0.0123`, `NaN`, `∞`, or a dash where there is no number. */
-function numberOf(value, digits = 3) {
-  if (value === null || value === undefined) return "–";
-  if (!Number.isFinite(Number(value))) return String(value).replace(/inf(inity)?/i, "∞").replace("-", "−");
-  const size = Math.abs(value);
-  if (size && (size < 1e-3 || size >= 1e5)) return value.toExponential(1).replaceAll("-", "−").replace("e+", "e");
-  return String(Number(value.toPrecision(digits))).replace("-", "−");
+/** `0.0123`, `∞`, or a dash where there is no number. */
+function numberOf(value, form = "m") {
+  return value === null || value === undefined ? "–" : shortNumber(value, form).replace("inf", "∞");
 }
 
 /** What all names begin with, up to a dot. */

@@ -101,11 +101,11 @@ class SensitivityCard {
 
   // -- an edge --------------------------------------------------------------------------------------------------------
   aboutEdge(edge) {
-    const { player } = this, { links, t } = player, map = player.passMap(), source = links.nodes[edge.src];
-    if (edge.kind === "constant") return [this.head(source?.name || ""), this.line(t("no_gradient_here"), true)];
-    const many = Object.values(player.drawn.stands || {}).filter((id) => id === edge.id).length;
-    if (many > 1) return [this.head(source?.name || ""), this.line(t("several_edges", { count: many }), true)];
-    const state = player.state(), step = map.steps.get(edge.id), tile = map.tile(map.came.get(edge.id));
+    const { player } = this, { links, t } = player, map = player.passMap(), state = player.state();
+    const said = links.valueOf(edge), others = Object.values(player.drawn.stands || {}).filter((id) => id === edge.id);
+    if (edge.kind === "constant") return [this.head(said), this.line(t("no_gradient_here"), true)];
+    if (others.length) return [this.head(said), this.line(t("several_edges", { count: others.length + 1 }), true)];
+    const step = map.steps.get(edge.id), tile = map.tile(map.came.get(edge.id));
     const name = this.gradientOf(edge, map, step), shown = state.active.has(edge.id) || state.done.has(edge.id);
     if (!shown || !tile) {
       return [this.head(name), this.line(shown ? state.labels.get(edge.id) || "" : t("not_here_yet"), true)];
@@ -119,11 +119,12 @@ class SensitivityCard {
   /** The number on an edge, and in words what it means. */
   meant(edge, name, tile) {
     const { links, t } = this.player, one = tile.cells.length === 1, at = largestAt(tile.cells);
-    const own = links.nodes[edge.kind === "result" ? edge.dst : edge.src], ways = links.users(edge.src).length;
-    const element = one ? own.name : `${own.name}[${indexOf(at, tile.shape).join(", ")}]`;
+    const own = edge.kind === "result" ? links.nodes[edge.dst].name : links.valueOf(edge);
+    const ways = isGroup(links.nodes[edge.src]) ? 1 : links.users(edge.src).length;
+    const element = one ? own : `${own}[${indexOf(at, tile.shape).join(", ")}]`;
     const several = edge.kind === "flow" && ways > 1;
     const words = tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several);
-    const way = { name: own.name, via: links.resultOf(edge.id), count: ways };
+    const way = { name: own, via: links.resultOf(edge.id), count: ways };
     return [this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
       ...words.map((text) => this.line(text)), several && this.line(t("one_way", way), true)];
   }
@@ -145,7 +146,7 @@ class SensitivityCard {
     if (step) return step.sent_name;
     const { links } = this.player;
     for (const { id } of links.makers(edge.src)) if (map.steps.get(id)) return map.steps.get(id).upstream_name;
-    return map.seed || `∂/∂${links.nodes[edge.src]?.name}`;
+    return map.seed || `∂/∂${links.valueOf(edge)}`;
   }
 
   formulaOf(edge) {
@@ -161,7 +162,8 @@ class SensitivityCard {
     const known = steps.filter(([, step]) => step?.local?.length);
     if (!known.length) return null;
     const lines = known.map(([edge, step]) => {
-      const cells = map.tile(step.factor)?.cells, number = cells?.length === 1 ? ` = ${shortNumber(cells[0])}` : "";
+      const factor = map.tile(step.factor);
+      const number = factor?.cells.length === 1 ? ` = ${shortNumber(factor.cells[0], factor.form)}` : "";
       const from = links.resultOf(edge.id), to = nodes[edge.src]?.name;
       return h("div", { class: "nb-sensitivity-local" }, h("span", {}, `∂${from}/∂${to} = `), math(step.local), number);
     });

@@ -1,21 +1,33 @@
 const NUMBERS = 16; // cells up to which each shows its number
 const NUMBER_COLUMNS = 4;
+const LOWEST = 15; // pixels of a row with a number
+const DIGIT = 6.95, LARGE_DIGIT = 9.05; // pixels: how wide a character is, and that of a single number
 
-/** `0.12346`, `-3`, `1.2e-7`: five significant digits, as texts have. */
-function shortNumber(value) {
+/** Where PyTorch begins to write powers of ten, and up to where a whole mean or norm is not rounded. */
+const LEAST_PLAIN = 1e-4, MOST_PLAIN = 1e8, MOST_WHOLE = 1e6;
+
+/** A number as all texts have it; `form`: of a tile's numbers. The same rule as `read/numbers.py`. */
+function shortNumber(value, form = "") {
   const number = Number(value);
-  if (!Number.isFinite(number)) return String(value);
-  return String(Number(number.toPrecision(5)) || 0).replace("-", "−");
+  if (typeof value === "string" && !Number.isFinite(number)) return value.replace("-", "−"); // nan, inf, -inf
+  if (Number.isNaN(number)) return "nan";
+  if (!Number.isFinite(number)) return number < 0 ? "−inf" : "inf";
+  if (form === "b") return number ? "True" : "False";
+  const shown = form === "d" ? number : roundedNumber(number, form === "m"), size = Math.abs(shown);
+  const most = form === "m" ? MOST_WHOLE : MOST_PLAIN;
+  const plain = form === "d" || !size || (size >= LEAST_PLAIN && size <= most);
+  const text = plain ? String(size) : size.toExponential().replace("e+", "e").replace("e-", "e−");
+  return (shown < 0 || Object.is(shown, -0) ? "−" : "") + text;
 }
 
-/** The same in at most six characters, for a cell. */
-function cellNumber(value) {
-  const number = Number(value);
-  if (!Number.isFinite(number)) return String(value);
-  const size = Math.abs(number),
-    shown = String(Number(number.toPrecision(3)) || 0);
-  const short = shown.length <= 6 ? shown : size >= 0.001 && size < 1e5 ? number.toFixed(3) : number.toExponential(0);
-  return short.replaceAll("-", "−").replace("e+", "e");
+/** As PyTorch rounds it where it stands alone; a mean or a norm (`brief`) to three digits. */
+function roundedNumber(number, brief = false) {
+  const size = Math.abs(number), whole = Number.isInteger(number);
+  if (whole && size <= (brief ? MOST_WHOLE : MOST_PLAIN)) return number;
+  if (brief) return Number(number.toPrecision(3));
+  if (size < LEAST_PLAIN || size > MOST_PLAIN) return Number(number.toExponential(4));
+  const between = Number.isInteger(number * 32) && !Number.isInteger(number * 16); // two numbers of four decimals
+  return between ? (2 * Math.round(number * 5000)) / 1e4 : Number(number.toFixed(4)); // to the even one
 }
 
 /** The colour of a number on a scale that ends at ±`largest`: blue, pale, red. */
@@ -23,7 +35,10 @@ const shade = (value, largest, written = false) => shadeOf(levelOf(value, larges
 
 const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
 
-/** Whether the cells of a tile show their numbers. */
+/** The texts of a tile's cells. */
+const textsOf = ({ cells, form }) => cells.map((value) => shortNumber(value, form));
+
+/** Whether the cells of a tile show their numbers, where there is room for these. */
 const isWritten = ({ cells, columns }) => cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
 
 /** How high a row of a tile is, which has `high` pixels in all. */
@@ -33,41 +48,46 @@ function rowHeight(tile, high) {
   return Math.min(usual, high / rows);
 }
 
+/** How many columns a tile has in so much room, how wide and high a cell is, and whether it holds its number. */
+function cellsIn(tile, said, wide, high) {
+  const { cells, columns } = tile, one = cells.length === 1;
+  const longest = Math.max(...said.map(({ length }) => length));
+  const least = one ? 84 : 50, tall = rowHeight(tile, high);
+  const large = one && longest * LARGE_DIGIT + 8 <= wide, needs = longest * (large ? LARGE_DIGIT : DIGIT) + 6;
+  const most = isWritten(tile) ? { width: Math.max(needs, least), written: true, large } : null;
+  const cell = (across, height) => ({ ...most, across, height, width: Math.min(most.width, wide / across) });
+  if (most && needs * columns <= wide) return cell(columns, tall);
+  const downwards = most && cells.length === columns && needs <= wide && high / columns >= LOWEST; // a vector
+  if (downwards) return cell(1, Math.min(tall, high / columns));
+  return { across: columns, width: Math.min(15, wide / columns), height: tall, written: false };
+}
+
 /**
  * A tensor as a small matrix of coloured cells. `point(i)` is told which cell is pointed at (or null), by the pointer
  * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
  */
 class TileView {
   constructor(tile, { name, largest, wide, high, point, pick }) {
-    const { columns, cells } = tile,
-      rows = cells.length / columns;
-    const written = isWritten(tile);
-    const width = written ? Math.min(cells.length === 1 ? 84 : 50, wide / columns) : Math.min(15, wide / columns);
-    const height = rowHeight(tile, high);
+    const { cells } = tile, said = textsOf(tile);
+    const { across, width, height, written, large } = cellsIn(tile, said, wide, high), rows = cells.length / across;
     this.tile = tile;
-    this.columns = columns;
+    this.across = across;
     const cell = s("rect", { width: width - 1, height: height - 1, rx: Math.min(2, width / 4) });
     this.rects = cells.map((value, i) => {
       const rect = cell.cloneNode(); // of a large tile, setting every attribute of every cell takes the time
-      rect.setAttribute("x", (i % columns) * width);
-      rect.setAttribute("y", Math.floor(i / columns) * height);
+      rect.setAttribute("x", (i % across) * width);
+      rect.setAttribute("y", Math.floor(i / across) * height);
       rect.setAttribute("data-cell", i);
       if (Number.isFinite(value)) rect.style.fill = shade(value, largest, written);
       else rect.setAttribute("class", "nb-not-finite");
       return rect;
     });
-    const numbers = written
-      ? cells.map((value, i) => {
-          const label = s("text", {
-            x: ((i % columns) + 0.5) * width - 0.5,
-            y: (Math.floor(i / columns) + 0.5) * height,
-            class: cells.length === 1 ? "nb-one" : "",
-          });
-          label.textContent = cells.length === 1 ? shortNumber(value) : cellNumber(value);
-          return label;
-        })
-      : [];
-    const total = [columns * width, rows * height];
+    const numbers = (written ? said : []).map((text, i) => s("text", {
+      x: ((i % across) + 0.5) * width - 0.5,
+      y: (Math.floor(i / across) + 0.5) * height,
+      class: large ? "nb-one" : "",
+    }, text));
+    const total = [across * width, rows * height];
     this.svg = s(
       "svg",
       {
@@ -87,8 +107,8 @@ class TileView {
   }
 
   words(name, written) {
-    const { cells, shape } = this.tile;
-    return [name, `(${shape.join(", ")})`, written ? cells.map(shortNumber).join(", ") : ""].filter(Boolean).join(" ");
+    const numbers = written ? textsOf(this.tile).join(", ") : "";
+    return [name, `(${this.tile.shape.join(", ")})`, numbers].filter(Boolean).join(" ");
   }
 
   listen(point, pick) {
@@ -111,18 +131,18 @@ class TileView {
 
   /** The arrow keys go from cell to cell, and Enter clicks: as a slider, which says each cell aloud. */
   walk(name, point, pick) {
-    const { cells, columns, shape } = this.tile, { svg } = this;
+    const { cells, form, shape } = this.tile, { across, svg } = this;
     const about = { role: "slider", tabindex: 0, "aria-label": this.words(name, false), "aria-valuemin": 0,
       "aria-valuemax": cells.length - 1 };
     for (const [key, value] of Object.entries(about)) svg.setAttribute(key, value);
     const say = (i) => {
       const place = this.tile.block ? "" : `[${indexOf(i, shape).join(", ")}]: `;
       svg.setAttribute("aria-valuenow", i);
-      svg.setAttribute("aria-valuetext", place + shortNumber(cells[i]));
+      svg.setAttribute("aria-valuetext", place + shortNumber(cells[i], form));
     };
     say(0);
     svg.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[event.key];
       if (!by && (event.key !== "Enter" || !pick || this.here === null)) return;
       event.preventDefault();
       event.stopPropagation();
@@ -160,7 +180,7 @@ function histogramOf({ histogram, low, high }) {
       width: histogram.length * wide,
       height: high_,
       role: "img",
-      "aria-label": `${shortNumber(low)} … ${shortNumber(high)}`,
+      "aria-label": `${shortNumber(low, "m")} … ${shortNumber(high, "m")}`,
     },
     ...bars,
   );
@@ -174,7 +194,7 @@ function scaleLegend(largest) {
     rect.style.fill = shadeOf(level);
     return rect;
   });
-  const end = (value) => h("span", {}, cellNumber(value));
+  const end = (value) => h("span", {}, shortNumber(value));
   return h("span", { class: "nb-tile-legend" }, end(-largest),
     s("svg", { width: levels.length * wide, height: 7, viewBox: `0 0 ${levels.length * wide} 7`,
       preserveAspectRatio: "none", "aria-hidden": "true" }, ...steps), end(largest));

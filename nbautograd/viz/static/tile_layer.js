@@ -184,8 +184,9 @@ class TileLayer {
     const called = (node) => (node?.kind === "op" ? node.label || node.name : node?.name) || "";
     if (what === "value") return called(links.nodes[id]);
     if (what === "grad") return `${called(links.nodes[id])}.grad`;
-    const edge = links.byId.get(id), end = what ? id : edge?.kind === "result" ? edge.dst : edge?.src;
-    return `∂${root.length === 1 ? called(links.nodes[root[0]]) : "L"}/∂${called(links.nodes[end])}`;
+    const edge = what ? null : links.byId.get(id), end = edge?.kind === "result" ? edge.dst : what ? id : null;
+    const value = end ? called(links.nodes[end]) : links.valueOf(edge || {});
+    return `∂${root.length === 1 ? called(links.nodes[root[0]]) : "L"}/∂${value}`;
   }
 
   /** The card beside the pointer: the element, and of a large tensor what the cells are. */
@@ -196,7 +197,7 @@ class TileLayer {
     const norm = !key.includes(":") && this.state?.labels.get(key)?.split("\n").at(-1);
     const line = (text, kind = "") => h("div", { class: kind }, text);
     this.card.replaceChildren(...[
-      h("div", {}, `${this.nameOf(key)}[${where}] = `, h("b", {}, shortNumber(tile.cells[cell]))),
+      h("div", {}, `${this.nameOf(key)}[${where}] = `, h("b", {}, shortNumber(tile.cells[cell], tile.form))),
       line(`(${shape.join(", ")})${norm && !/[[\]]/.test(norm) ? ` · ${norm}` : ""}`, "nb-soft"),
       this.about(tile),
     ]);
@@ -212,7 +213,7 @@ class TileLayer {
       block && line(t("block_means", { rows: block[0], columns: block[1] })),
       nan + inf > 0 && line(t("not_finite_count", { nan, inf }), "nb-bad-text"),
       histogramOf(tile),
-      block && line(t("histogram", { low: shortNumber(tile.low), high: shortNumber(tile.high) })));
+      block && line(t("histogram", { low: shortNumber(tile.low, "m"), high: shortNumber(tile.high, "m") })));
   }
 
   place({ clientX, clientY }) {

@@ -56,12 +56,19 @@ class Viewport {
     return { x: this.center[0] - w / 2, y: this.center[1] - high / 2, width: w, height: high };
   }
 
-  /** Show what is around the centre; `settled`: it stays there. */
-  show(settled = true) {
+  /** The centre nearest to a place around which the window is full. */
+  clamped([cx, cy]) {
     const { width, height } = this.seen, [, , fw, fh] = this.full;
     const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
-    this.center = [clamp(this.center[0], width, fw), clamp(this.center[1], height, fh)];
-    const { x, y } = this.seen, beyond = 14; // a margin holds nothing
+    return [clamp(cx, width, fw), clamp(cy, height, fh)];
+  }
+
+  /** Show what is around the centre; `settled`: it stays there. */
+  show(settled = true) {
+    const [, , fw, fh] = this.full;
+    this.center = this.clamped(this.center);
+    if (settled) this.goal = this.center;
+    const { x, y, width, height } = this.seen, beyond = 14; // a margin holds nothing
     this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     const cut = { top: y > beyond, left: x > beyond, bottom: y + height < fh - beyond, right: x + width < fw - beyond };
     for (const [side, rim] of Object.entries(this.rims)) rim.hidden = !cut[side];
@@ -85,6 +92,7 @@ class Viewport {
   glide(goal, gently) {
     cancelAnimationFrame(this.gliding);
     const from = [...this.center], begun = performance.now();
+    this.goal = this.clamped(goal);
     const move = (now) => {
       const t = gently ? smooth(Math.min((now - begun) / 300, 1)) : 1;
       this.center = [from[0] + (goal[0] - from[0]) * t, from[1] + (goal[1] - from[1]) * t];

@@ -86,6 +86,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The formula computes vᵀJ for all elements at once: there is no single factor to multiply by.",
         "公式一次算出所有元素的 vᵀJ：没有可以单独相乘的因子。",
     ),
+    "group_sums": (
+        "What has come to {name}, and what all its operations together have sent on.",
+        "到达 {name} 的梯度，以及其中所有运算一共传出的梯度。",
+    ),
     "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
     "no_numbers": (
         "The numbers of the local derivative are not known here: what it needs was not saved, or is too large.",
@@ -122,8 +126,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "arriving": ("arriving", "到达"),
     "note": ("note", "备注"),
     "gradient": ("gradient in this pass", "本次的梯度"),
-    "not_stored": ("{value} flowed through and was not stored", "{value} 流经此处，未保存"),
-    "keep_it": ("{name}.retain_grad() keeps it", "{name}.retain_grad() 可保留它"),
+    "passes_by": (
+        "flows through and is not stored: .grad stays None without retain_grad()",
+        "梯度流经此处，不保存：不调用 retain_grad()，.grad 就一直是 None",
+    ),
     "not_yet": ("not computed yet", "尚未计算"),
     "back_to_step": ("Back to the step", "回到这一步"),
     "fold": ("Fold what it is made from (C)", "折叠它的来源（C）"),

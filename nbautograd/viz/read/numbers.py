@@ -1,0 +1,70 @@
+"""A number as text: one rule for all that a picture says, whether Python writes it or ``static/tile.js`` does.
+
+Each number is rounded as PyTorch prints it where it stands alone: to four decimals, whole if it is whole, with a power
+of ten if it is very small or very large. So it is the same on an edge, in a cell, in an equation, in a table, and in
+what ``print`` says.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+__all__ = ["BOOLS", "INTEGERS", "SUMMARY", "number_text", "printed", "summary"]
+
+INTEGERS, BOOLS, SUMMARY = "d", "b", "m"
+"""What the numbers of a tile are, unless they are floating elements: a mean or a norm has three digits."""
+LEAST, MOST = 1e-4, 1e8  # between which there is no power of ten
+WHOLE = 1e6  # up to which a whole mean or norm is not rounded
+
+
+def printed(value: float, decimals: bool = False) -> str:
+    """As PyTorch prints it alone.
+
+    :param decimals: whether a whole number has decimals, as it has beside others that are not whole.
+
+    >>> [printed(v) for v in (5.0, 0.25, 123456.789, 1.23456e-5, math.inf)]
+    ['5.', '0.2500', '123456.7890', '1.2346e-05', 'inf']
+    """
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    if size > MOST or (size < LEAST and size):
+        return f"{value:.4e}"
+    return f"{value:.4f}" if decimals or value != int(value) else f"{value:.0f}."
+
+
+def number_text(value: float | str, form: str = "") -> str:
+    """The same without the zeros at its end.
+
+    >>> [number_text(v) for v in (5.0, 0.25, 1 / 3, 123456.789, 1.23e-5, -0.0, "nan")]
+    ['5', '0.25', '0.3333', '123456.789', '1.23e-5', '-0', 'nan']
+    >>> number_text(1.0, BOOLS), number_text(3e9, INTEGERS), number_text(0.000123456, SUMMARY)
+    ('True', '3000000000', '0.000123')
+    """
+    if isinstance(value, str) or not math.isfinite(value):
+        return str(value)
+    if form in (BOOLS, INTEGERS):
+        return str(bool(value) if form == BOOLS else int(value))
+    text = f"{value:.2e}" if form == SUMMARY and not _whole(value) else printed(value)
+    shown = Decimal(text).normalize()
+    if not shown or LEAST <= abs(float(shown)) <= (WHOLE if form == SUMMARY else MOST):
+        return f"{shown:f}"
+    return f"{shown:e}".replace("e+", "e")
+
+
+def summary(value: float | complex) -> str:
+    """A mean or a norm: three digits are enough to compare it.
+
+    >>> [summary(v) for v in (2.0, 31.6227766, 0.000488, 63245.5)]
+    ['2.', '31.6', '0.000488', '63200']
+    """
+    if isinstance(value, complex):
+        imaginary = summary(value.imag)
+        return f"{summary(value.real)}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
+    value = float(value)
+    return number_text(value, SUMMARY) + "." * (math.isfinite(value) and _whole(value))
+
+
+def _whole(value: float) -> bool:
+    return value == int(value) and abs(value) < WHOLE

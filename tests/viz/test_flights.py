@@ -1,0 +1,100 @@
+"""Numbers that fly between the drawing and the equation: each leaves from its edge or its cell, and lands at the other.
+
+The page notes where each flight begins and ends, as it is laid out then, and compares it with where the text of the
+edge is once the step has come to rest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from nbautograd.viz.notebook.api import Recording
+from tests import needs
+
+from .gallery import PROGRAMS
+from .player_pages import layer
+
+needs.package("playwright")
+
+pytestmark = [pytest.mark.browser, needs.chromium]
+
+NEAR = 30.0  # pixels between two places that belong to each other
+
+WATCH = """() => {
+    window.flights = [];
+    window.waiting = 0; // callbacks of the next animation frame: of what moves in steps
+    const request = window.requestAnimationFrame.bind(window), cancel = window.cancelAnimationFrame.bind(window);
+    const asked = new Set();
+    window.requestAnimationFrame = (callback) => {
+        const id = request((now) => { asked.delete(id); window.waiting = asked.size; callback(now); });
+        asked.add(id);
+        window.waiting = asked.size;
+        return id;
+    };
+    window.cancelAnimationFrame = (id) => { cancel(id); asked.delete(id); window.waiting = asked.size; };
+    const middle = (element) => {
+        const { x, y, width, height } = element.getBoundingClientRect();
+        return [x + width / 2, y + height / 2];
+    };
+    const animate = Element.prototype.animate;
+    Element.prototype.animate = function (...args) {
+        const flight = animate.apply(this, args);
+        if (!this.classList.contains("nb-flying")) return flight;
+        const { duration } = flight.effect.getComputedTiming(), at = (time) => {
+            flight.currentTime = time;
+            return middle(this);
+        };
+        const cells = Object.fromEntries(["upstream", "sent"].map((part) =>
+            [part, middle(document.querySelector(`.nb-is-${part} .nb-tile`))]));
+        window.flights.push({ edge: this.dataset.edge, starts: at(0), ends: at(duration - 0.001), cells,
+            text: this.textContent });
+        flight.currentTime = 0;
+        return flight;
+    };
+}"""
+
+LABELS = """() => Object.fromEntries([...new Set(flights.map(({ edge }) => edge))].map((edge) => {
+    const shown = [`[data-label="${edge}"]`, `[data-cells="${edge}"]`].map((s) => document.querySelector(s))
+        .filter((element) => element?.getBoundingClientRect().width).map((e) => e.getBoundingClientRect());
+    const { x, y, width, height } = shown[0];
+    return [edge, [x + width / 2, y + height / 2]];
+}))"""
+
+
+def flights_of(page: Any) -> tuple[list[dict[str, Any]], int]:
+    """All flights of the pass with the place of their edge's text, and how many steps have an equation."""
+    page.evaluate(WATCH)
+    page.select_option(".nb-speed", "4")
+    flights, equations = [], 0
+    for _ in range(int(page.locator(".nb-slider").get_attribute("max"))):
+        page.evaluate("() => { flights.length = 0; }")
+        page.click(".nb-forward")
+        page.wait_for_function("() => waiting === 0 && !document.querySelector('.nb-flying')", polling=20)
+        places = page.evaluate(LABELS)
+        flights += [{**flight, "label": places[flight["edge"]]} for flight in page.evaluate("flights")]
+        equations += page.locator(".nb-is-sent .nb-tile").count()
+    return flights, equations
+
+
+PAGES = {"seed": PROGRAMS["first_seed"], "recurrent": PROGRAMS["recurrent"], "broadcast": layer}
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_number_flies_between_its_edge_and_its_cell(open_page: Any, name: str, width: int) -> None:
+    shown: Recording = PAGES[name]()
+    page = open_page(shown, viewport={"width": width, "height": 900}, reduced_motion="no-preference")
+    flights, equations = flights_of(page)
+    wrong = []
+    for flight in flights:
+        leaves = math.dist(flight["starts"], flight["label"]) < math.dist(flight["ends"], flight["label"])
+        label, cell = (flight["starts"], flight["ends"])[:: 1 if leaves else -1]
+        own = flight["cells"]["upstream" if leaves else "sent"]
+        if math.dist(label, flight["label"]) > NEAR or math.dist(cell, own) > NEAR:
+            wrong.append(flight)
+    assert wrong == []
+    assert len(flights) >= equations > 0  # most steps have two: one comes, one goes
+    assert page.troubles == []
