@@ -6,10 +6,9 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from fnmatch import fnmatch
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,30 +58,9 @@ settings.load_profile("same")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hear interrupts, and start a notebook's kernel once more where it did not come up.
-
-    A shell's background job ignores interrupts, and so would every process that a test starts. A kernel dies where,
-    between the choice of its ports and its own start, another one took them.
-    """
+    """Hear interrupts: a shell's background job ignores them, and so would every process that a test starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if config.pluginmanager.hasplugin("nbval"):
-        from nbval import kernel
-
-        kernel.start_new_kernel = _retry(kernel.start_new_kernel)
-
-
-def _retry(start: Callable[..., Any], attempts: int = 3) -> Callable[..., Any]:
-    """The function, called again where it raises a ``RuntimeError``, at most so many times in all."""
-
-    @wraps(start)
-    def retried(*args: Any, **kwargs: Any) -> Any:
-        for _ in range(attempts - 1):
-            with suppress(RuntimeError):
-                return start(*args, **kwargs)
-        return start(*args, **kwargs)
-
-    return retried
 
 
 @cache
