@@ -57,6 +57,16 @@ settings.register_profile("same", derandomize=True, database=None)  # the same e
 settings.load_profile("same")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that lets two runs share the work."""
+    parser.addoption(
+        "--passed",
+        metavar="FILE",
+        default=os.environ.pop("NBAUTOGRAD_PASSED", None),  # the runs that tests start do not see it
+        help="add the tests that pass to FILE; of those that it names already, run only the quick tier",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Hear interrupts: a shell's background job ignores them, and so would every process that a test starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -83,6 +93,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_sweep or (bracket and test in seen):
             item.add_marker("sweep")
         seen.add(test)
+    passed = _passed(config)
+    again = [item for item in items if item.nodeid not in passed or not item.get_closest_marker("sweep")]
+    if len(again) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(again)])
+        items[:] = again
+
+
+def _passed(config: pytest.Config) -> frozenset[str]:
+    """Return the tests that passed in an earlier run, as the file of ``--passed`` names them."""
+    file = Path(getattr(config, "workerinput", {}).get("passed", config.option.passed) or os.devnull)
+    return frozenset(file.read_text(encoding="utf-8").splitlines()) if file.exists() else frozenset()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Add the tests that passed to the file of ``--passed``, in the process that all others report to."""
+    config = session.config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if config.option.passed and not hasattr(config, "workerinput"):
+        passed = {report.nodeid for report in reporter.stats.get("passed", ())} | _passed(config)
+        Path(config.option.passed).write_text("".join(f"{test}\n" for test in sorted(passed)), encoding="utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """With ``-n``: tell a process of what an earlier run has tested."""
+    node.workerinput["passed"] = node.config.option.passed
 
 
 @pytest.hookimpl(optionalhook=True)
