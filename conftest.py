@@ -6,10 +6,9 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from fnmatch import fnmatch
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,31 +57,20 @@ settings.register_profile("same", derandomize=True, database=None)  # the same e
 settings.load_profile("same")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Hear interrupts, and start a notebook's kernel once more where it did not come up.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that lets two runs share the work."""
+    parser.addoption(
+        "--passed",
+        metavar="FILE",
+        default=os.environ.pop("NBAUTOGRAD_PASSED", None),  # the runs that tests start do not see it
+        help="add the tests that pass to FILE; of those that it names already, run only the quick tier",
+    )
 
-    A shell's background job ignores interrupts, and so would every process that a test starts. A kernel dies where,
-    between the choice of its ports and its own start, another one took them.
-    """
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hear interrupts: a shell's background job ignores them, and so would every process that a test starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if config.pluginmanager.hasplugin("nbval"):
-        from nbval import kernel
-
-        kernel.start_new_kernel = _retry(kernel.start_new_kernel)
-
-
-def _retry(start: Callable[..., Any], attempts: int = 3) -> Callable[..., Any]:
-    """The function, called again where it raises a ``RuntimeError``, at most so many times in all."""
-
-    @wraps(start)
-    def retried(*args: Any, **kwargs: Any) -> Any:
-        for _ in range(attempts - 1):
-            with suppress(RuntimeError):
-                return start(*args, **kwargs)
-        return start(*args, **kwargs)
-
-    return retried
 
 
 @cache
@@ -105,6 +93,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_sweep or (bracket and test in seen):
             item.add_marker("sweep")
         seen.add(test)
+    passed = _passed(config)
+    again = [item for item in items if item.nodeid not in passed or not item.get_closest_marker("sweep")]
+    if len(again) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(again)])
+        items[:] = again
+
+
+def _passed(config: pytest.Config) -> frozenset[str]:
+    """Return the tests that passed in an earlier run, as the file of ``--passed`` names them."""
+    file = Path(getattr(config, "workerinput", {}).get("passed", config.option.passed) or os.devnull)
+    return frozenset(file.read_text(encoding="utf-8").splitlines()) if file.exists() else frozenset()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Add the tests that passed to the file of ``--passed``, in the process that all others report to."""
+    config = session.config
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if config.option.passed and not hasattr(config, "workerinput"):
+        passed = {report.nodeid for report in reporter.stats.get("passed", ())} | _passed(config)
+        Path(config.option.passed).write_text("".join(f"{test}\n" for test in sorted(passed)), encoding="utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """With ``-n``: tell a process of what an earlier run has tested."""
+    node.workerinput["passed"] = node.config.option.passed
 
 
 @pytest.hookimpl(optionalhook=True)

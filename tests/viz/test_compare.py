@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -21,10 +20,12 @@ from hypothesis import assume, given, strategies as st
 
 import nbautograd as T
 from nbautograd import viz
+from nbautograd.viz import nbval
 from nbautograd.viz.compare import differences, same_text, statements
 from nbautograd.viz.draw.tensor_card import card_svg
 from nbautograd.viz.draw.theme import DARK, LIGHT
 from nbautograd.viz.notebook import output
+from tests import needs
 
 ROOT = Path(__file__).parents[2]
 IMAGE = re.compile(r"(data:image/svg\+xml;base64,)([A-Za-z0-9+/=]+)")
@@ -410,10 +411,10 @@ print(x.grad / 7)
 """
 
 
-@pytest.mark.skipif(not find_spec("nbval"), reason="needs nbval: pip install nbval")
 @pytest.mark.sweep
 def test_a_teachers_notebook(tmp_path: Path) -> None:
     """A picture that moved and a number's last digit pass; a wrong gradient fails, in words."""
+    needs.package("nbval")
     import nbclient
     import nbformat
 
@@ -432,6 +433,30 @@ def test_a_teachers_notebook(tmp_path: Path) -> None:
     assert "> text: stored '.grad 13.', now '.grad 12.'" in answer.stdout
     assert "stdout: line 1: stored 'tensor(1.7243)', now 'tensor(1.7143)'" in answer.stdout
     assert "base64" not in answer.stdout
+
+
+def test_nbval_has_the_names_that_the_plugin_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, nbval or pytest has changed: the message says which versions do not work together."""
+    needs.package("nbval")
+    assert not nbval.missing_names(), nbval.missing_names()
+    monkeypatch.setattr(nbval, "USED", (*nbval.USED, "plugin.IPyNbCell.none_such"))
+    assert re.fullmatch(r"nbval [\d.]+ under pytest [\d.]+ has no plugin.IPyNbCell.none_such", nbval.missing_names())
+
+
+def test_two_notebooks_are_compared_without_nbval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def written(name: str, source: str, text: str) -> str:
+        output = {"output_type": "stream", "name": "stdout", "text": [text]}
+        cell = {"cell_type": "code", "source": [source], "outputs": [output], "execution_count": 1}
+        (tmp_path / name).write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": name}, cell]}))
+        return str(tmp_path / name)
+
+    stored = written("stored.ipynb", "print(w.grad)", "tensor(1.7143)\n")
+    assert nbval.main([stored, written("same.ipynb", "print(w.grad)", "tensor(1.7144)\n")]) == 0
+    assert capsys.readouterr().out == "no difference\n"
+    assert nbval.main([stored, written("other.ipynb", "print(w.grad)", "tensor(1.8)\n")]) == 1
+    assert capsys.readouterr().out == "cell 0: stdout: line 1: stored 'tensor(1.7143)', now 'tensor(1.8)'\n"
+    assert nbval.main([stored, written("code.ipynb", "print(w)", "tensor(1.7143)\n")]) == 2
+    assert nbval.main([stored]) == 2
 
 
 def test_every_stored_picture_is_read() -> None:
