@@ -18,6 +18,7 @@ from hypothesis import settings
 from nbautograd import _lazy
 from tests import needs
 
+pytest_plugins = ["tests.oracle.plugin"]
 _lazy.load()  # tests walk through all that is declared
 
 
@@ -33,8 +34,8 @@ SWEEPS = (
     "notebooks/*", "tests/*.ipynb", "tests/faults/test_errors_page.py", "tests/faults/test_kernel.py",
     "tests/faults/test_file_system.py", "tests/faults/test_missing_dependencies.py", "tests/ops/test_cpu_levels.py",
     "tests/test_commands.py", "tests/test_identity.py", "tests/test_jupyterlab.py", "tests/test_late_packages.py",
-    "tests/test_lazy_loading.py", "tests/test_lite.py", "tests/test_namespaces.py", "tests/test_on_device.py", "tests/test_one_cpu.py",
-    "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py", "tests/test_types.py",
+    "tests/test_lazy_loading.py", "tests/test_lite.py", "tests/test_namespaces.py", "tests/test_on_device.py",
+    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py", "tests/test_types.py",
     # All of the sources, pages and documents.
     "tests/faults/test_security.py", "tests/test_cupy_names.py", "tests/test_docs.py", "tests/test_reference.py",
     "tests/test_tutorial_documents.py",
