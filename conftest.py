@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -15,13 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# PyTorch chooses kernels by the processor, and with them the last bits of its random numbers. So chosen, the oracle is
-# the same on every processor that has AVX2. The variable is read when PyTorch is first imported.
-os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
-
 from nbautograd import _lazy
 from tests import needs
 
+pytest_plugins = ["tests.oracle.plugin"]
 _lazy.load()  # tests walk through all that is declared
 
 
@@ -38,7 +34,7 @@ SWEEPS = (
     "tests/faults/test_file_system.py", "tests/faults/test_missing_dependencies.py", "tests/ops/test_cpu_levels.py",
     "tests/test_commands.py", "tests/test_identity.py", "tests/test_jupyterlab.py", "tests/test_late_packages.py",
     "tests/test_lazy_loading.py", "tests/test_lite.py", "tests/test_namespaces.py", "tests/test_on_device.py",
-    "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py", "tests/test_types.py",
+    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py", "tests/test_types.py",
     # All of the sources, pages and documents.
     "tests/faults/test_security.py", "tests/test_cupy_names.py", "tests/test_docs.py", "tests/test_reference.py",
     "tests/test_tutorial_documents.py",

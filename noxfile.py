@@ -69,17 +69,27 @@ def bare(session: nox.Session) -> None:
     python(session, ".ci/bare", *session.posargs)
 
 
+CPU = ("tests/ops/test_cpu_levels.py", "nbautograd", "notebooks")
+KERNELS = {
+    "no AVX-512": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+                   "OPENBLAS_CORETYPE": "Haswell"},
+    "baseline": {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41",
+                 "OPENBLAS_CORETYPE": "Prescott"},
+}  # fmt: skip
+"""What is to be set beside NumPy's variable, for a level of every other library's kernels."""
+
+
 @nox.session
 def cpu(session: nox.Session) -> None:
-    """The same numbers at every level of NumPy's and OpenBLAS' kernels that this processor has."""
+    """The same numbers at every level of kernels that this processor has; ``-- tests`` is the whole suite."""
     from levels import levels
 
-    kernels = {"all": {}, "no AVX-512": {"OPENBLAS_CORETYPE": "Haswell"}, "baseline": {"OPENBLAS_CORETYPE": "Prescott"}}
     intel = re.search("x86|amd64", os.uname().machine.lower() if hasattr(os, "uname") else "")
+    files = () if session.posargs else CPU
     for name, variables in levels().items():
         session.log(f"level: {name}")
-        blas = kernels.get(name, {}) if intel else {}
-        pytest(session, "-n", "auto", "tests/ops/test_cpu_levels.py", "nbautograd", "notebooks", **variables, **blas)
+        others = KERNELS.get(name, {}) if intel else {}
+        pytest(session, "-n", "auto", *files, **variables, **others, NBAUTOGRAD_ONE_CPU="")
 
 
 @nox.session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from nbautograd.arrays.cpu_features import dispatched_features
@@ -23,3 +24,7 @@ def levels() -> dict[str, dict[str, str]]:
     if len(usable) > len(wide):
         disabled["baseline"] = [*off, *usable]
     return {name: {"NPY_DISABLE_CPU_FEATURES": " ".join(names)} if names else {} for name, names in disabled.items()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(levels()))

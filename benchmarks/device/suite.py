@@ -15,7 +15,7 @@ from .schedule import AGAIN
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = ("-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"))
-ADDOPTS = "addopts=--strict-markers --strict-config"  # none of the plugins for notebooks, which may be missing
+ADDOPTS = "addopts=--strict-markers --strict-config -p tests.one_cpu"  # no plugins for notebooks: they may be missing
 
 
 class Recorder:

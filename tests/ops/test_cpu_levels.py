@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,23 +11,28 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from benchmarks.levels import levels
 from nbautograd.arrays import precise
+from tests import one_cpu
 from tests.ops.precision import EXACT, INSIDE, points
 
 ROOT = Path(__file__).parents[2]
-LEVELS = levels()
+
+
+def at(environment: dict[str, str], module: str) -> str:
+    """What a module prints that runs in an environment."""
+    command = [sys.executable, "-m", module]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("level", ["all", "no AVX-512", "baseline"])
 def test_every_level_of_this_processor(level: str) -> None:
-    if level not in LEVELS:
-        pytest.skip(f"NumPy has no kernels for a level {level!r} below this processor's: there are {[*LEVELS]}")
-    command = [sys.executable, "-m", "tests.ops.precision"]
-    environment = {**os.environ, **LEVELS[level]}
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == ""
+    environment = one_cpu.given_environment()
+    levels = json.loads(at(environment, "benchmarks.levels"))
+    if level not in levels:
+        pytest.skip(f"NumPy has no kernels for a level {level!r} below this processor's: there are {[*levels]}")
+    assert at({**environment, **levels[level]}, "tests.ops.precision") == ""
 
 
 @pytest.mark.parametrize("name", sorted(precise.FUNCTIONS))

@@ -1,0 +1,163 @@
+"""PyTorch as the oracle: what it answers to a program, and whether we answer the same. Nothing else asks it.
+
+A program is a function of the library, ``T``, and of inputs. It returns what is to be compared: tensors (rather than
+numbers made of them, because a tensor knows how far off it may be), texts, sizes, dtypes, modules, and containers of
+them. ::
+
+    def program(T, x):
+        x = T.tensor(x, requires_grad=True)
+        y = T.nn.functional.softmax(x, 0)
+        y.sum().backward()
+        return y, x.grad
+
+    oracle.check(program, np.ones(3))
+
+PyTorch's answers are stored in ``tests/stored`` and read from there, whether or not PyTorch is installed.
+``pytest FILE --oracle=record`` asks it and stores what it answers, ``--oracle=live`` and ``-m live`` only ask.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+import nbautograd
+from tests import needs
+from tests.oracle import store
+from tests.oracle.answers import Array, Named, Raised, plain, raised
+from tests.oracle.comparison import difference
+from tests.oracle.plugin import State
+
+__all__ = ["Array", "Named", "Raised", "answer", "check", "check_raises", "close", "live", "same", "shared"]
+
+Program = Callable[..., Any]
+RENEW = "pytest {} --oracle=record, where PyTorch is installed, asks it again (nox -s oracle: all tests)"
+
+
+def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -> Any:
+    """Compare what a program answers under this library with what it answers under PyTorch.
+
+    :param inputs: what it gets behind the library; each run gets copies.
+    :param steps: of the training loop that the program runs.
+    :param exact: whether the numbers have to be the same to the last bit.
+    :returns: our answer, as the program returned it.
+    """
+    __tracebackhide__ = True
+    theirs = answer(program, *inputs)
+    ours = program(nbautograd, *copy.deepcopy(inputs))
+    close(ours, theirs, steps=steps, exact=exact)
+    return ours
+
+
+def check_raises(program: Program, *inputs: Any, says: str = "") -> BaseException:
+    """The same of a program that raises: the same kind of exception, and a key word of PyTorch's in the message.
+
+    :param says: what both messages have to say.
+    :returns: our exception.
+    """
+    __tracebackhide__ = True
+    theirs = answer(program, *inputs, raises=True, says=says)
+    ours = _outcome(program, copy.deepcopy(inputs))
+    _compare(ours, theirs)
+    return ours
+
+
+def check_either(program: Program, *inputs: Any, says: str = "", steps: int = 1, exact: bool = False) -> Any:
+    """The same of a program that may raise, as long as it does so under both libraries."""
+    __tracebackhide__ = True
+    theirs = answer(program, *inputs, raises=None, says=says)
+    ours = _outcome(program, copy.deepcopy(inputs))
+    _compare(ours, theirs, steps=steps, exact=exact)
+    return ours
+
+
+def close(ours: Any, theirs: Any, *, steps: int = 1, exact: bool = False) -> None:
+    """Compare our result with PyTorch's answer, or a part of it."""
+    __tracebackhide__ = True
+    _compare(ours, theirs, steps=steps, exact=exact)
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """Compare our result with PyTorch's answer to the last bit."""
+    __tracebackhide__ = True
+    _compare(ours, theirs, exact=True)
+
+
+def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "") -> Any:
+    """What PyTorch answers to a program of a test, as plain data: ``Array``, ``Named``, ``Raised``, lists and numbers.
+
+    :param raises: whether it has to raise, or None if it may; without, PyTorch's exception is the test's.
+    """
+    __tracebackhide__ = True
+    if State.test is None:
+        raise RuntimeError("outside of a test a question has a name: oracle.shared(name, program)")
+    number = State.asked[State.test] = State.asked.get(State.test, -1) + 1
+    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says)
+
+
+def shared(name: str, program: Program, *inputs: Any) -> Any:
+    """What PyTorch answers to a program that several tests share, or the parameters of tests: it has a name."""
+    __tracebackhide__ = True
+    file = sys._getframe(1).f_globals["__name__"].replace(".", "/") + ".py"
+    return _answer(file, f"= {name}", 0, program, inputs, False, "")
+
+
+def live() -> Any:
+    """PyTorch itself, for a test that cannot be a program; without it the test skips, or all of the file's do."""
+    __tracebackhide__ = True
+    return needs.package("torch")
+
+
+def _answer(file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str) -> Any:
+    __tracebackhide__ = True
+    _, answers = store.read(store.file_of(file))
+    stored = answers.get(test, [])
+    if State.mode == "stored":
+        if number < len(stored):
+            return stored[number]
+        pytest.fail(f"PyTorch's answer to this test is not stored: {RENEW.format(file)}")
+    if find_spec("torch") is None:
+        pytest.skip(needs.reason("PyTorch"))
+    from tests.oracle import asking
+
+    try:
+        found = asking.ask(program, copy.deepcopy(inputs))
+    except Exception as error:
+        if raises is False:
+            raise
+        found = raised(error, says)
+    else:
+        assert not raises, f"PyTorch does not raise, it answers {found!r:.300}"
+    State.version = asking.VERSION
+    if State.mode == "record":
+        kept = State.recorded.setdefault(file, {}).setdefault(test, [])
+        kept[number:] = [found]
+    elif number < len(stored):
+        off = difference(found, stored[number])
+        assert off is None, f"PyTorch answers otherwise than it did{off}\n{RENEW.format(file)}"
+    return found
+
+
+def _outcome(program: Program, inputs: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return program(nbautograd, *inputs)
+        except Exception as error:
+            return error
+
+
+def _compare(ours: Any, theirs: Any, **options: Any) -> None:
+    __tracebackhide__ = True
+    if isinstance(ours, BaseException) and not isinstance(theirs, Raised):
+        raise AssertionError(f"PyTorch answers {theirs!r:.300}") from ours
+    off = difference(ours if isinstance(theirs, Raised) else plain(ours), theirs, **options)
+    if off is not None:
+        file = (State.test or "").partition("::")[0]
+        pytest.fail(f"not as PyTorch{off}\nif the test has changed: {RENEW.format(file)}", pytrace=True)

@@ -1,0 +1,151 @@
+"""PyTorch's answers in files: for each file of tests a zip archive, with JSON and the numbers that it points to.
+
+``tests/stored/nn/test_modules.zip`` has ``answers.json``: PyTorch's version, and by each test the list of its answers.
+Numbers lie apart, all of a dtype in one member, each array once: first the first byte of every number, then the second,
+because so they are compressed best. Nothing of it is executed when it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tests.oracle.answers import Array, Measured, MeasuredComplex, Named, Raised
+
+__all__ = ["FOLDER", "Answers", "dumps", "file_of", "loads", "read", "write"]
+
+TESTS = Path(__file__).parents[1]
+FOLDER = TESTS / "stored"
+DATE = (2000, 1, 1, 0, 0, 0)  # equal answers give equal files
+Answers = dict[str, list[Any]]
+
+
+def file_of(test_file: str) -> Path:
+    """Where the answers to a file of tests are: ``tests/nn/test_x.py`` has ``tests/stored/nn/test_x.zip``."""
+    return FOLDER / Path(test_file).relative_to("tests").with_suffix(".zip")
+
+
+@cache
+def read(path: Path) -> tuple[str, Answers]:
+    """PyTorch's version and the answers of a file; none where there is no file."""
+    return loads(path.read_bytes()) if path.exists() else ("", {})
+
+
+def write(path: Path, version: str, answers: Answers) -> None:
+    """Write the answers to a file, or remove it where there are none."""
+    read.cache_clear()
+    if answers:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(dumps(version, answers))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def loads(data: bytes) -> tuple[str, Answers]:
+    """PyTorch's version and the answers that a file holds."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        content = json.loads(archive.read("answers.json"))
+        pools = {name: _joined(archive.read(name), np.dtype(name).itemsize) for name in content["dtypes"]}
+    return content["version"], {key: _decoded(answers, pools) for key, answers in content["answers"].items()}
+
+
+def dumps(version: str, answers: Answers) -> bytes:
+    """The same as a file's content."""
+    pools: dict[str, Pool] = {}
+    encoded = {key: _encoded(answers[key], pools) for key in sorted(answers)}
+    content = {"version": version, "dtypes": sorted(pools), "answers": encoded}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+
+        def add(name: str, data: bytes | str) -> None:
+            archive.writestr(zipfile.ZipInfo(name, DATE), data, zipfile.ZIP_DEFLATED, compresslevel=9)
+
+        add("answers.json", json.dumps(content, separators=(",", ":"), ensure_ascii=False))
+        for name in sorted(pools):
+            add(name, _split(bytes(pools[name].memory), np.dtype(name).itemsize))
+    return file.getvalue()
+
+
+class Pool:
+    """The numbers of one dtype, each array once."""
+
+    def __init__(self) -> None:
+        self.memory = bytearray()
+        self.offsets: dict[bytes, int] = {}
+
+    def offset(self, values: bytes, itemsize: int) -> int:
+        key = hashlib.sha256(values).digest()
+        if key not in self.offsets:
+            self.offsets[key] = len(self.memory) // itemsize
+            self.memory += values
+        return self.offsets[key]
+
+
+def _split(data: bytes, itemsize: int) -> bytes:
+    return np.frombuffer(data, np.uint8).reshape(-1, itemsize).T.tobytes()
+
+
+def _joined(data: bytes, itemsize: int) -> bytes:
+    return np.frombuffer(data, np.uint8).reshape(itemsize, -1).T.tobytes()
+
+
+def _short(bound: float | None) -> float | None:
+    """A bound in four digits, not below it."""
+    return None if bound is None else float(f"{bound * 1.0005:.3e}")
+
+
+def _encoded(value: Any, pools: dict[str, Pool]) -> Any:
+    """Plain data as JSON: whatever is no number, text or list is a dict with the name of its class."""
+    if isinstance(value, Array):
+        name = value.values.dtype.name
+        memory = value.values.view(np.uint16) if name == "bfloat16" else value.values
+        name = memory.dtype.name
+        memory = memory.astype(memory.dtype.newbyteorder("<"), copy=False)
+        offset = pools.setdefault(name, Pool()).offset(memory.tobytes(), memory.dtype.itemsize)
+        return {"array": [value.kind, value.dtype, list(value.shape), offset, value.requires_grad, _short(value.bound)]}
+    if isinstance(value, (Measured, MeasuredComplex)):
+        parts = [value.real, value.imag] if isinstance(value, complex) else [float(value)]
+        return {"number": [*parts, _short(value.bound)]}
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    if isinstance(value, Raised):
+        return {"raised": list(value)}
+    if isinstance(value, Named):
+        return {"named": [value.name, _encoded(value.parts, pools)]}
+    if isinstance(value, (list, tuple)):
+        return [_encoded(part, pools) for part in value]
+    return value
+
+
+def _decoded(value: Any, pools: dict[str, bytes]) -> Any:
+    if isinstance(value, list):
+        return [_decoded(part, pools) for part in value]
+    if not isinstance(value, dict):
+        return value
+    ((what, parts),) = value.items()
+    if what == "array":
+        kind, dtype, shape, offset, requires_grad, bound = parts
+        name = "uint16" if dtype == "bfloat16" else np.dtype(dtype).name
+        count = int(np.prod(shape, dtype=np.int64))
+        stored = np.dtype(name).newbyteorder("<")
+        values = np.frombuffer(pools[name], stored, count, offset * stored.itemsize).reshape(shape).astype(name)
+        values = values.view(ml_dtypes.bfloat16) if dtype == "bfloat16" else values
+        return Array(kind, dtype, requires_grad, values, bound)
+    if what == "number":
+        *numbers, bound = parts
+        number: Any = MeasuredComplex(*numbers) if len(numbers) == 2 else Measured(*numbers)
+        number.bound = bound
+        return number
+    if what == "complex":
+        return complex(*parts)
+    if what == "raised":
+        return Raised(*parts)
+    return Named(parts[0], _decoded(parts[1], pools))
