@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -34,7 +35,8 @@ SWEEPS = (
     "tests/faults/test_file_system.py", "tests/faults/test_missing_dependencies.py", "tests/ops/test_cpu_levels.py",
     "tests/test_commands.py", "tests/test_identity.py", "tests/test_jupyterlab.py", "tests/test_late_packages.py",
     "tests/test_lazy_loading.py", "tests/test_lite.py", "tests/test_namespaces.py", "tests/test_on_device.py",
-    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py", "tests/test_types.py",
+    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py",
+    "tests/test_types.py",
     # All of the sources, pages and documents.
     "tests/faults/test_security.py", "tests/test_cupy_names.py", "tests/test_docs.py", "tests/test_reference.py",
     "tests/test_tutorial_documents.py",

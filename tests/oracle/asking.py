@@ -165,7 +165,9 @@ def is_view(schema: Any) -> bool:
     return bool(infos) and all(info is not None and not info.is_write for info in infos)
 
 
-COPIES = frozenset("_to_copy alias cat clone copy copy_ fill_ gather index index_select stack where".split())
+COPIES = frozenset(
+    {"_to_copy", "alias", "cat", "clone", "copy", "copy_", "fill_", "gather", "index", "index_select", "stack", "where"}
+)
 
 
 def is_copy(func: Any) -> bool:
