@@ -407,11 +407,10 @@ class Recorder:
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
-        op = self.model.by_id[frame.node].symbol
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
-        words = op_words(op, quantity, frame.sends, frame.leaves, self.model)
-        frame = replace(frame, leaves={**frame.leaves, **self.joints.kept(frame.node)})
-        self.log.append(replace(frame, caption=say("op_caption", **told), words=words))
+        words = op_words(self.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.model)
+        leaves = frame.leaves | self.joints.kept(frame.node)
+        self.log.append(replace(frame, caption=say("op_caption", **told), words=words, leaves=leaves))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.incoming = self.open, None, None
@@ -424,7 +423,7 @@ class Recorder:
 
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
         """The last frame of a pass that an error ended, with what can be done about it."""
-        base = frame if frame is not None else self._frame("error", "backward")
+        base = frame or self._frame("error", "backward")
         root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
         failure = failures.of_pass(error, self.model.by_id.get(base.node), self.model, root, self.log.resolve)
         self._append_failure(base, failure)
