@@ -3,8 +3,8 @@
 Two libraries that compute the same in another order differ by rounding. How much depends on the program: a sum loses
 little, a difference of near numbers much, a hundred training steps more. So the program says it itself. While PyTorch
 runs it, each operation is run twice more (``asking.Worlds``): once in float64, which is exact to float32, float16 and
-bfloat16, and once in float64 with each result moved by up to half a unit in the last place of its dtype, as rounding moves
-it. All three take the same branches with the same random numbers. Of each tensor of the result
+bfloat16, and once in float64 with each result moved by up to half a unit in the last place of its dtype, as rounding
+moves it. All three take the same branches with the same random numbers. Of each tensor of the result
 
     b = max(max|theirs - exact|, max|rounded - exact|) + eps max|exact|
 
