@@ -7,8 +7,9 @@ A picture of a backward pass needs only the event records below, which the engin
 
 from __future__ import annotations
 
+import linecache
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -253,8 +254,6 @@ def current_scope() -> tuple[ScopeEntry, ...]:
 
 
 def _file_place(filename: str, lineno: int) -> tuple[str, str]:
-    import linecache
-
     return filename.rpartition("/")[2], linecache.getline(filename, lineno).strip()
 
 
@@ -269,6 +268,8 @@ class SourceLocator:
 
     locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
     """From a file name and a line number to what the file is called and the text of the line."""
+    earlier: Callable[[str], Iterable[str]] = staticmethod(lambda filename: ())
+    """From a file name to those of the cells that ran before, the last one first."""
 
 
 # Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):

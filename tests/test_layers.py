@@ -46,7 +46,7 @@ LAYERS = [
             "docstrings",
         )
     },
-    {"nbautograd.protocol"},
+    {"nbautograd.protocol", "nbautograd._users_code", "nbautograd._missing_graph"},
     {"nbautograd.arrays"},
     {"nbautograd.core"},
     {"nbautograd.fusion"},
@@ -69,7 +69,7 @@ VIZ_LAYERS = [
     {VIZ},
 ]
 """The same of the pictures: what was read is recorded, what was recorded is drawn, what was drawn is shown."""
-SEEN_BY_VIZ = {"nbautograd.protocol", "nbautograd.errors", "nbautograd._atomic_file"}
+SEEN_BY_VIZ = {f"nbautograd.{name}" for name in ("protocol", "errors", "_atomic_file", "_missing_graph", "_users_code")}
 # The magics and the display hook see more.
 SEEN_BY_CODE = SEEN_BY_VIZ | {"nbautograd.program"}
 SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.core.tracing", "nbautograd.core.tensor", "nbautograd.core.grad_mode"}

@@ -431,9 +431,10 @@ class Recorder:
     def refuse(self, error: BaseException, tensor: Any) -> None:
         """The only frame where a pass did not begin, because of what it was asked to do."""
         self.passes += 1
-        root = self.model.roots[0]
-        base = self._frame("error", "backward", subtitle=f"{self.model.by_id[root].name}.backward()", node=root)
-        self._append_failure(replace(base, active=(root,)), failures.refused(error, tensor, self.model))
+        failure = failures.refused(error, tensor, self.model, self.log.namespace or {}, self.log.resolve)
+        root = self.log.redrawn(failure.drawn).roots[0]
+        asked = f"{self.model.by_id[root].name}.backward()"
+        self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
 
     def _append_failure(self, base: Frame, failure: failures.Failure) -> None:
         caption = say("ended_early", title=base.title, what=failure.summary)

@@ -64,6 +64,13 @@ class Locator:
         counted: dict[str, int] = getattr(self.shell.compile, "_filename_map", {})
         return self.uncounted.get(filename) or counted.get(filename)
 
+    def earlier(self, filename: str) -> list[str]:
+        """The file names of the cells that ran before the one of this file name, the last one first."""
+        counted: dict[str, int] = {**getattr(self.shell.compile, "_filename_map", {}), **self.uncounted}
+        now = counted.get(filename, self.shell.execution_count + 1)
+        before = [(count, place, name) for place, (name, count) in enumerate(counted.items()) if name != filename]
+        return [name for count, _, name in sorted(before, reverse=True) if count <= now]
+
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """What the cell is called, and the text of the line."""
         number = self.number(filename)

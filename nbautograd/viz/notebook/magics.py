@@ -315,8 +315,9 @@ class _Loaded:
         settings.update_config(shell.config)  # which may set other values
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
-        self.former_places = SourceLocator.locate
+        self.former_places = SourceLocator.locate, SourceLocator.earlier
         self.locator = SourceLocator.locate = Locator(shell)
+        SourceLocator.earlier = self.locator.earlier
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
         mixing, self.cells = Mixing(shell), TorchCells(shell)
         self.events = [
@@ -375,7 +376,7 @@ class _Loaded:
         tracing.switch(self.tracing)
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        SourceLocator.locate = staticmethod(self.former_places)
+        SourceLocator.locate, SourceLocator.earlier = map(staticmethod, self.former_places)
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         self.cells.after_cell(None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbautograd._missing_graph import TEXTS as TEXTS_OF_CAUSES
+
 __all__ = ["TEXTS"]
 
 TEXTS: dict[str, tuple[str, str]] = {
@@ -56,8 +58,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "之前的反向传播已释放 {name} 保存的值（{expression}），它的公式无法再计算。",
     ),
     "freed_fix_retain": (
-        "Either keep the graph: {first}(retain_graph=True) in the earlier pass",
-        "办法一：在之前那次使用 {first}(retain_graph=True) 保留计算图",
+        "Either keep the graph: `{call}` in the earlier pass",
+        "办法一：在之前那次使用 `{call}` 保留计算图",
     ),
     "freed_fix_again": (
         "or compute it again: run the lines that made {root} before this pass",
@@ -74,38 +76,50 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{node} 的公式需要原来的 {name}：版本 {n}",
     ),
     "inplace_fix_new": (
-        "Either make a new tensor: {name} = {name} + 1 instead of {name} += 1",
-        "办法一：创建新张量：用 {name} = {name} + 1 代替 {name} += 1",
+        "Either make a new tensor: `{new}` instead of `{old}`",
+        "办法一：创建新张量：用 `{new}` 代替 `{old}`",
     ),
     "inplace_fix_clone": (
-        "or save a copy: use {name}.clone() before it is written to",
-        "办法二：在写入之前使用 {name}.clone()",
+        "or save a copy: use `{name}.clone()` before it is written to",
+        "办法二：在写入之前使用 `{name}.clone()`",
     ),
     "vector_which": (
         "{root} has {n} elements, so its derivative is a matrix (the Jacobian) and a pass computes vᵀJ: which v?",
         "{root} 有 {n} 个元素，它的导数是一个矩阵（雅可比矩阵），反向传播计算 vᵀJ：v 是什么？",
     ),
     "vector_fix_sum": (
-        "Either make it a scalar: {root}.sum().backward() (v is all ones), or {root}.mean().backward()",
-        "办法一：先变成标量：{root}.sum().backward()（v 全为 1）或 {root}.mean().backward()",
+        "Either make it a scalar: `{sum}` (v is all ones), or `{mean}`",
+        "办法一：先变成标量：`{sum}`（v 全为 1）或 `{mean}`",
     ),
     "vector_fix_gradient": (
-        "or say which v: {root}.backward(gradient=v), with v of shape {shape}",
-        "办法二：给出 v：{root}.backward(gradient=v)，v 的形状为 {shape}",
+        "or say which v, of shape {shape}: `{v}`, then `{call}`",
+        "办法二：给出形状为 {shape} 的 v：`{v}`，然后 `{call}`",
     ),
-    "no_grad_why": (
-        "{root} has no graph: nothing that it was computed from has requires_grad=True, or that was not recorded "
-        "(no_grad, detach)",
-        "{root} 没有计算图：计算它的张量都没有 requires_grad=True，或者没有被记录（no_grad、detach）",
+    # why a tensor has no graph: in English also in the errors' messages
+    "cause_place": (TEXTS_OF_CAUSES["cause_place"], "（{label}，第 {n} 行：{old}）"),
+    "why_forgot": (TEXTS_OF_CAUSES["why_forgot"], "{source} 创建时没有设置 requires_grad=True{place}"),
+    "fix_forgot": (TEXTS_OF_CAUSES["fix_forgot"], "请写 `{new}`"),
+    "other_forgot": (TEXTS_OF_CAUSES["other_forgot"], "请在创建 {source} 时设置 requires_grad=True"),
+    "why_integers": (TEXTS_OF_CAUSES["why_integers"], "{source} 是 {dtype} 张量，而只有浮点张量才有导数{place}"),
+    "fix_integers": (TEXTS_OF_CAUSES["fix_integers"], "请写 `{new}`"),
+    "other_integers": (TEXTS_OF_CAUSES["other_integers"], "请用结果为浮点张量的运算来计算 {name}"),
+    "why_detached": (TEXTS_OF_CAUSES["why_detached"], "{name} 被 {call} 从 {source} 切断{place}"),
+    "fix_detached": (TEXTS_OF_CAUSES["fix_detached"], "请写 `{new}`"),
+    "other_detached": (TEXTS_OF_CAUSES["other_detached"], "请不要用 {call} 来计算 {name}"),
+    "why_no_grad": (TEXTS_OF_CAUSES["why_no_grad"], "{name} 是在 {call} 中计算的，那里不记录任何运算{place}"),
+    "fix_no_grad": (TEXTS_OF_CAUSES["fix_no_grad"], "请在它之外写 `{new}`"),
+    "other_no_grad": (TEXTS_OF_CAUSES["other_no_grad"], "请在它之外计算 {name}"),
+    "why_unrecorded": (
+        TEXTS_OF_CAUSES["why_unrecorded"],
+        "{name} 是一个梯度，而计算它的那次反向传播没有记录自身{place}",
     ),
-    "no_grad_fix": (
-        "Either ask for gradients where a tensor is made: torch.tensor(…, requires_grad=True)",
-        "办法一：创建张量时要求梯度：torch.tensor(…, requires_grad=True)",
+    "fix_unrecorded": (TEXTS_OF_CAUSES["fix_unrecorded"], "请写 `{new}`"),
+    "other_unrecorded": (TEXTS_OF_CAUSES["other_unrecorded"], "请在那次反向传播中传入 create_graph=True"),
+    "why_unknown": (
+        TEXTS_OF_CAUSES["why_unknown"],
+        "计算 {name} 的张量都没有 requires_grad=True，或者它是在 no_grad() 中计算的，或者被 detach 过",
     ),
-    "no_grad_other": (
-        "or compute it outside of no_grad(), from tensors that were not detached",
-        "办法二：不要在 no_grad() 中计算，也不要使用 detach 过的张量",
-    ),
+    "other_unknown": (TEXTS_OF_CAUSES["other_unknown"], "请在创建张量时设置 requires_grad=True"),
     "detached_from": (
         "shares its memory with {name}, from which it was detached: no gradient goes back to {name}",
         "与 {name} 共享内存，但已从中 detach：梯度不会传回 {name}",
