@@ -60,6 +60,7 @@ OPTIONAL = {
     "left",
     "summed",
     "element",
+    "told",
     "local",
     "places",
     "got",
