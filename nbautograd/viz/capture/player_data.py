@@ -61,6 +61,7 @@ OPTIONAL = {
     "left",
     "summed",
     "element",
+    "told",
     "local",
     "places",
     "got",

@@ -158,7 +158,8 @@ class OperationReader:
                 right = formulas.summed(right, over)
             written = [["d", root, self.names.slot_name(node, slot)], ["o", "+="], *right]
             local = jacobians.factor_marks(text, known)
-            derivatives.append(Formula(slot, parameter, one_line(text), formulas.plain(written), written, local))
+            source = one_line(text, formulas.LONGEST)
+            derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
 
     def summed_over(self, node: Any, slot: int) -> str:

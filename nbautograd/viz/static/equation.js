@@ -342,8 +342,7 @@ class EquationBar {
   told(step, name) {
     const { t } = this.player,
       { element } = step;
-    if (step.kind === "move") return [h("div", {}, t("only_moves"))];
-    if (!element) return [h("div", {}, t(step.kind === "other" ? "not_a_factor" : "no_numbers"))];
+    if (!element) return [h("div", {}, t(step.told, { name: this.frame.title }))];
     const written = element.terms.map(([u, f]) => `${u} × ${f}`);
     const more = element.count > written.length ? " + …" : "";
     return [
