@@ -24,6 +24,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.cli import lab, lite, main, wheels
+from nbautograd.errors import INSTALL
 from tests import needs, pyodide_folder
 from tests.jupyterlab import READY, browse
 from tests.shots import SHOTS
@@ -241,7 +242,7 @@ def test_what_is_missing_is_named(
         assert main(["lite", str(tmp_path / "site")]) == 1
     assert capsys.readouterr().err == (
         "nbautograd lite: not installed: jupyterlite-core, jupyterlite-pyodide-kernel, jupyter-server, packaging: "
-        "pip install 'nbautograd[lite]'\n"
+        f"{INSTALL['lite']}\n"
     )
     needs.package("jupyterlite_core")
     (tmp_path / "pyodide").mkdir()

@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
+from nbautograd.errors import INSTALL
+
 __all__ = ["Finding", "as_json", "as_text", "findings"]
 
 DEADLINE = 30.0
@@ -135,7 +137,7 @@ print(version({package!r}))
 def raster(name: str, distribution: str, kind: str) -> Callable[[], Finding]:
     """What makes files of a kind, tried with a letter."""
     code = RASTER.format(kind=f".{kind}", package=distribution)
-    gives, get = f"pictures as .{kind}, as they are seen", f"pip install 'nbautograd[{kind}]'"
+    gives, get = f"pictures as .{kind}, as they are seen", INSTALL[kind]
     return lambda: imported(name, distribution, code, gives, get)
 
 
@@ -143,7 +145,7 @@ def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
     """A function that checks later whether all packages of an extra are installed."""
 
     def look() -> Finding:
-        get = f"pip install 'nbautograd[{key}]', in a clone: pip install -e '.[{key}]'"
+        get = INSTALL.get(key, f"pip install -e '.[{key}]' in a clone of the repository")
         mine = re.compile(rf"([\w.-]+).*;.*extra == ['\"]{key}['\"]")
         names = [match[1] for match in map(mine.match, requires("nbautograd") or ()) if match]
         lacking = [each for each in names if package(each, each, "", "").state == "missing"]
@@ -177,7 +179,7 @@ print(distribution, version(distribution), "on", cuda.get_device_name())
 
 def cuda() -> Finding:
     """CuPy with a device to compute on."""
-    finding = imported("CuPy", "", CUDA, "tensors on CUDA", "pip install 'nbautograd[cuda12]', or [cuda13]")
+    finding = imported("CuPy", "", CUDA, "tensors on CUDA", f"{INSTALL['cuda12']}, or {INSTALL['cuda13']}")
     missing = finding.state == "broken" and "No module named 'cupy'" in finding.detail
     return Finding(finding.name, "missing", "not installed", finding.gives, finding.get) if missing else finding
 
@@ -211,11 +213,11 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     looked_up("SciPy", "scipy", "linear algebra and special functions", "pip install 'scipy>=1.14'"),
     looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'ml_dtypes>=0.5'"),
     players,
-    looked_up("JupyterLab", "jupyterlab", "the course (nbautograd lab)", "pip install 'nbautograd[lab]'"),
+    looked_up("JupyterLab", "jupyterlab", "the course (nbautograd lab)", INSTALL["lab"]),
     extra("JupyterLite", "lite", "the course as a site that runs in the browser (nbautograd lite)"),
     looked_up("Notebook", "notebook", "the course in Jupyter Notebook", "pip install notebook"),
     looked_up("ipykernel", "ipykernel", "Python in notebooks, VS Code's too", "pip install ipykernel"),
-    looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install 'nbautograd[lab]'"),
+    looked_up("tqdm", "tqdm", "a bar while passes are recorded", INSTALL["lab"]),
     raster("PNG", "resvg_py", "png"),
     raster("PDF", "typst", "pdf"),
     dot,

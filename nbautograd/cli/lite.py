@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nbautograd.cli import lab, wheels
+from nbautograd.errors import INSTALL
 
 __all__ = ["build", "lacking", "run"]
 
@@ -83,7 +84,7 @@ def build(target: Path, pyodide: Path | None = None) -> None:
         raise ValueError(f"{target} holds something else, which is not overwritten: name another folder")
     missing = [name for name in NEEDED if not _is_installed(name)]
     if missing:
-        raise ValueError(f"not installed: {', '.join(missing)}: pip install 'nbautograd[lite]'")
+        raise ValueError(f"not installed: {', '.join(missing)}: {INSTALL['lite']}")
     if pyodide is not None and (absent := [name for name in RUNTIME if not (pyodide / name).is_file()]):
         raise ValueError(f"{pyodide} is no Pyodide of version 314 or newer: it has no {', '.join(absent)}")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
-from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.notebook.mixing import Mixing, stand_in
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
@@ -185,9 +185,15 @@ class AutogradMagics(Magics):
         options = vars(parsed_options)
         words = options.pop("words")
         if words:
-            if words[0] != "torch" or len(words) > 2:
-                raise UsageError(f"%autograd does not know {' '.join(words)!r}; write %autograd torch on, or torch off")
-            options["torch"] = words[1] if len(words) == 2 else "on"
+            library, value = (*words, "")[:2]
+            if library != "torch" or len(words) > 2:
+                raise UsageError(
+                    f"%autograd does not know {' '.join(words)!r}; "
+                    "write %autograd torch on, torch off, or torch nbautograd"
+                )
+            if stand_in(value, is_line=cell is None):
+                return None
+            options["torch"] = value or "on"
         new = {name: value for name, value in options.items() if value is not None}
         try:
             block = autograd(**new)

@@ -301,9 +301,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     # two libraries by mistake
     "mixed_import": (
         "torch is nbautograd here, and PyTorch's are: {names}. "
-        "Write {fix}, or nbautograd.standing_in().start() before the import",
+        "Write {fix}, or run %autograd torch nbautograd before the import",
         "这里的 torch 是 nbautograd，而以下名称来自 PyTorch：{names}。"
-        "请写 {fix}，或在导入前运行 nbautograd.standing_in().start()",
+        "请写 {fix}，或在导入前运行 %autograd torch nbautograd",
+    ),
+    "no_pytorch": (
+        "PyTorch is not installed. To run this cell with nbautograd in its place, run %autograd torch before it",
+        "未安装 PyTorch。要用 nbautograd 代替它运行这个单元格，请先运行 %autograd torch",
+    ),
+    "stands_in": (
+        "import torch now gives nbautograd. To end this: %autograd torch off",
+        "现在 import torch 得到的是 nbautograd。要结束请运行 %autograd torch off",
     ),
     "mixed_ours": (
         "torch is PyTorch here, and nbautograd's are: {names}. Write {fix}, or import nbautograd as torch",
