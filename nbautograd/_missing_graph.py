@@ -216,14 +216,14 @@ class _Search:
     def _unrecorded(self, name: str, gradient: ast.expr, made: Assignment | None) -> Cause:
         """A gradient that was computed without ``create_graph=True``."""
         if isinstance(gradient, ast.Call):
-            cause = Cause("unrecorded", name, _text(gradient.args[0]), call="create_graph=False")
+            cause = Cause("unrecorded", name, _text(gradient.args[0]), call="grad()")
             if made is None:
                 return cause
             new = edited(made.filename, made.statement, _added(gradient, "create_graph=True"))
             return cause._replace(place=(made.filename, made.position[0]), old=made.text, new=new)
         seen_from = self.start if made is None else made
         found = last_backward(seen_from.filename, seen_from.position)
-        cause = Cause("unrecorded", _text(gradient), call="create_graph=False")
+        cause = Cause("unrecorded", _text(gradient), call="backward()")
         if found is None:
             return cause
         filename, line, call = found

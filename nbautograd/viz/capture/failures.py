@@ -94,7 +94,8 @@ def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve:
     if source is tensor or not is_tensor(source):
         return None
     both = build([tensor, source], namespace, resolve=resolve, described=STEP_BY_STEP)
-    own, origin = both.roots
+    own = both.handles.leaves[id(tensor)]
+    origin = next(root for root in both.roots if root != own)
     nodes = tuple(replace(node, cut=cause.call) if node.id == own else node for node in both.nodes)
     line = Edge(f"e{len(both.edges)}", origin, own, 0, "constant")
     return replace(both, nodes=nodes, edges=(*both.edges, line), roots=(own,))

@@ -158,7 +158,8 @@ class EquationBar {
   /** An error: how it came about, else what can be done. */
   failure({ story = [], alarms = [], caption }) {
     if (story.length) return this.player.panel.story(story);
-    return [h("ul", { class: "nb-advice" }, ...(alarms.length ? alarms : [caption]).map((text) => h("li", {}, text)))];
+    const said = alarms.length ? alarms : [caption];
+    return [h("ul", { class: "nb-advice" }, ...said.map((text) => h("li", {}, ...coded(text))))];
   }
 
   remark(text) {

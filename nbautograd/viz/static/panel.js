@@ -77,7 +77,7 @@ class Panel {
       heading(frame.title, frame.subtitle),
       ...listing,
       ...(frame.notes || []).filter((note) => !told.includes(note)).map((note) =>
-        h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
+        h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, ...coded(note))),
       h("dl", {},
         ...rowIf(frame.receives?.length && !written, t("receives"), () => pairs(frame.receives, "=")),
         ...rowIf(frame.products, "vᵀJ", () => boxed(frame.products.map((product) => this.product(product)))),
