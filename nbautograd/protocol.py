@@ -155,6 +155,7 @@ class Trace(NamedTuple):
     :param scope: the named blocks around the call, outermost first.
     :param code, instruction: what called the operation, and by which instruction: ``co_positions()`` tells its place in
         the line.
+    :param version: how often the result had been written to in place when it had this value; None: not known.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -177,6 +178,7 @@ class Trace(NamedTuple):
     scope: tuple[ScopeEntry, ...] = ()
     code: CodeType | None = None
     instruction: int = -1
+    version: int | None = None
 
 
 declared: dict[str, Callable[[], type]] = {}

@@ -25,6 +25,7 @@ from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.introspect import is_tensor, subscript
 from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.read.naming import Resolve
+from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Failure", "class_of", "of_pass", "refused"]
 
@@ -48,6 +49,8 @@ class Failure:
     """Ids of the operations whose saved values are gone."""
     story: tuple[tuple[str, str, str], ...] = ()
     """(what happened, the details, the line of code where), in the order of time."""
+    changed: tuple[str, int] | tuple[()] = ()
+    """The cell and the line that wrote to a saved value, where that is known."""
     products: tuple[Product, ...] = ()
     drawn: GraphModel | None = None
     """Another graph to draw: that of what should have led to a tensor without one."""
@@ -66,7 +69,7 @@ def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: st
     if issubclass(kind, GraphFreedError):
         return _freed(error, node, model, root)
     if issubclass(kind, InplaceError) and node is not None:
-        return _written(error, node, resolve)
+        return _written(error, node, model, resolve)
     what = f"{type(error).__name__}: {one_line(error, 500)}"
     return Failure(what, (what,))
 
@@ -135,27 +138,46 @@ def _freed(error: BaseException, node: Node | None, model: GraphModel, root: str
     return Failure(type(error).__name__, alarms, freed)  # the traceback has the words
 
 
-def _written(error: BaseException, node: Node, resolve: Resolve | None) -> Failure:
+def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resolve | None) -> Failure:
     """Saved here, changed here, needed here."""
     told = re.search(r"is at version (\d+); expected version (\d+)", str(error))
     was, now = getattr(error, "versions", (0, 0))
     if (was, now) == (0, 0) and told:
         now, was = int(told[1]), int(told[2])
     saved = getattr(error, "saved", "")
-    name = dict(node.arguments).get(saved) or saved or "…"
+    name = dict(node.arguments).get(saved) or (node.label if saved.startswith("result") else saved) or "…"
     written = getattr(error, "written", None)
     place, line = (resolve or SourceLocator.locate)(*written) if written is not None else ("", "")
     where = say("line_of", cell=place, n=written[1]) if written is not None else ""
     changed = say("story_changed_by", line=line.strip(), n=now) if line else say("story_changed", name=name, n=now)
+    before, after = _values(model, node, saved)
     story = (
-        (say("saved_here"), say("story_saved", node=node.name, name=name, n=was), node.where),
-        (say("changed_here"), changed, where),
+        (say("saved_here"), _with(say("story_saved", node=node.name, name=name, n=was), before), node.where),
+        (say("changed_here"), _with(changed, after), where),
         (say("needed_here"), say("story_needed", node=node.name, name=name, n=was), ""),
     )
     old = line.strip() or f"{name} += 1"
     new = _out_of_place(old) or f"{name} = {name} + 1"
     advice = (say("inplace_fix_new", new=new, old=old), say("inplace_fix_clone", name=name))
-    return Failure(type(error).__name__, advice, story=story)
+    at = (one_line(place, 60), written[1]) if written is not None else ()
+    return Failure(type(error).__name__, advice, story=story, changed=at)
+
+
+def _values(model: GraphModel, node: Node, saved: str) -> tuple[Any, Any]:
+    """What an operation saved, as it was noted and as it is now; None where that is not known."""
+    live = next((live for live, key in model.handles.ops.items() if key == node.id), None)
+    trace = trace_of(live)
+    if trace is None:
+        return None, None
+    if saved.startswith("result"):
+        return trace.value, trace.output()
+    operand = next((operand for operand in trace.operands if operand.name == saved), None)
+    tensor = operand.tensor() if operand is not None and operand.tensor is not None else None
+    return (operand.value if operand is not None else None), tensor
+
+
+def _with(what: str, value: Any) -> str:
+    return what if value is None else say("story_value", what=what, value=values.inline(value))
 
 
 def _out_of_place(line: str) -> str:

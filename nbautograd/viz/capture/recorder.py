@@ -437,7 +437,7 @@ class Recorder:
 
     def _append_failure(self, base: Frame, failure: failures.Failure) -> None:
         caption = say("ended_early", title=base.title, what=failure.summary)
-        told = [*(f"{what}: {details}" for what, details, _ in failure.story), *failure.alarms]
+        told = [*(say("story_value", what=what, value=details) for what, details, _ in failure.story), *failure.alarms]
         explained = failure.alarms != (failure.summary,)
         met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
         for leaf in met.values():
@@ -451,11 +451,12 @@ class Recorder:
                 ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
                 bad=(*base.bad, *((base.node,) if base.node else ())),
                 freed=failure.freed,
-                caption=" ".join([caption + "." * explained, *(told if explained else ())]),
+                caption=say("sentences", first=caption, more=say("then").join(told)) if explained else caption,
                 notes=(*base.notes, *failure.alarms),
                 words=say("ended_at", title=base.title),
                 alarms=failure.alarms,
                 story=failure.story,
+                changed=failure.changed,
                 products=failure.products,
             )
         )

@@ -80,10 +80,10 @@ def kept_operands(node: Any) -> dict[str, Any]:
             operands[operand.name] = _copied(operand.value)
     if trace is not None and trace.value is not None:
         operands["result"] = _copied(trace.value)
-    known: Mapping[str, Any] = introspect.operands_of(node) if trace is None else introspect.saved_values(node)
-    operands |= {name: _copied(value) for name, value in known.items() if value is not None}
-    if trace is None and "dim" in operands:
-        operands["dim"] = _signed(operands["dim"])
+    operands |= {name: _copied(value) for name, value in introspect.saved_values(node).items()}
+    for name, value in introspect.operands_of(node).items():
+        if name not in operands:
+            operands[name] = _signed(_copied(value)) if name == "dim" else _copied(value)
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node, node_name(node))
