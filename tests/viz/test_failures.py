@@ -93,7 +93,7 @@ def test_the_still_of_a_failed_pass_shows_its_cause_and_cure(library: str, tmp_p
     visible = re.sub("<details>.*?</details>", "", shown, flags=re.DOTALL)
     for text in (visible, animation.text):
         for told in ("The pass ended early at MulBackward0", "changed here", "version 1: [3.7183, 8.3891]", "line",
-                     "Either make a new tensor: h = h + 1 instead of h += 1", "h.clone()"):  # fmt: skip
+                     "Either make a new tensor: `h = h.add(1)` instead of `h.add_(1)`", "h.clone()"):  # fmt: skip
             assert told in text
     assert "arriving this pass" not in shown and "ended early" in animation.label  # nothing has come to a leaf
     assert (
