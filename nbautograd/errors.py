@@ -30,18 +30,6 @@ __all__ = [
     "UnsupportedDtypeError",
 ]
 
-INSTALL = {
-    "cuda12": "pip install 'cupy-cuda12x[ctk]'",
-    "cuda13": "pip install 'cupy-cuda13x[ctk]'",
-    "lab": "pip install jupyterlab resvg_py tqdm",
-    "lite": "pip install jupyterlite-core jupyterlite-pyodide-kernel jupyter-server packaging",
-    "pdf": "pip install typst",
-    "png": "pip install resvg_py",
-}
-"""The command that installs what an extra of this package names.
-
-It names the packages themselves, so that it works in a clone, after an installation from a file, and from an index.
-"""
 
 SCALAR_TYPES = {
     "bool": "Bool",

@@ -40,6 +40,7 @@ LAYERS = [
             "_lazy",
             "_former",
             "_identity",
+            "_installing",
             "_import_hook",
             "_atomic_file",
             "_namespaces",
@@ -69,7 +70,10 @@ VIZ_LAYERS = [
     {VIZ},
 ]
 """The same of the pictures: what was read is recorded, what was recorded is drawn, what was drawn is shown."""
-SEEN_BY_VIZ = {f"nbautograd.{name}" for name in ("protocol", "errors", "_atomic_file", "_missing_graph", "_users_code")}
+SEEN_BY_VIZ = {
+    f"nbautograd.{name}"
+    for name in ("protocol", "errors", "_atomic_file", "_installing", "_missing_graph", "_users_code")
+}
 # The magics and the display hook see more.
 SEEN_BY_CODE = SEEN_BY_VIZ | {"nbautograd.program"}
 SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.core.tracing", "nbautograd.core.tensor", "nbautograd.core.grad_mode"}

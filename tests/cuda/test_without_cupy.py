@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd import errors
 from nbautograd.errors import CudaUnavailableError
 from tests import needs
 from tests.cuda.fake_cupy import CUDARuntimeError, fake_cupy, present
 
-INSTALL = errors.INSTALL["cuda12"]
+INSTALL = "[cuda12]"
 
 
 def no_driver() -> int:

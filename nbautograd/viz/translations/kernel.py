@@ -164,8 +164,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "n_steps_1": ("{n} step", "{n} 步"),
     "n_passes": ("{n} passes", "{n} 次"),
     "no_anywidget": (
-        "This does not play, because anywidget is not installed: pip install anywidget",
-        "未安装 anywidget，因此无法播放：pip install anywidget",
+        "This does not play, because anywidget is not installed: {command}",
+        "未安装 anywidget，因此无法播放：{command}",
     ),
     "too_large": (
         'Too large to play here ({size}): save("page.html") writes a page that plays it.',
