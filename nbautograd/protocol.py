@@ -146,15 +146,13 @@ class ScopeEntry(NamedTuple):
 class Trace(NamedTuple):
     """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off).
 
-    :param filename: of the code that called the operation; a notebook gives each cell its own.
-    :param lineno: the line there.
+    :param filename, lineno: where the code called the operation; a notebook gives each cell a file name of its own.
     :param output: a function that returns the tensor that the operation made, as long as it lives.
     :param value: the array that it made when it is small enough to be kept, or None.
     :param shape, dtype: those of the result.
     :param operands: its arguments.
     :param scope: the named blocks around the call, outermost first.
-    :param code, instruction: what called the operation, and by which instruction: ``co_positions()`` tells its place in
-        the line.
+    :param code, instruction: what called the operation, by which instruction (for ``code.co_positions()``).
     :param version: how often the result had been written to in place when it had this value; None: not known.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.

@@ -382,7 +382,8 @@ class _Loaded:
         tracing.switch(self.tracing)
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        SourceLocator.locate, SourceLocator.earlier = map(staticmethod, self.former_places)
+        locate, earlier = self.former_places
+        SourceLocator.locate, SourceLocator.earlier = staticmethod(locate), staticmethod(earlier)
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         self.cells.after_cell(None)

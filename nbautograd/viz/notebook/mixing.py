@@ -18,7 +18,6 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from nbautograd import standing_in
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.language import say
 
@@ -105,7 +104,7 @@ class Mixing:
             print(say("mixed_line", n=cell.tb_lineno, ours=", ".join(ours), theirs=", ".join(theirs)))
 
 
-_standing = standing_in()
+_standing: Any = None
 
 
 def stand_in(value: str, is_line: bool) -> bool:
@@ -117,6 +116,9 @@ def stand_in(value: str, is_line: bool) -> bool:
     :returns: whether ``import torch`` gives nbautograd now.
     :raises UsageError: it is the head of a cell.
     """
+    global _standing
+    if _standing is None:
+        _standing = sys.modules[OURS].standing_in()  # the package imports this module, so it is not imported here
     if value == "off":
         _standing.stop()
     if value != OURS and (value or _is_installed(THEIRS)):
