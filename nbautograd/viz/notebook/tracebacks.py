@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import types
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import IPython
 
 from nbautograd.errors import NbautogradError
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.notebook.typed_lines import typed_lines
 
 __all__ = ["UserFrames", "users_frames"]
 
@@ -47,7 +50,9 @@ class UserFrames:
         shell: Any, kind: type[BaseException], error: BaseException, traceback: Any, tb_offset: Any = None
     ) -> None:
         """Show one error (IPython's handler of exceptions)."""
-        shell.showtraceback((kind, error, users_frames(traceback)), tb_offset=0)
+        shown = users_frames(traceback)
+        with typed_lines(SourceLocator.lines, {frame.f_code.co_filename for frame, _ in walk_tb(shown)}):
+            shell.showtraceback((kind, error, shown), tb_offset=0)
 
     def undo(self) -> None:
         """Let the shell show errors as before."""
