@@ -271,6 +271,22 @@ class SourceLocator:
     earlier: Callable[[str], Iterable[str]] = staticmethod(lambda filename: ())
     """From a file name to those of the cells that ran before, the last one first."""
 
+    @classmethod
+    def lines(cls, filename: str) -> list[str]:
+        """All lines of a file or cell, as they were typed.
+
+        :param filename: as code objects have it.
+        :returns: the lines with their ends; none where they are not known.
+        :raises TypeError: ``filename`` is missing.
+
+        >>> SourceLocator.lines("/home/somebody/train.py")
+        []
+        """
+        import linecache
+
+        known: Callable[[str], list[str]] = getattr(cls.locate, "lines", linecache.getlines)
+        return known(filename)
+
 
 # Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):
 # whoever keeps one copies it.

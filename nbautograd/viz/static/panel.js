@@ -135,7 +135,7 @@ class Panel {
     if (!shown.some(([, , source]) => source)) return [];
     const { cell } = links.nodes[links.lines.get(shown.find(([own]) => own)[0])[0]];
     const lines = shown.slice(0, LINES).map(([own, number, source]) => h("li", {
-      value: number, "data-where": own, title: source,
+      value: number, "data-where": own,
       class: cell === changed && number === line ? "nb-changed" : own === where && "nb-lit",
       onpointerenter: () => player.hover(null, null, own), onpointerleave: () => player.hover(null, null),
       onclick: () => own && player.select(links.lines.get(own)[0], player.stage.overflows),
