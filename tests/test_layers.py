@@ -41,6 +41,7 @@ LAYERS = [
             "_former",
             "_identity",
             "_installing",
+            "_source_locator",
             "_import_hook",
             "_atomic_file",
             "_namespaces",
