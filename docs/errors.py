@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -64,19 +65,25 @@ def ipython() -> Any:
     return shell
 
 
+def portable(text: str) -> str:
+    """A message as it reads in a clone whose environment is active: commands name folders of this machine."""
+    said = re.sub(r"(?:'[^']*'|\S+) -m pip install|%pip install", "pip install", text)
+    return said.replace(str(HERE.parent), ".")
+
+
 def message(error: dict[str, Any]) -> str:
     """``Type: message`` of an example; where something has to be missing, run in an interpreter of its own."""
     if "hide" not in error:
         found = raised(error["example"], error.get("setup", ""))
         assert found is not None, f"{error['title']}: the example raises nothing"
-        return f"{type(found).__name__}: {found}"
+        return portable(f"{type(found).__name__}: {found}")
     code = f"import sys\nfor name in {error['hide']!r}:\n    sys.modules[name] = None\n"
     code += f"sys.path.insert(0, {str(HERE)!r})\nfrom errors import raised\nfound = raised({error['example']!r})\n"
     code += "print(f'{type(found).__name__}: {found}')"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0 and "NoneType" not in done.stdout, f"{error['title']}: {done.stdout}{done.stderr}"
-    return done.stdout.rstrip("\n")
+    return portable(done.stdout.rstrip("\n"))
 
 
 def section(error: dict[str, Any]) -> str:

@@ -21,6 +21,8 @@ __all__ = [
     "InplaceError",
     "LinAlgError",
     "NbautogradError",
+    "NoGraphError",
+    "NonScalarError",
     "OutOfMemoryError",
     "ProgramError",
     "ShapeError",
@@ -142,6 +144,17 @@ class OutOfMemoryError(DeviceError, MemoryError):
 
 class AutogradError(NbautogradError, RuntimeError):
     """A backward pass cannot be run as asked."""
+
+
+class NoGraphError(AutogradError):
+    """A derivative is asked for of a tensor, or by a tensor, that has no graph."""
+
+    cause: Any = None
+    """Why it has none, and the line to write: a ``Cause`` of ``nbautograd._missing_graph``."""
+
+
+class NonScalarError(AutogradError):
+    """A derivative is asked for of several numbers at once, without saying how much each counts."""
 
 
 class GraphFreedError(AutogradError):

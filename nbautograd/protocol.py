@@ -16,6 +16,7 @@ from types import CodeType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from nbautograd import _lazy
+from nbautograd._source_locator import SourceLocator
 
 __all__ = [
     "Accumulated",
@@ -145,15 +146,14 @@ class ScopeEntry(NamedTuple):
 class Trace(NamedTuple):
     """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off).
 
-    :param filename: of the code that called the operation; a notebook gives each cell its own.
-    :param lineno: the line there.
+    :param filename, lineno: where the code called the operation; a notebook gives each cell a file name of its own.
     :param output: a function that returns the tensor that the operation made, as long as it lives.
     :param value: the array that it made when it is small enough to be kept, or None.
     :param shape, dtype: those of the result.
     :param operands: its arguments.
     :param scope: the named blocks around the call, outermost first.
-    :param code, instruction: what called the operation, and by which instruction: ``co_positions()`` tells its place in
-        the line.
+    :param code, instruction: what called the operation, by which instruction (for ``code.co_positions()``).
+    :param version: how often the result had been written to in place when it had this value; None: not known.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -176,6 +176,7 @@ class Trace(NamedTuple):
     scope: tuple[ScopeEntry, ...] = ()
     code: CodeType | None = None
     instruction: int = -1
+    version: int | None = None
 
 
 declared: dict[str, Callable[[], type]] = {}
@@ -250,25 +251,6 @@ def current_scope() -> tuple[ScopeEntry, ...]:
     ['model', 'encoder']
     """
     return scopes.get()
-
-
-def _file_place(filename: str, lineno: int) -> tuple[str, str]:
-    import linecache
-
-    return filename.rpartition("/")[2], linecache.getline(filename, lineno).strip()
-
-
-class SourceLocator:
-    """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number.
-
-    :returns: an object without state: ``locate`` is called on the class.
-
-    >>> SourceLocator.locate("/home/somebody/train.py", 3)
-    ('train.py', '')
-    """
-
-    locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
-    """From a file name and a line number to what the file is called and the text of the line."""
 
 
 # Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):

@@ -40,13 +40,15 @@ LAYERS = [
             "_lazy",
             "_former",
             "_identity",
+            "_installing",
+            "_source_locator",
             "_import_hook",
             "_atomic_file",
             "_namespaces",
             "docstrings",
         )
     },
-    {"nbautograd.protocol"},
+    {"nbautograd.protocol", "nbautograd._users_code", "nbautograd._missing_graph"},
     {"nbautograd.arrays"},
     {"nbautograd.core"},
     {"nbautograd.fusion"},
@@ -69,7 +71,10 @@ VIZ_LAYERS = [
     {VIZ},
 ]
 """The same of the pictures: what was read is recorded, what was recorded is drawn, what was drawn is shown."""
-SEEN_BY_VIZ = {"nbautograd.protocol", "nbautograd.errors", "nbautograd._atomic_file"}
+SEEN_BY_VIZ = {
+    f"nbautograd.{name}"
+    for name in ("protocol", "errors", "_atomic_file", "_installing", "_missing_graph", "_users_code")
+}
 # The magics and the display hook see more.
 SEEN_BY_CODE = SEEN_BY_VIZ | {"nbautograd.program"}
 SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.core.tracing", "nbautograd.core.tensor", "nbautograd.core.grad_mode"}

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nbautograd import _installing
 from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd.arrays.late_packages import late
 from nbautograd.arrays.scatter import scattered_sums
@@ -98,7 +99,10 @@ class _NumpyBackend:
         return None
 
 
-INSTALL = "pip install 'nbautograd[cuda12]' (or 'nbautograd[cuda13]' for a driver of CUDA 13)"
+def _how_to_install() -> str:
+    return f"{_installing.extra('cuda12')} (for a driver of CUDA 13: {_installing.extra('cuda13')})"
+
+
 FORKED = (
     "Cannot re-initialize CUDA in forked subprocess. CUDA's state does not survive fork(): start processes by "
     "multiprocessing's 'spawn' method, or use CUDA in the parent only"
@@ -136,7 +140,7 @@ class _CupyBackend:
             except Exception as error:  # a broken install raises OSError, RuntimeError, AttributeError and others
                 raise CudaUnavailableError(
                     f"CUDA needs CuPy, which cannot be imported here ({error.__class__.__name__}: {error}). "
-                    f"Install it with: {INSTALL}"
+                    f"Install it with: {_how_to_install()}"
                 ) from error
             _BY_CLASS[array_class] = self
             self._cupy = cupy
@@ -156,7 +160,7 @@ class _CupyBackend:
             except Exception as error:  # CUDARuntimeError: no driver, an old driver, no device
                 raise CudaUnavailableError(
                     f"CuPy is installed, but CUDA cannot be used here: {error}. It takes an NVIDIA GPU and a driver "
-                    f"that is not older than CuPy's CUDA. For another CUDA: {INSTALL}"
+                    f"that is not older than CuPy's CUDA. For another CUDA: {_how_to_install()}"
                 ) from error
             if not count:
                 raise CudaUnavailableError(
@@ -168,7 +172,7 @@ class _CupyBackend:
             except Exception as error:  # CuPy's wheels find CUDA's libraries when these are first used
                 raise CudaUnavailableError(
                     "CuPy is installed and there is a GPU, but a library of the CUDA toolkit is missing "
-                    f"({error.__class__.__name__}: {error}). Install them with: {INSTALL}"
+                    f"({error.__class__.__name__}: {error}). Install them with: {_how_to_install()}"
                 ) from error
             self._watch_memory(cupy)
             os.register_at_fork(after_in_child=self._after_fork)

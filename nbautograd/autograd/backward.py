@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import protocol
+from nbautograd import _missing_graph, protocol
 from nbautograd.arrays import backend
 from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
@@ -19,7 +19,7 @@ from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.sparse import SparseTensor, stored, wrapped
 from nbautograd.core.tensor import Tensor
-from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
+from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of
 from nbautograd.ops._internal import cast
 from nbautograd.ops.shape.joining import stack
 
@@ -281,10 +281,7 @@ def key_of(target: Any, index: int) -> tuple[Any, int]:
             f"all inputs have to be Tensors or GradientEdges, but got {kind_of(target)} at index {index}"
         )
     if target._fn is None:
-        raise AutogradError(
-            f"One of the differentiated Tensors does not require grad: the differentiated Tensor at index {index}, "
-            f"of shape {list(target.shape)}, was made without requires_grad=True"
-        )
+        raise _no_graph(f"One of the differentiated Tensors does not require grad (at index {index})", target)
     if target._fn is LEAF:
         return target, 0
     fn = target._fn
@@ -321,16 +318,21 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
     fn = None if tensor.__class__ is BatchedTensor else tensor._fn
     if fn is None or fn.__class__ is UnrecordedView:
-        raise AutogradError(
-            f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
-            "computed from has requires_grad=True, or it was computed under no_grad(), or detached"
-        )
+        raise _no_graph(f"element {index} of tensors does not require grad and does not have a grad_fn", tensor)
     return tensor if fn is LEAF else fn, _gradient(tensor, g, index)
+
+
+def _no_graph(what: str, tensor: Any) -> NoGraphError:
+    """The error about a tensor without a graph, with what the user's code says about the cause."""
+    cause = _missing_graph.cause_of(tensor)
+    error = NoGraphError(_missing_graph.explained(what, cause))
+    error.cause = cause
+    return error
 
 
 def _gradient_at_edge(g: Any, index: int) -> Any:
     if g is None:
-        raise AutogradError(
+        raise NonScalarError(
             "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
             f"is not known: pass a gradient for element {index}"
         )
@@ -349,7 +351,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
         if one is not None:
             return one
         if a.size != 1:
-            raise AutogradError(
+            raise NonScalarError(
                 "grad can be implicitly created only for scalar outputs, and this one has shape "
                 f"{list(a.shape)}. Pass gradient=, a tensor of that shape: its vector-Jacobian product is what you get."
             )
@@ -381,7 +383,7 @@ def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
     """The gradient of an output where that, or the gradient, is sparse."""
     if g is None:
         if tensor.numel() != 1:
-            raise AutogradError(
+            raise NonScalarError(
                 f"grad can be implicitly created only for scalar outputs, and this one has shape {list(tensor.shape)}"
             )
         g = wrapped(stored(tensor).like(backend.ones_like(stored(tensor).values)))

@@ -16,8 +16,10 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from nbautograd import _installing
 
 __all__ = ["Finding", "as_json", "as_text", "findings"]
 
@@ -43,9 +45,9 @@ class Finding:
 def package(name: str, distribution: str, gives: str, get: str) -> Finding:
     """A Python package, by the metadata of its distribution.
 
-    >>> package("NumPy", "numpy", "arrays", "pip install numpy").state
+    >>> package("NumPy", "numpy", "arrays", "get numpy").state
     'works'
-    >>> package("Nothing", "no-such-distribution", "nothing", "pip install it").detail
+    >>> package("Nothing", "no-such-distribution", "nothing", "get it").detail
     'not installed'
     """
     try:
@@ -93,7 +95,7 @@ def python() -> Finding:
 def players() -> Finding:
     """Whether front ends will find anywidget's part that runs in the browser."""
     gives = "players that move and can be clicked; without it pictures stand still"
-    get = "install anywidget in the environment that JupyterLab runs in: pip install anywidget"
+    get = "install anywidget in the environment that JupyterLab runs in: " + _installing.command("anywidget")
     finding = package("anywidget", "anywidget", gives, get)
     if finding.state == "missing":
         return finding
@@ -135,7 +137,7 @@ print(version({package!r}))
 def raster(name: str, distribution: str, kind: str) -> Callable[[], Finding]:
     """What makes files of a kind, tried with a letter."""
     code = RASTER.format(kind=f".{kind}", package=distribution)
-    gives, get = f"pictures as .{kind}, as they are seen", f"pip install 'nbautograd[{kind}]'"
+    gives, get = f"pictures as .{kind}, as they are seen", _installing.extra(kind)
     return lambda: imported(name, distribution, code, gives, get)
 
 
@@ -143,9 +145,8 @@ def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
     """A function that checks later whether all packages of an extra are installed."""
 
     def look() -> Finding:
-        get = f"pip install 'nbautograd[{key}]', in a clone: pip install -e '.[{key}]'"
-        mine = re.compile(rf"([\w.-]+).*;.*extra == ['\"]{key}['\"]")
-        names = [match[1] for match in map(mine.match, requires("nbautograd") or ()) if match]
+        get, wanted = _installing.extra(key), _installing.requirements(key)
+        names = [re.split(r"[^\w.-]", each)[0] for each in wanted]
         lacking = [each for each in names if package(each, each, "", "").state == "missing"]
         if lacking or not names:  # an installation from before the extra knows no names
             return Finding(name, "missing", f"not installed: {', '.join(lacking) or key}", gives, get)
@@ -177,7 +178,7 @@ print(distribution, version(distribution), "on", cuda.get_device_name())
 
 def cuda() -> Finding:
     """CuPy with a device to compute on."""
-    finding = imported("CuPy", "", CUDA, "tensors on CUDA", "pip install 'nbautograd[cuda12]', or [cuda13]")
+    finding = imported("CuPy", "", CUDA, "tensors on CUDA", f"{_installing.extra('cuda12')}, or cuda13")
     missing = finding.state == "broken" and "No module named 'cupy'" in finding.detail
     return Finding(finding.name, "missing", "not installed", finding.gives, finding.get) if missing else finding
 
@@ -186,7 +187,7 @@ def pytorch() -> Finding:
     """PyTorch, whose models can be drawn."""
     code = "import torch; print(torch.__version__)"
     gives = "pictures of PyTorch's own graphs (notebook 14), and tests against it"
-    return imported("PyTorch", "torch", code, gives, "pip install torch (see pytorch.org)")
+    return imported("PyTorch", "torch", code, gives, f"{_installing.command('torch')} (see pytorch.org)")
 
 
 def chromium() -> Finding:
@@ -199,23 +200,32 @@ def chromium() -> Finding:
     return program("Chromium", [path, "--version"], gives, get)
 
 
-def looked_up(name: str, distribution: str, gives: str, get: str) -> Callable[[], Finding]:
-    """A function that calls :func:`package` later."""
-    return lambda: package(name, distribution, gives, get)
+def looked_up(name: str, distribution: str, gives: str, wanted: str = "", *, extra: str = "") -> Callable[[], Finding]:
+    """A function that calls :func:`package` later.
+
+    :param wanted: what pip is to install; by default the distribution.
+    :param extra: the extra of this package that brings it.
+    """
+
+    def look() -> Finding:
+        get = _installing.extra(extra) if extra else _installing.command(wanted or distribution)
+        return package(name, distribution, gives, get)
+
+    return look
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
     python,
-    looked_up("nbautograd", "nbautograd", "this library", "pip install nbautograd"),
-    looked_up("NumPy", "numpy", "arrays", "pip install 'numpy>=2.0'"),
-    looked_up("SciPy", "scipy", "linear algebra and special functions", "pip install 'scipy>=1.14'"),
-    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'ml_dtypes>=0.5'"),
+    looked_up("nbautograd", "nbautograd", "this library"),
+    looked_up("NumPy", "numpy", "arrays", "numpy>=2.0"),
+    looked_up("SciPy", "scipy", "linear algebra and special functions", "scipy>=1.14"),
+    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "ml_dtypes>=0.5"),
     players,
-    looked_up("JupyterLab", "jupyterlab", "the course (nbautograd lab)", "pip install 'nbautograd[lab]'"),
+    looked_up("JupyterLab", "jupyterlab", "the course (nbautograd lab)", extra="lab"),
     extra("JupyterLite", "lite", "the course as a site that runs in the browser (nbautograd lite)"),
-    looked_up("Notebook", "notebook", "the course in Jupyter Notebook", "pip install notebook"),
-    looked_up("ipykernel", "ipykernel", "Python in notebooks, VS Code's too", "pip install ipykernel"),
-    looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install 'nbautograd[lab]'"),
+    looked_up("Notebook", "notebook", "the course in Jupyter Notebook"),
+    looked_up("ipykernel", "ipykernel", "Python in notebooks, VS Code's too"),
+    looked_up("tqdm", "tqdm", "a bar while passes are recorded"),
     raster("PNG", "resvg_py", "png"),
     raster("PDF", "typst", "pdf"),
     dot,

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from nbautograd import _installing
 from nbautograd.cli import lab, wheels
 
 __all__ = ["build", "lacking", "run"]
@@ -83,7 +84,7 @@ def build(target: Path, pyodide: Path | None = None) -> None:
         raise ValueError(f"{target} holds something else, which is not overwritten: name another folder")
     missing = [name for name in NEEDED if not _is_installed(name)]
     if missing:
-        raise ValueError(f"not installed: {', '.join(missing)}: pip install 'nbautograd[lite]'")
+        raise ValueError(f"not installed: {', '.join(missing)}: {_installing.extra('lite')}")
     if pyodide is not None and (absent := [name for name in RUNTIME if not (pyodide / name).is_file()]):
         raise ValueError(f"{pyodide} is no Pyodide of version 314 or newer: it has no {', '.join(absent)}")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +157,7 @@ def extension(name: str, path: str) -> Path:
             place = Path(str(installed.locate_file(file))).resolve()
             if place.is_file():
                 return place.parent
-    raise ValueError(f"{name}'s JupyterLab extension is not found: pip install --force-reinstall {name}")
+    raise ValueError(f"{name}'s JupyterLab extension is not found: {_installing.command('--force-reinstall', name)}")
 
 
 def _jupyterlite(source: Path, site: Path) -> None:

@@ -15,6 +15,8 @@ from importlib.metadata import Distribution, distribution
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
+from nbautograd import _installing
+
 __all__ = ["closure", "normalized", "repack", "repack_own"]
 
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
@@ -62,7 +64,7 @@ def repack(installed: Distribution, folder: Path) -> Path:
     """
     name = installed.metadata["Name"]
     if not installed.files or any(str(file).endswith(".pth") for file in installed.files):
-        raise ValueError(f"{name} is not installed as files of its own (is it editable?): pip install {name}")
+        raise ValueError(f"{name} is not installed as files of its own (is it editable?): {_installing.command(name)}")
     contents = {}
     for file in installed.files:
         path = PurePosixPath(file)

@@ -91,7 +91,7 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
 
 def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> Any:
     """What an expression of a declaration comes to, with ``names`` before those of ``scope``."""
-    return eval(_expression(expression), scope, names)
+    return eval(_expression(expression), {**scope, **names})  # as globals: a generator inside sees no other names
 
 
 def executed(lines: str, names: dict[str, Any]) -> None:

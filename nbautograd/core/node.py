@@ -242,11 +242,9 @@ class Node:
     def raise_freed(self) -> NoReturn:
         """Raise the error for a second backward pass through freed saved tensors."""
         raise GraphFreedError(
-            f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up "
-            "its saved tensors "
-            "when backward() or autograd.grad() last ran through it (or directly access saved tensors after they have "
-            "already been freed). Specify retain_graph=True in that first call to "
-            "keep them, or compute the result anew."
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+            f"already been freed): the first pass freed what {self.name()}{self.place()} had saved; "
+            "specify retain_graph=True in that pass, or compute the result again."
         )
 
     def place(self) -> str:

@@ -20,6 +20,7 @@ from types import CodeType
 from typing import Any
 from weakref import ref
 
+from nbautograd.arrays.version_counter import version_at
 from nbautograd.core.sparse import stored
 from nbautograd.core.tensor import Tensor
 from nbautograd.protocol import Operand, Trace, current_scope
@@ -127,7 +128,7 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     array = stored(output)
     result = (ref(output), _small(array), array.shape, array.dtype)
     extras = node.get_extras()
-    extras.trace = partial(_format, node.inputs, _calling_frame(), result, noted, current_scope())
+    extras.trace = partial(_format, node.inputs, _calling_frame(), result, noted, current_scope(), node._seq)
 
 
 class _Several(list[Any]):
@@ -135,7 +136,12 @@ class _Several(list[Any]):
 
 
 def _format(
-    inputs: tuple[str, ...], place: tuple[Any, ...], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
+    inputs: tuple[str, ...],
+    place: tuple[Any, ...],
+    result: tuple[Any, ...],
+    noted: list[tuple[Any, ...]],
+    scope: Any,
+    time: int,
 ) -> Trace:
     """The notes as a ``Trace``."""
     operands = []
@@ -151,7 +157,11 @@ def _format(
             operands.append(Operand(name, slot, value, None, None, None))
     output, value, shape, dtype = result
     code, line, instruction = place
-    return Trace(code.co_filename, line, output, value, shape, _name(dtype), tuple(operands), scope, code, instruction)
+    made = output()
+    version = None if made is None else version_at(made._a, time)
+    return Trace(
+        code.co_filename, line, output, value, shape, _name(dtype), tuple(operands), scope, code, instruction, version
+    )
 
 
 _names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation

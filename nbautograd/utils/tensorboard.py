@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd import _absent
+from nbautograd import _absent, _installing
 from nbautograd.core.pytree import tree_map
 from nbautograd.core.tensor import Tensor
 
@@ -37,8 +37,9 @@ def _backend() -> Callable[..., Any]:
         import tensorboard.summary.writer.event_file_writer  # noqa: F401
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "nbautograd writes files for TensorBoard by a package that is not installed: pip install tensorboardX, "
-            "which can write everything, or tensorboard, which can write scalars, histograms, texts and images",
+            "nbautograd writes files for TensorBoard by tensorboardX, which can write everything, or by tensorboard, "
+            "which can write scalars, histograms, texts and images; neither is installed: "
+            f"{_installing.command('tensorboardX')}",
             name="tensorboard",
         ) from None
     return _Events
@@ -219,7 +220,7 @@ class _Events:
             file.close()
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"SummaryWriter.{name} needs tensorboardX: pip install tensorboardX")
+        raise AttributeError(f"SummaryWriter.{name} needs tensorboardX: {_installing.command('tensorboardX')}")
 
 
 def _edges() -> Any:
@@ -245,7 +246,7 @@ def _png(pixels: Any) -> bytes:
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("images need Pillow: pip install pillow", name="PIL") from error
+        raise ModuleNotFoundError(f"images need Pillow: {_installing.command('pillow')}", name="PIL") from error
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, format="PNG")
     return stream.getvalue()

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbautograd.viz import translations
 
-__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "tag", "use"]
+__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "tag", "texts", "use"]
 
 LANGUAGES = {"en": translations.ENGLISH, "zh": translations.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
@@ -62,6 +62,11 @@ def use(name: str) -> str:
     global _current
     before, _current = _current, language_of(name)
     return before
+
+
+def texts() -> dict[str, str]:
+    """All texts in the current language, with their placeholders."""
+    return LANGUAGES[_current]
 
 
 def say(key: str, /, **parts: Any) -> str:

@@ -16,7 +16,7 @@ from nbautograd.errors import CudaUnavailableError
 from tests import needs
 from tests.cuda.fake_cupy import CUDARuntimeError, fake_cupy, present
 
-INSTALL = "pip install 'nbautograd[cuda12]'"
+INSTALL = "[cuda12]"
 
 
 def no_driver() -> int:

@@ -348,13 +348,13 @@ SHADOW = """
     const root = document.getElementById('host').attachShadow({ mode: 'open' });
     root.innerHTML = '<div id="place"></div>';
     root.prepend(document.getElementById('rules'));
-    window.end = entry.render({ model, el: root.getElementById('place') });
+    window.end = render(model, root.getElementById('place'));
 """
 
 
 def test_in_a_shadow_tree_it_follows_the_page_and_keeps_the_focus(browser: Any, tmp_path: Path) -> None:
     """So marimo shows widgets: there the page's style sheets and the player's do not see each other."""
-    script = export.player_js().replace("export default", "const entry =") + SHADOW
+    script = export.player_js() + SHADOW
     payload = export.json_for_script(recording().data())
     (tmp_path / "page.html").write_text(
         f'<!doctype html><meta charset=utf-8><body data-theme="dark"><style id="rules">{export.player_css()}</style>'

@@ -170,7 +170,7 @@ def test_an_operation_without_a_formula_shows_what_came_and_what_went(open_page:
     cells = page.locator(".nb-equation-cell")
     expect(cells).to_have_count(2)
     expect(cells.locator("svg.nb-tile")).to_have_count(2)
-    expect(page.locator(".nb-equation-words")).to_contain_text("no single factor")
+    expect(page.locator(".nb-equation-words")).to_contain_text("the derivative is 1 where one went")
 
 
 def test_what_is_not_finite_is_red(open_page: Any) -> None:

@@ -106,7 +106,7 @@ def test_without_both_it_says_what_to_install(picture: Any, tmp_path: Path, monk
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
         RuntimeError,
-        match=r"a \.png file needs resvg_py \(pip install 'nbautograd\[png\]'\) or Graphviz .*; \.svg and \.html need",
+        match=r"a \.png file needs resvg_py \(.*pip install -e .*\[png\]'\) or Graphviz .*; \.svg and \.html need",
     ):
         picture.save(tmp_path / "a.png")
     with pytest.raises(RuntimeError, match="Graphviz is not installed"):

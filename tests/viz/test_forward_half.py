@@ -167,7 +167,7 @@ class TestPlayer:
         code = "w = nb.tensor(0.5, requires_grad=True)\nh = w\nfor _ in range(3):\n    h = nb.tanh(h * w)\n"
         page = open_page(played("loop_cell", code, "h"))
         expect(page.locator(".nb-code li")).to_have_count(4)
-        expect(page.locator(".nb-code li").nth(3).locator("code")).to_have_css("white-space", "pre")
+        expect(page.locator(".nb-code li").nth(3).locator("code")).to_have_css("white-space", "pre-wrap")
         page.click(".nb-first")
         for _ in range(6):
             page.click(".nb-forward")

@@ -17,7 +17,7 @@ from tests import needs
 STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
 OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
-BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame")}
+BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": export.LIVE, "loader": ("loader",)}
 """Each bundle with its files; what a page adds below them is ``player_page``'s."""
 
 

@@ -165,8 +165,8 @@ USERS = {
     "net.absent": ("AttributeError: ", 1),
     "viz.animate(3)": ("TypeError: animate needs a tensor, but was given int", 1),
     "viz.tangent(lambda x: 'a', (1., 2.))": ("TypeError: tangent draws functions of one number", 1),
-    "(weight * v).backward()": ("AutogradError: ", 1),
-    "%backward weight * v": ("AutogradError: ", 1),
+    "(weight * v).backward()": ("NonScalarError: ", 1),
+    "%backward weight * v": ("NonScalarError: ", 1),
     "try:\n    v.item()\nexcept RuntimeError:\n    raise ValueError('mine')": ("ValueError: mine", 2),
 }
 

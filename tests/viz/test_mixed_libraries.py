@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import ModuleType
 
@@ -13,6 +14,7 @@ needs.package("IPython")
 
 import nbautograd as nb
 from nbautograd.viz import settings
+from nbautograd.viz.notebook import mixing
 
 SOURCE = """
 class Linear:
@@ -64,7 +66,7 @@ def test_an_import_is_told_of_before_it_runs(said, pytorch):
     (line,) = said("from torch import nn\nimport torch.nn.functional as F")
     assert line == (
         "torch is nbautograd here, and PyTorch's are: nn, F. Write from nbautograd import nn; "
-        "import nbautograd.nn.functional as F, or nbautograd.standing_in().start() before the import"
+        "import nbautograd.nn.functional as F, or run %autograd torch nbautograd before the import"
     )
     assert said("nn") == [] and said("nn.Linear()") == []  # and then no more
     (line,) = said("from torch.utils.data import DataLoader")
@@ -100,6 +102,61 @@ def test_it_is_told_where_pytorch_is_not_there(said, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     said("import nbautograd as torch")
     assert "from nbautograd import nn" in said("from torch import nn")[0]
+
+
+@pytest.fixture
+def no_pytorch(monkeypatch):
+    """A Python that has no PyTorch, and a shell that ends what stands in for it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    yield
+    mixing.stand_in("off", is_line=True)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import torch", "import torch as t2", "from torch import nn", "import torch.nn as nn", "x = 1\nimport torch.optim",
+     "def f():\n    import torch\nf()"],
+)  # fmt: skip
+def test_a_tutorial_without_pytorch_runs_after_the_line_that_the_hint_names(shell, capsys, no_pytorch, code):
+    shell.run_cell(code, store_history=True)
+    (hint,) = [line for line in capsys.readouterr().out.split("\n") if line.startswith("PyTorch is not installed.")]
+    (line,) = re.findall(r"run (%autograd [a-z]+) before", hint)
+    assert shell.run_cell(line, store_history=True).success
+    assert capsys.readouterr().out == "import torch now gives nbautograd. To end this: %autograd torch off\n"
+    assert shell.run_cell(code, store_history=True).success
+    assert shell.run_cell("import torch; w = torch.ones(1, requires_grad=True); (w * 3).backward()").success
+    assert shell.user_ns["torch"] is nb and shell.user_ns["w"].grad.item() == 3
+    capsys.readouterr()
+    assert shell.run_cell("%autograd torch off\ndel torch").success
+    assert not shell.run_cell(code, store_history=True).success
+    assert "PyTorch is not installed." in capsys.readouterr().out
+
+
+def test_nbautograd_takes_the_place_of_a_pytorch_that_is_there_only_if_it_is_named(shell, capsys, pytorch):
+    there = sys.modules["torch"]
+    assert shell.run_cell("%autograd torch").success  # PyTorch's operations are watched
+    assert sys.modules["torch"] is there and capsys.readouterr().out == ""
+    try:
+        assert shell.run_cell("%autograd torch nbautograd").success
+        assert sys.modules["torch"] is nb and "import torch now gives nbautograd" in capsys.readouterr().out
+    finally:
+        assert shell.run_cell("%autograd torch off").success
+    assert sys.modules["torch"] is there
+
+
+def test_the_head_of_a_cell_puts_nothing_in_pytorchs_place(shell, capsys, no_pytorch):
+    shell.run_cell("%%autograd torch\n1")
+    assert "write %autograd torch nbautograd in a cell before this one" in "".join(capsys.readouterr())
+    assert sys.modules["torch"] is None
+
+
+def test_pictures_beside_pytorch_are_no_mixture(said, pytorch):
+    """Both are in the line, as they are to be; its error is another one's."""
+    said("import torch\nfrom nbautograd import viz\nlayer = torch.nn.Linear()\nm = viz.monitor(None)")
+    assert said("m.no_such_name(layer)") == []
+    assert said("'nb'.no_such_name(layer)") == []
 
 
 def test_what_comes_without_an_import_statement_is_found_afterwards(said, pytorch):

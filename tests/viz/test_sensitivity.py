@@ -261,7 +261,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
             return json.dumps(shown.nudged(page.asked[-1]) if answers else None)
 
         page.expose_function("kernel", kernel)
-        script = export.player_js().replace("export default", "const entry =") + """
+        script = export.player_js() + """
             const data = JSON.parse(document.getElementById("nb-data").textContent), listeners = {};
             const model = { get: (name) => data[name] ?? "", set() {}, save_changes() {},
               on: (name, f) => { listeners[name] = f; }, off() {},
@@ -269,7 +269,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
                 const answer = JSON.parse(await window.kernel(JSON.stringify(message)));
                 if (answer) listeners["msg:custom"](answer);
               } };
-            entry.render({ model, el: document.getElementById("nb-place") });
+            render(model, document.getElementById("nb-place"));
         """  # fmt: skip
         payload = export.json_for_script(shown.data())
         body = (

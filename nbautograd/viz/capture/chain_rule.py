@@ -7,15 +7,18 @@ product, and a sum over the broadcast dimensions where an input was smaller than
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from nbautograd.viz.read import jacobians, values
+from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX
-from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, OTHER
+from nbautograd.viz.read.local_derivative import LocalDerivative, Output, local_derivative
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
@@ -95,26 +98,53 @@ class ChainStep:
     summed: tuple[tuple[int, int], ...] = ()
     """(dimension, its size) of each broadcast dimension that was summed over."""
     element: Element | None = None
+    told: str = ""
+    """Which of the player's sentences says what the local derivative is, where no element can be written out."""
     places: tuple[int, ...] = ()
     """For each element of the product the one of the upstream gradient that it is made from, where that is another
     one; of what is moved for each element that was sent, -1 where it is from nowhere and zero."""
 
 
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The one gradient that a node received, and what its formulas name, copied before the node runs and frees it."""
+
+    gradient: Any = None
+    output: Output = (0, 1)
+    """For which of how many results it came."""
+    known: Operands = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, node: Any, gradients: Sequence[Any]) -> Arrival:
+        """What arrived at a node that is about to run; nothing where gradients came for several results."""
+        came = [(i, gradient) for i, gradient in enumerate(gradients) if gradient is not None]
+        if len(came) != 1 or hasattr(node, "variable"):
+            return cls(came[0][1] if len(came) == 1 else None)
+        try:
+            known = kept_operands(node)
+        except Exception:  # a picture is drawn also of objects that cannot be read
+            known = {}
+        return cls(came[0][1], (came[0][0], len(gradients)), known)
+
+
 def chain_step(
-    node: Any, formula: Formula, edge: str, names: tuple[str, str], upstream: Any, sent: Any, pool: TilePool
+    node: Any, formula: Formula, edge: str, names: tuple[str, str], came: Arrival, sent: Any, pool: TilePool
 ) -> ChainStep:
     """The step along one edge.
 
-    :param node: the live node, whose saved values are still there.
+    :param node: the live node.
     :param names: of the gradient that came, and of the one that was sent.
-    :param upstream: the gradient that came.
     """
-    derivative = local_derivative(node, formula.input, formula.source, upstream, sent)
-    came, went = values.shape(upstream), values.shape(sent)
+    upstream = came.gradient
+    derivative = local_derivative(
+        node, formula.input, formula.source, upstream, sent, came.known, came.output, formula.slot
+    )
+    shape, went = values.shape(upstream), values.shape(sent)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
-        wide = derivative.product.shape if derivative.product is not None else came
+        wide = derivative.product.shape if derivative.product is not None else shape
         summed = tuple((dim, wide[dim]) for dim in broadcast_dims(wide, went))
+    element = _element(derivative, upstream, sent, summed)
     return ChainStep(
         edge,
         derivative.kind,
@@ -126,9 +156,26 @@ def chain_step(
         pool.add(sent),
         derivative.left,
         summed,
-        _element(derivative, upstream, sent, summed),
-        _places(derivative, came),
+        element,
+        "" if element is not None else _told(derivative, sent),
+        _places(derivative, shape),
     )
+
+
+_UNKNOWN = {
+    "large": "numbers_large", "unsaved": "numbers_unsaved", "complex": "numbers_complex", "foreign": "numbers_foreign",
+}  # fmt: skip
+
+
+def _told(derivative: LocalDerivative, sent: Any) -> str:
+    """The sentence about a local derivative of which no element is written out."""
+    if derivative.unknown == "differs":
+        return "numbers_differ"
+    if derivative.kind == MOVE:
+        return "only_moves" if derivative.permutes else "moves_some"
+    if not math.prod(values.shape(sent)):
+        return "no_elements"
+    return "all_at_once" if derivative.kind == OTHER else _UNKNOWN.get(derivative.unknown, "all_at_once")
 
 
 def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
@@ -143,15 +190,22 @@ def _element(
     derivative: LocalDerivative, upstream: Any, sent: Any, summed: tuple[tuple[int, int], ...]
 ) -> Element | None:
     """The largest element that was sent, written out; None where the local derivative is not known."""
-    if derivative.factor is None or derivative.product is None:
+    if derivative.factor is None and derivative.jacobian is None:
         return None
     wanted = values.host(sent)
     if wanted.dtype.kind not in "biuf" or not wanted.size:
         return None
     flat = np.abs(wanted.astype(np.float64)).reshape(-1)
-    index = np.unravel_index(int(np.argmax(np.where(np.isnan(flat), np.inf, flat))), wanted.shape)
+    largest = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
+    index = np.unravel_index(largest, wanted.shape)
     place = tuple(int(i) for i in index)
-    ups, factors = _terms_at(derivative, values.host(upstream), place, summed)
+    if derivative.jacobian is not None:
+        ups, factors = values.host(upstream).reshape(-1), derivative.jacobian[:, largest]
+        ups, factors = ups[factors != 0], factors[factors != 0]
+    else:
+        ups, factors = _terms_at(derivative, values.host(upstream), place, summed)
+    if not len(ups):
+        return None
     terms = tuple((values.inline(u), values.inline(f)) for u, f in zip(ups[:TERMS], factors[:TERMS], strict=True))
     return Element(place, terms, len(ups), values.inline(wanted[index]))
 
@@ -163,8 +217,9 @@ def _terms_at(
     factor, spread = derivative.factor, derivative.upstream
     assert factor is not None
     if derivative.kind == MATRIX:
-        row, column = place
-        return (upstream[:, column], factor[row]) if derivative.left else (upstream[row], factor[:, column])
+        *batch, row, column = place
+        came, matrix = upstream[tuple(batch)], factor[tuple(batch)]
+        return (came[:, column], matrix[row]) if derivative.left else (came[row], matrix[:, column])
     assert spread is not None
     dims = {dim for dim, _ in summed}
     extra = spread.ndim - len(place)

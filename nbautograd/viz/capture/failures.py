@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from nbautograd._missing_graph import Cause, cause_of
+from nbautograd._users_code import Call, running_call, user_frame
+from nbautograd.errors import GraphFreedError, InplaceError, NbautogradError, NoGraphError, NonScalarError
 from nbautograd.protocol import SourceLocator
+from nbautograd.viz import language
 from nbautograd.viz.capture import diagnostics
+from nbautograd.viz.capture.frame_log import STEP_BY_STEP
 from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import subscript
-from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.builder import build
+from nbautograd.viz.read.introspect import is_tensor, subscript
+from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.read.naming import Resolve
+from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["Failure", "of_pass", "refused"]
+__all__ = ["Failure", "class_of", "of_pass", "refused"]
 
+PYTORCHS: dict[str, type[BaseException]] = {
+    "does not require grad": NoGraphError,
+    "scalar outputs": NonScalarError,
+    "backward through the graph a second time": GraphFreedError,
+    "modified by an inplace operation": InplaceError,
+}
+"""The key words of PyTorch's errors, which have no classes of their own."""
 ENTRIES = 12  # of a Jacobian that is written out in symbols
 
 
@@ -32,34 +49,82 @@ class Failure:
     """Ids of the operations whose saved values are gone."""
     story: tuple[tuple[str, str, str], ...] = ()
     """(what happened, the details, the line of code where), in the order of time."""
+    changed: tuple[str, int] | tuple[()] = ()
+    """The cell and the line that wrote to a saved value, where that is known."""
     products: tuple[Product, ...] = ()
+    drawn: GraphModel | None = None
+    """Another graph to draw: that of what should have led to a tensor without one."""
+
+
+def class_of(error: BaseException) -> type[BaseException]:
+    """The class of an error; of one of PyTorch's, which are all ``RuntimeError``, ours by PyTorch's key words."""
+    if isinstance(error, NbautogradError) or not isinstance(error, RuntimeError):
+        return type(error)
+    return next((ours for words, ours in PYTORCHS.items() if words in str(error)), type(error))
 
 
 def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: str, resolve: Resolve | None) -> Failure:
     """An error that ended a pass at ``node``."""
-    what = f"{type(error).__name__}: {one_line(error, 500)}"
-    if "second time" in what or "already been freed" in what:
+    kind = class_of(error)
+    if issubclass(kind, GraphFreedError):
         return _freed(error, node, model, root)
-    if "modified by an inplace operation" in what and node is not None:
-        return _written(error, node, resolve)
+    if issubclass(kind, InplaceError) and node is not None:
+        return _written(error, node, model, resolve)
+    what = f"{type(error).__name__}: {one_line(error, 500)}"
     return Failure(what, (what,))
 
 
-def refused(error: BaseException, tensor: Any, model: GraphModel) -> Failure:
+def refused(
+    error: BaseException, tensor: Any, model: GraphModel, namespace: Mapping[str, Any], resolve: Resolve | None
+) -> Failure:
     """An error for which a pass did not even begin."""
-    what, name = f"{type(error).__name__}: {one_line(error, 500)}", model.by_id[model.roots[0]].name
-    if "scalar outputs" in what:
-        count = math.prod(values.shape(tensor))
-        advice = (
-            say("vector_which", root=name, n=count),
-            say("vector_fix_sum", root=name),
-            say("vector_fix_gradient", root=name, shape=values.shape_text(tensor)),
-        )
-        return Failure(type(error).__name__, advice, products=_symbolic(tensor, name, model, count))
-    if "does not require grad" in what:
-        advice = (say("no_grad_why", root=name), say("no_grad_fix"), say("no_grad_other"))
-        return Failure(type(error).__name__, advice)
+    kind, name = class_of(error), model.by_id[model.roots[0]].name
+    if issubclass(kind, NonScalarError):
+        return _several(error, tensor, model, name, namespace)
+    if issubclass(kind, NoGraphError):
+        cause = getattr(error, "cause", None) or cause_of(tensor, namespace)
+        if cause.kind == "unknown":
+            cause = cause._replace(name=name)
+        drawn = _cut_graph(cause, tensor, namespace, resolve)
+        return Failure(type(error).__name__, cause.told(language.texts()), drawn=drawn)
+    what = f"{type(error).__name__}: {one_line(error, 500)}"
     return Failure(what, (what,))
+
+
+def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve: Resolve | None) -> GraphModel | None:
+    """The graph of what should have led to a tensor, and the line from there that no gradient goes along."""
+    source = namespace.get(cause.source)
+    if source is tensor or not is_tensor(source):
+        return None
+    both = build([tensor, source], namespace, resolve=resolve, described=STEP_BY_STEP)
+    own = both.handles.leaves[id(tensor)]
+    origin = next(root for root in both.roots if root != own)
+    nodes = tuple(replace(node, cut=cause.call) if node.id == own else node for node in both.nodes)
+    line = Edge(f"e{len(both.edges)}", origin, own, 0, "constant")
+    return replace(both, nodes=nodes, edges=(*both.edges, line), roots=(own,))
+
+
+def _several(error: BaseException, tensor: Any, model: GraphModel, name: str, namespace: Mapping[str, Any]) -> Failure:
+    count, call = math.prod(values.shape(tensor)), _running(name)
+    library = namespace.get("torch", sys.modules.get("torch"))
+    module = next((key for key, value in namespace.items() if value is library and isinstance(key, str)), "torch")
+    free = next(letter for letter in ("v", "gradient", "v_") if letter not in namespace or letter == "v_")
+    advice = (
+        say("vector_which", root=name, n=count),
+        say("vector_fix_sum", sum=call.of_sum(), mean=call.of_sum("mean")),
+        say(
+            "vector_fix_gradient",
+            shape=values.shape_text(tensor),
+            v=f"{free} = {module}.ones_like({call.expression})",
+            call=call.with_argument("gradient", free),
+        ),
+    )
+    return Failure(type(error).__name__, advice, products=_symbolic(tensor, name, model, count))
+
+
+def _running(root: str) -> Call:
+    """The call that runs the pass, as the user wrote it."""
+    return running_call(user_frame()) or Call(f"{root}.backward()", root, True)
 
 
 def _freed(error: BaseException, node: Node | None, model: GraphModel, root: str) -> Failure:
@@ -67,31 +132,68 @@ def _freed(error: BaseException, node: Node | None, model: GraphModel, root: str
     freed = tuple(key for op, key in ops.items() if not hasattr(op, "variable") and diagnostics.is_freed(op))
     alarms = (
         *([say("graph_is_freed", name=node.name, expression=node.expression)] if node is not None else []),
-        say("freed_fix_retain", first=f"{root}.backward"),
+        say("freed_fix_retain", call=_running(root).with_argument("retain_graph")),
         say("freed_fix_again", root=root),
     )
     return Failure(type(error).__name__, alarms, freed)  # the traceback has the words
 
 
-def _written(error: BaseException, node: Node, resolve: Resolve | None) -> Failure:
+def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resolve | None) -> Failure:
     """Saved here, changed here, needed here."""
     told = re.search(r"is at version (\d+); expected version (\d+)", str(error))
-    was, now = getattr(error, "versions", (0, 0)) if hasattr(error, "versions") else (0, 0)
+    was, now = getattr(error, "versions", (0, 0))
     if (was, now) == (0, 0) and told:
         now, was = int(told[1]), int(told[2])
     saved = getattr(error, "saved", "")
-    name = dict(node.arguments).get(saved) or saved or "…"
+    name = dict(node.arguments).get(saved) or (node.label if saved.startswith("result") else saved) or "…"
     written = getattr(error, "written", None)
     place, line = (resolve or SourceLocator.locate)(*written) if written is not None else ("", "")
     where = say("line_of", cell=place, n=written[1]) if written is not None else ""
     changed = say("story_changed_by", line=line.strip(), n=now) if line else say("story_changed", name=name, n=now)
+    before, after = _values(model, node, saved)
     story = (
-        (say("saved_here"), say("story_saved", node=node.name, name=name, n=was), node.where),
-        (say("changed_here"), changed, where),
+        (say("saved_here"), _with(say("story_saved", node=node.name, name=name, n=was), before), node.where),
+        (say("changed_here"), _with(changed, after), where),
         (say("needed_here"), say("story_needed", node=node.name, name=name, n=was), ""),
     )
-    advice = (say("inplace_fix_new", name=name), say("inplace_fix_clone", name=name))
-    return Failure(type(error).__name__, advice, story=story)
+    old = line.strip() or f"{name} += 1"
+    new = _out_of_place(old) or f"{name} = {name} + 1"
+    advice = (say("inplace_fix_new", new=new, old=old), say("inplace_fix_clone", name=name))
+    at = (one_line(place, 60), written[1]) if written is not None else ()
+    return Failure(type(error).__name__, advice, story=story, changed=at)
+
+
+def _values(model: GraphModel, node: Node, saved: str) -> tuple[Any, Any]:
+    """What an operation saved, as it was noted and as it is now; None where that is not known."""
+    live = next((live for live, key in model.handles.ops.items() if key == node.id), None)
+    trace = trace_of(live)
+    if trace is None:
+        return None, None
+    if saved.startswith("result"):
+        return trace.value, trace.output()
+    operand = next((operand for operand in trace.operands if operand.name == saved), None)
+    tensor = operand.tensor() if operand is not None and operand.tensor is not None else None
+    return (operand.value if operand is not None else None), tensor
+
+
+def _with(what: str, value: Any) -> str:
+    return what if value is None else say("story_value", what=what, value=values.inline(value))
+
+
+def _out_of_place(line: str) -> str:
+    """A write in place as an assignment of a new tensor; nothing where the line is none.
+
+    >>> _out_of_place("h.add_(1)"), _out_of_place("h *= 2"), _out_of_place("h[0] = 1")
+    ('h = h.add(1)', 'h = h * 2', '')
+    """
+    try:
+        (tree,) = ast.parse(line).body
+    except (SyntaxError, ValueError):
+        return ""
+    if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
+        return ast.unparse(ast.Assign([tree.target], ast.BinOp(tree.target, tree.op, tree.value), lineno=1))
+    method = re.fullmatch(r"(\w+)\.(\w+)_(\(.*\))", line)
+    return f"{method[1]} = {method[1]}.{method[2]}{method[3]}" if method else ""
 
 
 def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Product, ...]:

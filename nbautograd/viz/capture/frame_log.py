@@ -108,6 +108,12 @@ class FrameLog:
                 return
         self.add(new)
 
+    def redrawn(self, model: GraphModel | None) -> GraphModel:
+        """The current graph, exchanged for another one, if there is one."""
+        if model is not None:
+            self.scenes[self.scene] = model
+        return self.model
+
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
         """The graph of these roots, of which as much is described as steps will tell of."""
         return build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)

@@ -61,6 +61,7 @@ OPTIONAL = {
     "left",
     "summed",
     "element",
+    "told",
     "local",
     "places",
     "got",
@@ -68,8 +69,8 @@ OPTIONAL = {
 }  # of a part of a frame, left out where there is none
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
-    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
-    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times", "failed",
+    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where", "cell",
+    "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times", "failed",
 )  # fmt: skip
 
 

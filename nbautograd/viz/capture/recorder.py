@@ -17,7 +17,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
-from nbautograd.viz.capture.chain_rule import chain_step
+from nbautograd.viz.capture.chain_rule import Arrival, chain_step
 from nbautograd.viz.capture.cotangents import called, gradient_name
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
@@ -68,7 +68,7 @@ class Recorder:
         self.leaves: dict[str, LeafAccount] = {}
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
-        self.incoming: Any = None  # what the node that runs now received, as long as it runs
+        self.came = Arrival()  # at the node that runs now, as long as it runs
         self.finite, self.seen_bad, self.creates = True, False, False
         self.created: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves of them
         self.seeds: tuple[Any, ...] = ()  # what a pass began with that records itself
@@ -234,8 +234,7 @@ class Recorder:
             short |= self.joints.complete(key, index)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((gradient_name(self.seed, root, self._result_name(key, index)), sums))
-        came = [gradient for gradient in event.gradients if gradient is not None]
-        self.incoming = came[0] if len(came) == 1 else None
+        self.came = Arrival.at(event.node, event.gradients)
         self.open = self._frame(
             "op",
             node.name,
@@ -266,9 +265,9 @@ class Recorder:
             written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
             chain = [
-                chain_step(event.node, formula, edge.id, names, self.incoming, event.gradient, self.log.pool)
+                chain_step(event.node, formula, edge.id, names, self.came, event.gradient, self.log.pool)
                 for formula in self.model.by_id[key].formulas
-                if formula.slot == event.index and self.incoming is not None
+                if formula.slot == event.index and self.came.gradient is not None
             ]
             changes = {
                 "active": (*self.open.active, edge.id),
@@ -303,7 +302,7 @@ class Recorder:
         alarms: tuple[str, ...] = ()
         if first:
             alarms = (say("first_bad"),)
-            numbers = diagnostics.first_bad(node, self.incoming, gradient)
+            numbers = diagnostics.first_bad(node, self.came.gradient, gradient)
             notes = (say("bad_because", numbers=numbers),) if numbers else ()
             self.open = replace(self.open, notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
         self.open = replace(self.open, bad=(*self.open.bad, *((key,) if first else ()), edge))
@@ -318,8 +317,8 @@ class Recorder:
         acted = (self.open.node, changed.removeprefix(": ") or what)
         ran = say("hook_ran", what=what, change=changed)
         self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
-        if event.kind in ("tensor", "pre") and self.incoming is not None and event.after is not None:
-            self.incoming = event.after
+        if event.kind in ("tensor", "pre") and self.came.gradient is not None and event.after is not None:
+            self.came = replace(self.came, gradient=event.after)
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
             passed = {key: _label(event.after) for key in self.open.received}  # and what goes on along the edge
@@ -398,7 +397,7 @@ class Recorder:
         )
 
     def _on_NodeFinished(self, event: protocol.NodeFinished) -> None:  # noqa: N802
-        frame, self.open, self.incoming = self.open, None, None
+        frame, self.open, self.came = self.open, None, Arrival()
         if frame is None or frame.kind != "op":
             return
         if event.freed:
@@ -413,7 +412,7 @@ class Recorder:
         self.log.append(replace(frame, caption=say("op_caption", **told), words=words, leaves=leaves))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
-        frame, self.open, self.incoming = self.open, None, None
+        frame, self.open, self.came = self.open, None, Arrival()
         if self.progress is not None:
             self.progress()
         if event.error is not None:
@@ -431,13 +430,14 @@ class Recorder:
     def refuse(self, error: BaseException, tensor: Any) -> None:
         """The only frame where a pass did not begin, because of what it was asked to do."""
         self.passes += 1
-        root = self.model.roots[0]
-        base = self._frame("error", "backward", subtitle=f"{self.model.by_id[root].name}.backward()", node=root)
-        self._append_failure(replace(base, active=(root,)), failures.refused(error, tensor, self.model))
+        failure = failures.refused(error, tensor, self.model, self.log.namespace or {}, self.log.resolve)
+        root = self.log.redrawn(failure.drawn).roots[0]
+        asked = f"{self.model.by_id[root].name}.backward()"
+        self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
 
     def _append_failure(self, base: Frame, failure: failures.Failure) -> None:
         caption = say("ended_early", title=base.title, what=failure.summary)
-        told = [*(f"{what}: {details}" for what, details, _ in failure.story), *failure.alarms]
+        told = [*(say("story_value", what=what, value=details) for what, details, _ in failure.story), *failure.alarms]
         explained = failure.alarms != (failure.summary,)
         met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
         for leaf in met.values():
@@ -451,11 +451,12 @@ class Recorder:
                 ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
                 bad=(*base.bad, *((base.node,) if base.node else ())),
                 freed=failure.freed,
-                caption=" ".join([caption + "." * explained, *(told if explained else ())]),
+                caption=say("sentences", first=caption, more=say("then").join(told)) if explained else caption,
                 notes=(*base.notes, *failure.alarms),
                 words=say("ended_at", title=base.title),
                 alarms=failure.alarms,
                 story=failure.story,
+                changed=failure.changed,
                 products=failure.products,
             )
         )

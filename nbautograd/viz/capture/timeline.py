@@ -166,6 +166,8 @@ class Frame:
     products: tuple[Product, ...] = ()
     story: tuple[tuple[str, str, str], ...] = ()
     """Of an error, how it came about: (what happened, the details, the line of code where)."""
+    changed: tuple[str, int] | tuple[()] = ()
+    """And the cell and the line that wrote to a saved value."""
     count: int = 1
     """How many steps this one stands for: of those inside a group of a large graph, one is made."""
 

@@ -94,7 +94,7 @@ def trace_of_call(noted: NotedCall, node: Any) -> Trace:
             operands += [_operand(f"{name}[{i}]", part, rest) for i, (part, *rest) in enumerate(value)]
         else:
             operands.append(_operand(name, value, about))
-    value, _, shape, dtype = noted.result
+    value, version, shape, dtype = noted.result
     code, line, instruction = noted.place
     return Trace(
         code.co_filename,
@@ -107,6 +107,7 @@ def trace_of_call(noted: NotedCall, node: Any) -> Trace:
         noted.scope,
         code,
         instruction,
+        version,
     )
 
 

@@ -322,8 +322,9 @@ class TorchWatch:
 
     def _conclude(self, noted: NotedCall, tensors: list[Any]) -> None:
         """Note the results."""
-        _, ref, value, kind, shape, dtype, _ = self._copied(tensors[0])
-        noted.result = self._digest(tensors[0]) if value is None else value, kind, shape, dtype
+        version, ref, value, _, shape, dtype, _ = self._copied(tensors[0])
+        version += noted.parameters is not None and noted.parameters.writes  # it is counted only after this
+        noted.result = self._digest(tensors[0]) if value is None else value, version, shape, dtype
         noted.outputs = [ref, *(weakref.ref(one) for one in tensors[1:])]
 
     def _digest(self, tensor: Any) -> Any:

@@ -185,7 +185,7 @@ def cut_lines(text: str) -> str:
 def about_text(node: Node) -> str:
     """Type, shape, device, version and base of a tensor, in a line."""
     parts = [node.dtype, cut(node.shape, 18), cut(node.device, 10)]
-    parts += [f"v{node.version}"] * (node.version > 0 and node.kind != "leaf") + [
+    parts += [f"v{node.version}"] * (node.version + node.now > 0 and node.kind != "leaf") + [
         say("view_of_n", name=cut(node.view_of, 12))
     ] * bool(node.view_of and not node.cut)
     parts += [say("memory_of", name=cut(node.view_of, 12)) + ","] * bool(node.view_of and node.cut)

@@ -444,7 +444,7 @@ def _tip(node: Node) -> str:
         node.source,
         say("tip_saves", what=kept) if kept else "",
     ]
-    lines += [say("tip_version", n=node.version)] if node.version else []
+    lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
     lines += [say("tip_freed")] if node.freed else []
     lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
     return "\n".join(line for line in (*lines, *node.notes) if line)

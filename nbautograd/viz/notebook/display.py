@@ -14,6 +14,7 @@ from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
 from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.typed_lines import as_typed
 from nbautograd.viz.settings import settings
 
 __all__ = ["Autograd", "LiveTensor", "Locator", "TensorFormatter", "TensorImage", "autograd"]
@@ -38,12 +39,14 @@ class Locator:
         self.shell = shell
         self.count = max(1, shell.execution_count - 1)
         self.uncounted: dict[str, int] = {}  # cells that left no history, by the file name of their code
+        self.typed: dict[int, str] = {}  # and what was typed into them, by their numbers
 
     def before_cell(self, info: Any) -> None:
         """Note that a cell is about to run (IPython's event ``pre_run_cell``)."""
         if info.silent or info.store_history or info.raw_cell is None:
             return
         self.count += 1
+        self.typed[self.count] = info.raw_cell
         name_of = getattr(self.shell.compile, "get_code_name", None)
         if name_of is not None:
             code = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
@@ -64,11 +67,26 @@ class Locator:
         counted: dict[str, int] = getattr(self.shell.compile, "_filename_map", {})
         return self.uncounted.get(filename) or counted.get(filename)
 
+    def earlier(self, filename: str) -> list[str]:
+        """The file names of the cells that ran before the one of this file name, the last one first."""
+        counted: dict[str, int] = {**getattr(self.shell.compile, "_filename_map", {}), **self.uncounted}
+        now = counted.get(filename, self.shell.execution_count + 1)
+        before = [(count, place, name) for place, (name, count) in enumerate(counted.items()) if name != filename]
+        return [name for count, _, name in sorted(before, reverse=True) if count <= now]
+
+    def lines(self, filename: str) -> list[str]:
+        """The lines of a cell as they were typed; of a file as they are."""
+        ran, number = linecache.getlines(filename), self.number(filename)
+        history = getattr(self.shell.history_manager, "input_hist_raw", ())
+        typed = self.typed.get(number or 0) or "".join(history[number : number + 1] if number else ())
+        return as_typed(ran, typed.splitlines()) if typed else ran
+
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """What the cell is called, and the text of the line."""
         number = self.number(filename)
         label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
-        return label, linecache.getline(filename, lineno).strip()
+        text = "".join(self.lines(filename)[lineno - 1 : lineno]) if lineno > 0 else ""
+        return label, text.strip().partition("\n")[0]
 
 
 class TensorFormatter:

@@ -19,7 +19,10 @@ from nbautograd.viz.draw import raster, theme
 from nbautograd.viz.draw.graphviz_dot import dot_svg, to_dot
 from nbautograd.viz.escape import escape
 
-__all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
+__all__ = [
+    "dot_svg", "frame", "live_js", "loader_js", "page", "player_css", "player_js", "player_page", "save", "to_dot",
+    "write",
+]  # fmt: skip
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
 """What nobody can ask of a page's image."""
@@ -35,9 +38,11 @@ PLAYER = (
     "controls", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
+LIVE = ("saving", "live")
+"""Those of a live view's."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
           "touch", "overview", "sizes")  # fmt: skip
-"""Those that make up its style sheet."""
+"""Those that make up the player's style sheet."""
 
 
 # -- pages -----------------------------------------------------------------------
@@ -49,9 +54,15 @@ def player_js() -> str:
     return "\n".join(_static(f"{name}.js") for name in PLAYER)
 
 
-def saving_js() -> str:
-    """What a widget does so that a notebook can be saved without it."""
-    return _static("saving.js")
+@cache
+def loader_js() -> str:
+    """The module that a widget begins with: it loads another one, once for a whole page."""
+    return _static("loader.js")
+
+
+def live_js() -> str:
+    """The module of a live view."""
+    return "\n".join(_static(f"{name}.js") for name in LIVE).replace("STILL", theme.STILL)
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nbautograd.viz.capture.timeline import LedgerRow, Timeline
+from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MOST_LINES, table
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
@@ -12,7 +12,7 @@ from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.tile_image import gradient_image, key_image
 from nbautograd.viz.read.tiles import is_tiled
 
-__all__ = ["ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
+__all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
 MOST_DRAWN = 40  # lines of a ledger whose gradients are drawn
 
@@ -68,7 +68,31 @@ def ledger_text(timeline: Timeline) -> str:
     return table([ledger_head(), *ledger_rows(timeline)])
 
 
+def has_gradients(timeline: Timeline) -> bool:
+    """Whether anything has come to a leaf: before a pass that failed at once, a ledger would be empty."""
+    return any(row.terms or row.total or row.after for _, _, row in timeline.ledger())
+
+
+def failure_html(frame: Frame) -> str:
+    """How an error came about, and what can be done about it."""
+    parts = [f"<li><b>{escape(what)}</b>: {escape(details, 400)}{f' ({escape(where)})' if where else ''}</li>"
+             for what, details, where in frame.story]  # fmt: skip
+    story = f"<ol>{''.join(parts)}</ol>" if parts else ""
+    advice = "".join(f"<li>{escape(alarm, 600)}</li>" for alarm in frame.alarms)
+    products = "".join(f"<p>{escape(product.text, 400)}</p>" for product in frame.products)
+    return f"<p><b>{escape(frame.words)}</b></p>{story}<ul>{advice}</ul>{products}"
+
+
+def _step_text(number: int, frame: Frame) -> str:
+    """A step in a line; of an error its story and the advice, too."""
+    if frame.kind != "error":
+        return f"{number}. {frame.caption}"
+    story = [say("story_value", what=what, value=details) + f" ({where})" * bool(where)
+             for what, details, where in frame.story]  # fmt: skip
+    return "\n   - ".join([f"{number}. {frame.words}", *story, *frame.alarms])
+
+
 def timeline_text(timeline: Timeline) -> str:
     """The steps, a line each, and the ledger."""
-    steps: Iterable[str] = (f"{i}. {frame.caption}" for i, frame in enumerate(timeline.frames[:MOST_LINES], 1))
-    return "\n".join([*steps, "", ledger_text(timeline)])
+    steps: Iterable[str] = (_step_text(i, frame) for i, frame in enumerate(timeline.frames[:MOST_LINES], 1))
+    return "\n".join([*steps, *(["", ledger_text(timeline)] if has_gradients(timeline) else ())])

@@ -27,7 +27,7 @@ from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
-from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.notebook.mixing import Mixing, stand_in
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
@@ -185,9 +185,15 @@ class AutogradMagics(Magics):
         options = vars(parsed_options)
         words = options.pop("words")
         if words:
-            if words[0] != "torch" or len(words) > 2:
-                raise UsageError(f"%autograd does not know {' '.join(words)!r}; write %autograd torch on, or torch off")
-            options["torch"] = words[1] if len(words) == 2 else "on"
+            library, value = (*words, "")[:2]
+            if library != "torch" or len(words) > 2:
+                raise UsageError(
+                    f"%autograd does not know {' '.join(words)!r}; "
+                    "write %autograd torch on, torch off, or torch nbautograd"
+                )
+            if stand_in(value, is_line=cell is None):
+                return None
+            options["torch"] = value or "on"
         new = {name: value for name, value in options.items() if value is not None}
         try:
             block = autograd(**new)
@@ -315,8 +321,9 @@ class _Loaded:
         settings.update_config(shell.config)  # which may set other values
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
-        self.former_places = SourceLocator.locate
+        self.former_places = SourceLocator.locate, SourceLocator.earlier
         self.locator = SourceLocator.locate = Locator(shell)
+        SourceLocator.earlier = self.locator.earlier
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
         mixing, self.cells = Mixing(shell), TorchCells(shell)
         self.events = [
@@ -375,7 +382,8 @@ class _Loaded:
         tracing.switch(self.tracing)
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        SourceLocator.locate = staticmethod(self.former_places)
+        locate, earlier = self.former_places
+        SourceLocator.locate, SourceLocator.earlier = staticmethod(locate), staticmethod(earlier)
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         self.cells.after_cell(None)

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 import sys
+import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
+
+from IPython.core.error import UsageError
 
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.language import say
 
-__all__ = ["Mixing"]
+__all__ = ["Mixing", "stand_in"]
 
 OURS, THEIRS = __name__.partition(".")[0], "torch"
+PICTURES = f"{OURS}.viz"
+"""Works with the tensors of both libraries."""
 SHORT = {"F": "functional"}
 """Names that everybody gives to modules, beside the modules' own."""
 
@@ -54,10 +60,14 @@ class Mixing:
     def after_cell(self, result: Any) -> None:
         """Look at what a cell has left behind (IPython's event ``post_run_cell``)."""
         named, self.named = self.named, set()
+        error = getattr(result, "error_in_exec", None)
+        missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
+        if missing == THEIRS and not named and not _is_installed(THEIRS):
+            print(say("no_pytorch"))
+            return
         if sys.modules.get(THEIRS) is None or _stands_in() or named:
             self.told |= {(name, id(value)) for name, value in self.mixed() if name in named}
             return
-        error = getattr(result, "error_in_exec", None)
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
             self.told |= {(name, id(value)) for name, value in mixed}
@@ -88,10 +98,53 @@ class Mixing:
             return
         line = linecache.getline(cell.tb_frame.f_code.co_filename, cell.tb_lineno)
         scope = {**cell.tb_frame.f_globals, **cell.tb_frame.f_locals}
-        words = [word for word in dict.fromkeys(re.findall(r"[^\W\d]\w*", line)) if word in scope]
+        words = [word for word in dict.fromkeys(_names(line)) if word in scope and not _is_of(scope[word], PICTURES)]
         ours, theirs = ([word for word in words if _is_of(scope[word], package)] for package in (OURS, THEIRS))
         if ours and theirs:
             print(say("mixed_line", n=cell.tb_lineno, ours=", ".join(ours), theirs=", ".join(theirs)))
+
+
+_standing: Any = None
+
+
+def stand_in(value: str, is_line: bool) -> bool:
+    """Let ``import torch`` give nbautograd, or end that.
+
+    :param value: what follows ``%autograd torch``: ``nbautograd`` begins it, as does nothing where PyTorch is not
+        installed; ``off`` ends it.
+    :param is_line: whether this is a line of its own, rather than the head of a cell.
+    :returns: whether ``import torch`` gives nbautograd now.
+    :raises UsageError: it is the head of a cell.
+    """
+    global _standing
+    if _standing is None:
+        _standing = sys.modules[OURS].standing_in()  # the package imports this module, so it is not imported here
+    if value == "off":
+        _standing.stop()
+    if value != OURS and (value or _is_installed(THEIRS)):
+        return False
+    if not is_line:
+        raise UsageError("%%autograd torch: write %autograd torch nbautograd in a cell before this one")
+    if not _stands_in():
+        _standing.start()
+    print(say("stands_in"))
+    return True
+
+
+def _is_installed(package: str) -> bool:
+    """Return whether a package can be imported; it is not imported for that."""
+    try:
+        return sys.modules.get(package) is not None or find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _names(line: str) -> Iterator[str]:
+    """Yield the names in a line of code; words in a string or a comment are none."""
+    with suppress(tokenize.TokenError, SyntaxError):  # the line is a part of a statement
+        for token in tokenize.generate_tokens(iter([line.strip()]).__next__):
+            if token.type == tokenize.NAME:
+                yield token.string
 
 
 def _stands_in() -> bool:
@@ -112,14 +165,14 @@ def _is_of(value: Any, package: str) -> bool:
     else:
         home = ""
     home = getattr(home, "ours", home)  # while nbautograd stands in, its names are PyTorch's
-    if home.partition(".")[0] == package:
+    if f"{home}.".startswith(f"{package}."):
         return True
     if isinstance(value, (ModuleType, type)):
         return False
     if package == THEIRS:
         return is_pytorchs(value)
     homes = [getattr(cls.__module__, "ours", cls.__module__) for cls in type(value).__mro__]
-    return any(home.partition(".")[0] == package for home in homes)
+    return any(f"{home}.".startswith(f"{package}.") for home in homes)
 
 
 def _as_usual(name: str, value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from nbautograd.viz.capture.folded_sums import several
 from nbautograd.viz.capture.joints import waiting
 from nbautograd.viz.capture.replay import Replay
-from nbautograd.viz.capture.timeline import FrameState, Timeline
+from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
 from nbautograd.viz.draw.cells import Grid
 from nbautograd.viz.draw.graph_text import graph_text
@@ -78,7 +78,13 @@ class Recording(Figure):
         passes = max((frame.backward for frame in self.timeline.frames), default=0)
         more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
         first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
-        return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}"
+        ended = "".join(f" · {frame.words}" for frame in self._failed)
+        return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
+
+    @property
+    def _failed(self) -> Sequence[Frame]:
+        """The last step, if an error ended the pass there."""
+        return [frame for frame in self.timeline.frames[-1:] if frame.kind == "error"]
 
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
@@ -91,8 +97,7 @@ class Recording(Figure):
     @property
     def start(self) -> int:
         """The step that is shown first: before the first one, or where a pass failed."""
-        frames = self.timeline.frames
-        return len(frames) if frames and frames[-1].kind == "error" else 0
+        return len(self.timeline.frames) if self._failed else 0
 
     def tiles(self) -> list[dict[str, Any]]:
         """The gradients as matrices of numbers, as JSON."""
@@ -161,8 +166,7 @@ class Recording(Figure):
 
     def _end(self, scene: int) -> FrameState:
         final = self.timeline.final(scene)
-        last = self.timeline.frames[-1]
-        return replace(final, active=frozenset(last.active)) if last.kind == "error" else final
+        return replace(final, active=frozenset(self._failed[0].active)) if self._failed else final
 
     @property
     def text(self) -> str:
@@ -171,10 +175,12 @@ class Recording(Figure):
         return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
 
     def tables(self) -> list[str]:
-        """What each leaf got, and every node of the graph in a line."""
-        ledger = ledger_text.ledger_html(self.timeline)
+        """Why a pass failed, what each leaf got, and every node of the graph in a line."""
+        failed = [ledger_text.failure_html(frame) for frame in self._failed]
+        got = ledger_text.has_gradients(self.timeline) or not failed
+        ledger = [output.details(say("leaf_got"), ledger_text.ledger_html(self.timeline), opened=True)] if got else []
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
-        return [output.details(say("leaf_got"), ledger, opened=True), *nodes]
+        return [*failed, *ledger, *nodes]
 
     @property
     def dot(self) -> str:

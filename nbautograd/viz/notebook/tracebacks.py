@@ -14,12 +14,15 @@ import types
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import IPython
 import numpy
 
 from nbautograd.errors import NbautogradError
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.notebook.typed_lines import typed_lines
 
 __all__ = ["UserFrames", "users_frames"]
 
@@ -123,7 +126,8 @@ class UserFrames:
         if all(hidden) or (isinstance(error, SyntaxError) and hidden[-1]):  # of a cell, or of the body of %%autograd
             shell.showindentationerror() if isinstance(error, IndentationError) else shell.showsyntaxerror()
             return
-        with _causes_cut(error):
+        files = {frame.f_code.co_filename for frame, _ in walk_tb(traceback)}
+        with _causes_cut(error), typed_lines(SourceLocator.lines, files):
             if _says_all(error, traceback):
                 shell.showtraceback((kind, error, users_frames(traceback)), tb_offset=0)
                 sys.last_traceback = traceback  # for %tb

@@ -30,6 +30,9 @@ def _here() -> tuple[str, str]:
 class _View(anywidget.AnyWidget):
     """A widget that is closed when no cell shows it any more."""
 
+    _esm = export.loader_js()
+
+    script = traitlets.Unicode().tag(sync=True)  # the module that shows it
     own_id = traitlets.Unicode("").tag(sync=True)  # so that the front end finds the output that it is in
 
     def __init__(self, **traits: Any) -> None:
@@ -73,9 +76,9 @@ class BackwardPlayer(_View):
     and linked. The output also holds the picture at the end and the text, for where no widget runs.
     """
 
-    _esm = export.player_js()
     _css = export.player_css()
 
+    script = traitlets.Unicode(export.player_js()).tag(sync=True)
     svgs = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     timeline = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("autograd graph").tag(sync=True)
@@ -112,27 +115,7 @@ class LiveView(_View):
 
     _css = theme.FOLLOWS
 
-    _esm = (
-        export.saving_js()
-        + """
-    export default { render({ model, el }) {
-      saveTheStill(model.widget_manager, model.get("own_id"));
-      const image = document.createElement("img");
-      image.setAttribute("style", "max-width:100%; STILL");
-      const show = () => {
-        const svg = model.get("svg");
-        image.hidden = !svg;
-        image.alt = model.get("label");
-        if (svg) image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
-      };
-      show();
-      el.append(image);
-      model.on("change:svg", show);
-      return () => model.off("change:svg", show);
-    } };
-    """.replace("STILL", theme.STILL)
-    )
-
+    script = traitlets.Unicode(export.live_js()).tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)
 
@@ -147,8 +130,8 @@ class LensView(_View):
     The output that holds it also has the still picture and the text.
     """
 
-    _esm = export.player_js()
     _css = export.player_css()
 
+    script = traitlets.Unicode(export.player_js()).tag(sync=True)
     lens = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from nbautograd._missing_graph import cut_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
-from nbautograd.viz.read.cuts import cut_of
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes

@@ -19,7 +19,19 @@ from typing import Any
 
 from nbautograd.viz.escape import one_line
 
-__all__ = ["COUNT", "SYMBOLS", "Mark", "latex", "marks", "plain", "summed", "symbol_of", "unbracketed", "value"]
+__all__ = [
+    "COUNT",
+    "LONGEST",
+    "SYMBOLS",
+    "Mark",
+    "latex",
+    "marks",
+    "plain",
+    "summed",
+    "symbol_of",
+    "unbracketed",
+    "value",
+]
 
 Mark = list[Any]
 LONGEST = 2000  # characters of a formula that is read
@@ -300,6 +312,8 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     name = function.id if isinstance(function, ast.Name) else ""
     if (name in _SILENT or name.startswith("along_")) and operands:
         return _marks(operands[0], names, outer)
+    if isinstance(function, ast.Attribute) and function.attr == "conjugate":
+        return _marks(function.value, names, outer)
     if name == "count":
         return names.get(COUNT, [["i", "n"]])
     if name == "zeros_of":

@@ -5,14 +5,15 @@ A formula is a vector-Jacobian product as a Python expression of ``g``, the grad
 - *diagonal*: each element of ``g`` meets one number (``g * other``, ``spread(g / n, input.shape)``), so the local
   derivative is a tensor: the formula with 1 for ``g``;
 - *matrix*: ``g`` is multiplied by a matrix from one side (``mm(g, t(mat2))``);
-- *move*: elements go to another place (``g.reshape(input.shape)``), every derivative is 1;
-- *other*: each element sent depends on several (softmax, convolution), and only the formula can be shown.
+- *move*: elements only went to places of the result (``g.reshape(input.shape)``, ``select_back(g, ...)``), so each
+  derivative is 1 where one went and 0 elsewhere;
+- *other*: each element sent depends on several (softmax, convolution).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,6 +30,7 @@ __all__ = [
     "entry_of",
     "factor_marks",
     "matrix_parts",
+    "only_permutes",
     "sums_over",
 ]
 
@@ -36,11 +38,21 @@ DIAGONAL, MATRIX, MOVE, OTHER = "diagonal", "matrix", "move", "other"
 
 _ELEMENTWISE = {"conj", "cast_back", "spread", "each", "zeros_of", "sum_to"}  # of g, whatever the other arguments are
 _PRODUCTS = {"mm", "mm_like", "bmm"}
-_MOVES = {
-    "t", "transpose", "permute", "unsqueeze", "squeeze", "movedim", "flip", "roll", "select_back", "slice_back",
-    "diagonal_back", "rejoin", "restack", "cut", "index_back", "index_select_back", "gather_back", "pad_like",
-    "crop_like", "view_as_real", "take_back", "pool_scatter", "constant_pad",
+_PERMUTES = {
+    "t", "transpose", "permute", "unsqueeze", "squeeze", "movedim", "flip", "roll", "rot90", "view_as_real", "cut",
+    "unstacked", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "conj",
 }  # fmt: skip
+"""Functions of ``g`` of which each element is one of ``g``, and no two the same."""
+_MOVES = _PERMUTES | {
+    "select_back", "slice_back", "diagonal_back", "rejoin", "restack", "index_back", "index_select_back", "gather_back",
+    "sparse_gather_back", "pad_like", "crop_like", "take_back", "pool_scatter", "maxima_scatter", "constant_pad",
+    "pad_back", "masked_back", "masked_fill", "index_fill", "zero_along", "zero_at", "put", "select", "slice_",
+    "diagonal", "index", "index_select", "gather", "take", "pool_gather", "maxima_gather", "masked_select", "first_of",
+    "select_scatter", "slice_scatter", "diagonal_scatter", "strided_scatter", "strided_gather", "as_strided_back",
+    "tril", "triu", "shifted", "expand", "unrepeat", "unfold", "unfold_back", "im2col", "col2im", "blocks_of",
+    "sum_to", "cast_back",
+}  # fmt: skip
+"""Functions of ``g`` of which each element is a sum of elements of ``g``, or 0."""
 
 
 @lru_cache(2000)
@@ -84,8 +96,28 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
         return formulas.unbracketed(formulas.marks(source, {**names, "g": [["n", "1"]]}))
     if kind != MATRIX:
         return []
-    matrix = next(factors[0] for _, branch in _branches(_read(source)) if (factors := _factors(branch)))
-    return formulas.marks(ast.unparse(matrix), names)
+    return formulas.marks(ast.unparse(_factor(_read(source))), names)
+
+
+def _factor(tree: ast.expr) -> ast.expr:
+    """A product with ``g`` without ``g``, and a choice between several such."""
+    if isinstance(tree, ast.IfExp):
+        return ast.IfExp(tree.test, _factor(tree.body), _factor(tree.orelse))
+    factors = _factors(tree)
+    if factors is None:
+        return tree
+    matrix, _, scale = factors
+    return matrix if scale is None else ast.BinOp(matrix, ast.Mult(), scale)
+
+
+@lru_cache(2000)
+def only_permutes(source: str) -> bool:
+    """Whether each element that is sent is one of ``g``, whatever the values are.
+
+    >>> only_permutes("t(g)"), only_permutes("select_back(g, input.shape, dim, index)")
+    (True, False)
+    """
+    return _is_move(_read(source), _PERMUTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +193,17 @@ def _is_diagonal(tree: ast.expr) -> bool:
     return False
 
 
-def _is_move(tree: ast.expr) -> bool:
+def _is_move(tree: ast.expr, functions: Collection[str] = _MOVES) -> bool:
+    """Whether nothing but these functions is done with ``g``, the gradient of one of the results."""
     match tree:
-        case ast.Name("g"):
+        case ast.Name("g") | ast.Subscript(ast.Name("g"), ast.Constant(int())):
             return True
         case ast.Call(ast.Attribute(value, "reshape"), _, []):
-            return _is_move(value)
-        case ast.Call(ast.Name(name), [first, *_], _) if name in _MOVES or name in ("conj", "cast_back"):
-            return _is_move(first)
+            return _is_move(value, functions)
+        case ast.Call(ast.Name(name), [first, *_], _) if name in functions:
+            return _is_move(first, functions)
+        case ast.IfExp(test, body, orelse):
+            return not _has_g(test) and _is_move(body, functions) and _is_move(orelse, functions)
     return False
 
 

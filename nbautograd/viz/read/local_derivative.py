@@ -1,31 +1,30 @@
 """The local derivative of an operation with its numbers: what one step of the chain rule multiplies by.
 
-Only formulas that the library itself has declared are evaluated, with the functions that its backward pass calls; of
-those of anybody else's nodes no more than arithmetic of single numbers. What they come to is compared with what was
-sent, so no wrong number is shown.
+What a formula comes to is compared with what was sent, so no wrong number is shown; where there is none, it is told
+why. Of formulas of somebody else's nodes no more is computed than arithmetic of single numbers.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
-from nbautograd.viz.read.introspect import attribute, node_name
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_parts, entry_of, matrix_parts
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.formula_values import LARGEST, Evaluate, Operands, TooLarge, evaluator, kept_operands
+from nbautograd.viz.read.introspect import node_name
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_parts, entry_of, matrix_parts, only_permutes
 
-__all__ = ["LocalDerivative", "count_of", "local_derivative"]
+__all__ = ["LocalDerivative", "Output", "count_of", "local_derivative"]
 
-_REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 MOVED = 256  # elements whose way is told one by one
-LARGEST = 65_536  # elements of a gradient for which a formula is evaluated
+UNITS = 32  # elements of a gradient of which each is followed through a formula that is no product
+
+Output = tuple[int, int]
+"""Which of how many results of a node a gradient is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,52 +42,131 @@ class LocalDerivative:
     """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
     places: np.ndarray[Any, Any] | None = None
     """And where in ``g`` that element is; also where elements only move, with -1 for a zero."""
+    jacobian: np.ndarray[Any, Any] | None = None
+    """Of a formula that is no product, if it is small: a row for each element of ``g``, a column for each that was
+    sent."""
+    permutes: bool = False
+    """Whether each element that was sent is one that came."""
+    unknown: str = ""
+    """Why there are no numbers: ``large``, ``unsaved``, ``complex``, ``foreign`` or ``differs``."""
 
 
-def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) -> LocalDerivative:
+def local_derivative(
+    node: Any,
+    parameter: str,
+    source: str,
+    g: Any,
+    sent: Any,
+    known: Operands | None = None,
+    output: Output = (0, 1),
+    slot: int = 0,
+) -> LocalDerivative:
     """What ``node`` multiplied ``g`` by to get ``sent``, the gradient of ``parameter``.
 
     The numbers are left out where they cannot be told, and where they do not come to what was sent.
+
+    :param known: what the formula names, copied before the node ran.
+    :param output: which of the node's results ``g`` is the gradient of.
+    :param slot: along which edge it was sent, for a formula of all tensors of a list.
     """
     kind = entry_of(source)
-    if kind not in (DIAGONAL, MATRIX):
-        return LocalDerivative(kind, places=_moved(node, parameter, source, g, sent) if kind == MOVE else None)
+    nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
+    if not (values.is_near(g, LARGEST) and values.is_near(sent, LARGEST)):
+        return replace(nothing, unknown="large")
     try:
-        if values.is_near(g, LARGEST) and values.is_near(sent, LARGEST):
-            upstream, wanted = values.host(g), values.host(sent)
-            evaluate = _evaluator(node, parameter, source, wanted.shape)
-            with np.errstate(all="ignore"):
-                if evaluate is None:
-                    numbers = _single_number(node, source, upstream) if kind == DIAGONAL else None
-                else:
-                    numbers = (_diagonal if kind == DIAGONAL else _matrix)(source, evaluate, upstream)
-                if numbers and numbers.product is not None and _comes_to(numbers.product, wanted):
-                    return numbers
-    except Exception:  # a picture is drawn even where a formula cannot be evaluated
-        pass
-    return LocalDerivative(kind)
-
-
-def _moved(node: Any, parameter: str, source: str, g: Any, sent: Any) -> np.ndarray[Any, Any] | None:
-    """For each element that was sent the one of ``g`` that it is, -1 for a zero; None where that cannot be told.
-
-    The formula tells: it is given the places themselves, from 1 on, in place of ``g``.
-    """
-    try:
-        if not (values.is_near(g, MOVED) and values.is_near(sent, MOVED)):
-            return None
         upstream, wanted = values.host(g), values.host(sent)
-        evaluate = _evaluator(node, parameter, source, wanted.shape)
-        if evaluate is None:
-            return None
-        moved = np.asarray(evaluate(source, g=np.arange(1.0, upstream.size + 1).reshape(upstream.shape)))
-        places = moved.astype(np.int64) - 1
-        if moved.shape != wanted.shape or places.min() < -1 or places.max() >= upstream.size:
-            return None
-        arrived = np.where(places < 0, 0, upstream.reshape(-1)[places])
-        return places if np.array_equal(arrived, wanted, equal_nan=True) else None
-    except Exception:  # a picture is drawn even where a formula cannot be evaluated
+        if kind != MOVE and "c" in (upstream.dtype.kind, wanted.dtype.kind):
+            return replace(nothing, unknown="complex")
+        known = kept_operands(node) if known is None else known
+        evaluate = evaluator(node, parameter, source, wanted.shape, known)
+    except Exception:  # a picture is drawn also of objects that cannot be read
+        return replace(nothing, unknown="unsaved")
+    if evaluate is None:
+        numbers = _single_number(node, source, upstream) if kind == DIAGONAL else None
+        return numbers if numbers is not None and _comes_to(numbers, wanted) else replace(nothing, unknown="foreign")
+    value = _placed(node, evaluate, output, slot)
+    try:
+        with np.errstate(all="ignore"):
+            return _numbers(nothing, source, value, upstream, wanted) or replace(nothing, unknown="differs")
+    except Exception:  # something that the formula names is not there
+        lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
+        large = any(isinstance(known.get(name), TooLarge) for name in lacks)
+        return replace(nothing, unknown="large" if large else "unsaved")
+
+
+def _placed(node: Any, evaluate: Evaluate, output: Output, slot: int) -> Evaluate:
+    """The same with ``g`` as a formula gets it, of an operation with several results a list; of a list one item."""
+    index, count = output
+    several = hasattr(introspect.declared(node, node_name(node)), "count")
+
+    def value(part: str, g: Any = None, **more: Any) -> Any:
+        given = [g if i == index else None for i in range(count)] if several else g
+        result = evaluate(part, g=given, **more)
+        return result[slot] if isinstance(result, (list, tuple)) else result
+
+    return value
+
+
+def _numbers(
+    nothing: LocalDerivative, source: str, evaluate: Evaluate, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
+) -> LocalDerivative | None:
+    """The numbers of a formula, if they come to what was sent."""
+    if nothing.kind == MOVE:
+        places = _moved(source, evaluate, g, sent)
+        if places is not None:
+            return replace(nothing, places=places, permutes=bool(places.min(initial=0) >= 0))
+        product = np.asarray(evaluate(source, g=g))
+        return nothing if _agree(_undone(product, sent.shape), sent, product) else None
+    numbers = None
+    if nothing.kind == DIAGONAL:
+        numbers = _diagonal(source, evaluate, g)
+    elif nothing.kind == MATRIX:
+        numbers = _matrix(source, evaluate, g)
+    if numbers is not None and _comes_to(numbers, sent):
+        return numbers
+    return _units(nothing, source, evaluate, g, sent)
+
+
+def _moved(
+    source: str, evaluate: Evaluate, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any] | None:
+    """For each element that was sent the one of ``g`` that it is, -1 for a zero; None where some are sums.
+
+    The formula tells: it is given the places themselves, from 1 on, in place of ``g``; and once more in reverse order,
+    because a sum of two places may look like a third one.
+    """
+    if g.size > MOVED or sent.size > MOVED:
         return None
+    ways = []
+    for numbers in (np.arange(1.0, g.size + 1), np.arange(g.size, 0.0, -1)):
+        moved = np.asarray(evaluate(source, g=numbers.reshape(g.shape))).real
+        places = moved.astype(np.int64)
+        if moved.shape != sent.shape or (places != moved).any() or ((places < 0) | (places > g.size)).any():
+            return None
+        ways.append(places)
+    forth, back = ways
+    if not np.array_equal(np.where(forth, g.size + 1 - forth, 0), back):
+        return None
+    went = forth[forth > 0]
+    arrived = np.where(forth > 0, g.reshape(-1)[forth - 1], 0) if g.size else np.zeros(sent.shape)
+    return forth - 1 if len(set(went.tolist())) == went.size and _agree(arrived, sent, sent) else None
+
+
+def _units(
+    nothing: LocalDerivative, source: str, evaluate: Evaluate, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
+) -> LocalDerivative | None:
+    """The whole Jacobian of a small formula, row by row; nothing where it is large; None where it does not agree."""
+    product = np.asarray(evaluate(source, g=g)).real
+    if not _agree(_undone(product, sent.shape), sent, product):
+        return None
+    if not 0 < g.size <= UNITS or not 0 < sent.size <= LARGEST // UNITS:
+        return nothing
+    rows = []
+    for unit in np.eye(g.size, dtype=g.dtype):
+        rows.append(_undone(np.asarray(evaluate(source, g=unit.reshape(g.shape))).real, sent.shape).reshape(-1))
+    jacobian, came = np.stack(rows), g.reshape(-1)
+    summed = _agree(came @ jacobian, sent.reshape(-1), came[:, None] * jacobian)
+    return replace(nothing, jacobian=jacobian) if summed else nothing
 
 
 def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:
@@ -99,7 +177,7 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
     if "count(" not in source and "each(" not in source:
         return None
     try:
-        evaluate = _evaluator(node, parameter, source, shape)
+        evaluate = evaluator(node, parameter, source, shape)
         for part in ast.walk(ast.parse(source.strip(), mode="eval")) if evaluate is not None else ():
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("count", "each"):
                 counted = part if part.func.id == "count" else part.args[1]
@@ -122,8 +200,8 @@ def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDeri
 
 def _diagonal(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> LocalDerivative:
     parts = diagonal_parts(source)
-    product = np.asarray(evaluate(parts.product, g=g))
-    factor = np.asarray(evaluate(parts.product, g=np.ones_like(g)))
+    product = np.asarray(evaluate(parts.product, g=g)).real
+    factor = np.asarray(evaluate(parts.product, g=np.ones_like(g))).real
     numbered = np.arange(g.size).reshape(g.shape)
     places = np.broadcast_to(np.asarray(evaluate(parts.upstream, g=numbered)), product.shape)
     factor = np.broadcast_to(factor, product.shape)
@@ -131,100 +209,36 @@ def _diagonal(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> Local
 
 
 def _matrix(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> LocalDerivative | None:
-    for parts in matrix_parts(source) if g.ndim == 2 else ():
+    for parts in matrix_parts(source) if g.ndim >= 2 else ():
         if parts.test is None or evaluate(parts.test):
-            factor = np.asarray(evaluate(parts.matrix))
+            factor = np.asarray(evaluate(parts.matrix)).real
             if parts.scale is not None:
                 factor = factor * evaluate(parts.scale)
             return LocalDerivative(MATRIX, factor, parts.left, factor @ g if parts.left else g @ factor)
     return None
 
 
-def _comes_to(product: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]) -> bool:
+def _comes_to(numbers: LocalDerivative, sent: np.ndarray[Any, Any]) -> bool:
     """Whether a product is what was sent, after the sums that undo broadcasting."""
-    summed = product
-    if product.shape != sent.shape:
-        extra = product.ndim - sent.ndim
-        if extra < 0:
-            return False
-        summed = summed.sum(axis=tuple(range(extra)))
-        ones = tuple(i for i, (a, b) in enumerate(zip(summed.shape, sent.shape, strict=True)) if a != b)
-        if any(sent.shape[i] != 1 for i in ones):
-            return False
-        summed = summed.sum(axis=ones, keepdims=True)
-    if np.array_equal(summed, sent):
+    product = numbers.product
+    return product is not None and _agree(_undone(product, sent.shape), sent, product)
+
+
+def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A gradient after the sums that undo broadcasting; as it is where its shape is another one still."""
+    extra = product.ndim - len(shape)
+    if product.shape == shape or extra < 0:
+        return product
+    summed = product.sum(axis=tuple(range(extra)))
+    ones = tuple(i for i, (a, b) in enumerate(zip(summed.shape, shape, strict=True)) if a != b == 1)
+    return np.asarray(summed.sum(axis=ones, keepdims=True))
+
+
+def _agree(result: np.ndarray[Any, Any], sent: np.ndarray[Any, Any], terms: np.ndarray[Any, Any]) -> bool:
+    """Whether two gradients are the same but for rounding, the larger the larger the ``terms`` are that are summed."""
+    if result.shape != sent.shape:
+        return False
+    if np.array_equal(result, sent):
         return True
-    scale = float(np.abs(sent[np.isfinite(sent)]).max(initial=0.0))
-    return bool(np.allclose(summed, sent, rtol=2e-3, atol=1e-4 * scale + 1e-30, equal_nan=True))
-
-
-# -- the values that it names --------------------------------------------------------------------------------------
-
-
-Evaluate = Callable[..., Any]
-"""From a part of a formula and further names to what it comes to."""
-
-
-def _evaluator(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> Evaluate | None:
-    """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
-
-    :param shape: of the parameter, if it is known.
-    """
-    declared = introspect.declared(node, node_name(node))
-    value = attribute(declared, "formula_value")
-    if value is None or declared.formulas.get(parameter) != source:
-        return None
-    own = {} if shape is None else {parameter: _ShapeOnly(shape)}
-    names = own | _operands(node, declared)
-    return lambda part, **more: value(part, names | more)
-
-
-class _ShapeOnly:
-    """Stands for a tensor of which a formula needs no more than the shape."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: str = "float32") -> None:
-        self.shape, self.ndim, self.dtype, self.size = shape, len(shape), np.dtype(dtype), math.prod(shape)
-
-
-def _operands(node: Any, declared: Any) -> dict[str, Any]:
-    """Arrays, numbers and options by the names that formulas have for them."""
-    operands: dict[str, Any] = {}
-    trace = trace_of(node)
-    for operand in trace.operands if trace is not None else ():
-        if operand.value is None and operand.shape is not None:
-            operands[operand.name] = _ShapeOnly(tuple(operand.shape), operand.dtype or "float32")
-        elif operand.slot is not None and isinstance(operand.value, (int, float)):
-            operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number in the place of a tensor
-        else:
-            operands[operand.name] = _plain(operand.value)
-    if trace is not None and trace.value is not None:
-        operands["result"] = _plain(trace.value)
-    known: Mapping[str, Any] = introspect.operands_of(node) if trace is None else introspect.saved_values(node)
-    operands |= {name: _plain(value) for name, value in known.items() if value is not None}
-    if trace is None and "dim" in operands:
-        operands["dim"] = _signed(operands["dim"])
-    if operands.get("reduction") in _REDUCTIONS:
-        operands["reduction"] = _REDUCTIONS[operands["reduction"]]
-    for what, slot in (attribute(declared, "formula_slots") or {}).items():
-        if hasattr(node, slot):
-            name, _, metadata = what.partition(".")
-            if metadata == "shape":
-                operands.setdefault(name, _ShapeOnly(tuple(getattr(node, slot))))
-            elif not metadata and what.isidentifier():
-                operands.setdefault(name, _plain(getattr(node, slot)))
-    return operands
-
-
-def _signed(dim: Any) -> Any:
-    """A dimension, which PyTorch's nodes keep as an unsigned number: 2**64 - 1 is the last one."""
-    if isinstance(dim, (tuple, list)):
-        return tuple(map(_signed, dim)) or None
-    return dim - 2**64 if isinstance(dim, int) and dim >= 2**63 else dim
-
-
-def _plain(value: Any) -> Any:
-    if not hasattr(value, "shape") or isinstance(value, (int, float, complex)):
-        return value
-    if not values.is_near(value, sys.maxsize):
-        raise ValueError("it would have to be copied from another device")
-    return values.host(value)
+    scale = float(np.abs(terms[np.isfinite(terms)]).max(initial=0.0))
+    return bool(np.allclose(result, sent, rtol=2e-3, atol=1e-4 * scale + 1e-30, equal_nan=True))

@@ -86,7 +86,9 @@ class Node:
     device: str = ""
     """Of a tensor, unless it is the CPU."""
     version: int = 0
-    """How often a tensor has been written to in place."""
+    """How often a tensor had been written to in place when it had this value."""
+    now: int = 0
+    """The same by now, where it has been written to since."""
     view_of: str = ""
     """The name of the tensor whose memory this one shares."""
     cut: str = ""

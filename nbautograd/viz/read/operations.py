@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, introspect, jacobians, local_derivative, values
@@ -50,14 +52,26 @@ class OperationReader:
 
         :param node: the operation that made it; of a tensor that has been written to since, the value is the former.
         """
-        former = node is not None and attribute(tensor, "grad_fn") is not node
         base = introspect.view_base(tensor)
+        version, now = self.versions(tensor, node)
         return {
             "nbytes": values.nbytes(tensor),
             "device": introspect.device_of(tensor),
-            "version": 0 if former else introspect.version_of(tensor),
+            "version": version,
+            "now": now,
             "view_of": "" if base is None else self.names.base_name(base),
         }
+
+    def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
+        """The version of a tensor that has the value that is shown, and the one that it has now if that is later."""
+        now, trace = introspect.version_of(tensor), trace_of(node) if node is not None else None
+        if node is not None and attribute(tensor, "grad_fn") is not node:  # the history of another operation by now
+            return (0, 0) if trace is None or trace.version is None else (trace.version, now)
+        if not now or trace is None or self.value(node, 0) is not trace.value:
+            return now, 0
+        if trace.version is None or trace.output() is not tensor:  # made in place, or one of several results
+            return (now, 0) if np.array_equal(values.host(tensor), trace.value, equal_nan=True) else (0, 0)
+        return trace.version, now if now != trace.version else 0
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
         """Value, shape and dtype of a result, as far as they are known."""
@@ -158,7 +172,8 @@ class OperationReader:
                 right = formulas.summed(right, over)
             written = [["d", root, self.names.slot_name(node, slot)], ["o", "+="], *right]
             local = jacobians.factor_marks(text, known)
-            derivatives.append(Formula(slot, parameter, one_line(text), formulas.plain(written), written, local))
+            source = one_line(text, formulas.LONGEST)
+            derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
 
     def summed_over(self, node: Any, slot: int) -> str:

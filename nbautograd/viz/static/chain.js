@@ -30,13 +30,14 @@ class Chain {
 
   products(place) {
     const { step, upstream, factor, sent } = this;
-    const row = Math.floor(place / sent.columns),
+    const row = Math.floor(place / sent.columns), // of all matrices of a batch
       column = place % sent.columns;
-    const inner = step.left ? factor.columns : upstream.columns;
+    const inner = step.left ? factor.columns : upstream.columns,
+      first = Math.floor(row / sent.shape.at(-2)) * inner; // row of the other factor in its matrix of the batch
     return Array.from({ length: inner }, (_, k) =>
       step.left
-        ? [k * upstream.columns + column, row * factor.columns + k]
-        : [row * upstream.columns + k, k * factor.columns + column],
+        ? [(first + k) * upstream.columns + column, row * factor.columns + k]
+        : [row * upstream.columns + k, (first + k) * factor.columns + column],
     );
   }
 

@@ -24,6 +24,9 @@ const ICONS = {
 /** Whether a text tells of a number that is not finite. */
 const notFinite = (text) => /(^|[^\p{L}])(nan|inf)(?![\p{L}_])/iu.test(text);
 
+/** A text as children of an element: what stands between backticks is code. */
+const coded = (text) => text.split("\x60").map((part, i) => (i % 2 ? h("code", {}, part) : part));
+
 /** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

@@ -158,7 +158,8 @@ class EquationBar {
   /** An error: how it came about, else what can be done. */
   failure({ story = [], alarms = [], caption }) {
     if (story.length) return this.player.panel.story(story);
-    return [h("ul", { class: "nb-advice" }, ...(alarms.length ? alarms : [caption]).map((text) => h("li", {}, text)))];
+    const said = alarms.length ? alarms : [caption];
+    return [h("ul", { class: "nb-advice" }, ...said.map((text) => h("li", {}, ...coded(text))))];
   }
 
   remark(text) {
@@ -342,8 +343,7 @@ class EquationBar {
   told(step, name) {
     const { t } = this.player,
       { element } = step;
-    if (step.kind === "move") return [h("div", {}, t("only_moves"))];
-    if (!element) return [h("div", {}, t(step.kind === "other" ? "not_a_factor" : "no_numbers"))];
+    if (!element) return [h("div", {}, t(step.told, { name: this.frame.title }))];
     const written = element.terms.map(([u, f]) => `${u} × ${f}`);
     const more = element.count > written.length ? " + …" : "";
     return [

@@ -1,5 +1,6 @@
 const LINES = 60; // of a cell that are listed
 const NEIGHBOURS = 8; // that a node names
+const CULPRIT = 1; // which part of the story of an error tells of the line that is to be changed
 const WIDE_LINE = 22; // characters of a matrix' row, from which on a product takes more room
 
 const rowIf = (there, name, content) => (there ? [h("dt", {}, name), h("dd", {}, ...content())] : []);
@@ -69,7 +70,7 @@ class Panel {
     if (frame.kind === "forward") return this.player.forwardPass.panel(frame);
     const { t } = this.player, adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
     const written = this.player.equation.writes(frame); // its numbers are there; nothing is said twice
-    const listing = frame.where ? this.listing(frame.where, frame.node) : [];
+    const listing = frame.where ? this.listing(frame.where, frame.node, frame.changed) : [];
     const { kept, freed } = this.player.links.nodes[frame.node] || {};
     const told = frame.kind === "error" && !frame.story?.length ? frame.alarms || [] : []; // by the equation bar
     const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
@@ -77,7 +78,7 @@ class Panel {
       heading(frame.title, frame.subtitle),
       ...listing,
       ...(frame.notes || []).filter((note) => !told.includes(note)).map((note) =>
-        h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
+        h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, ...coded(note))),
       h("dl", {},
         ...rowIf(frame.receives?.length && !written, t("receives"), () => pairs(frame.receives, "=")),
         ...rowIf(frame.products, "vᵀJ", () => boxed(frame.products.map((product) => this.product(product)))),
@@ -91,7 +92,7 @@ class Panel {
 
   /** How an error came about, in the order of time. */
   story(parts) {
-    const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === parts.length - 1 ? " nb-bad" : ""}` },
+    const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === CULPRIT ? " nb-bad" : ""}` },
       h("b", {}, what), h("div", {}, details), where && h("div", { class: "nb-soft" }, where));
     return parts.length ? [h("ol", { class: "nb-story" }, ...parts.map(part))] : [];
   }
@@ -127,14 +128,15 @@ class Panel {
   }
 
   /** The lines of the cell, with the one that this is about marked, and what of it runs; they point at their nodes. */
-  listing(where, id) {
+  listing(where, id, [changed, line] = []) {
     const { player } = this, { links } = player, { forwardPass, history } = player;
     const shown = links.listing(where || [...links.lines.keys()][0] || "", forwardPass.cells);
     const columns = where && forwardPass.columns(history.sceneAt(player.index), id);
     if (!shown.some(([, , source]) => source)) return [];
     const { cell } = links.nodes[links.lines.get(shown.find(([own]) => own)[0])[0]];
     const lines = shown.slice(0, LINES).map(([own, number, source]) => h("li", {
-      value: number, "data-where": own, class: own === where && "nb-lit",
+      value: number, "data-where": own,
+      class: cell === changed && number === line ? "nb-changed" : own === where && "nb-lit",
       onpointerenter: () => player.hover(null, null, own), onpointerleave: () => player.hover(null, null),
       onclick: () => own && player.select(links.lines.get(own)[0], player.stage.overflows),
     }, h("code", {}, ...underlined(source || (own ? "…" : " "), own && own === where && columns))));
@@ -166,7 +168,8 @@ class Panel {
       ...rowIf(result, t("device"), () => [node.device || "cpu"]),
       ...rowIf(node.view_of, t("view_of"), () => [node.view_of]),
       ...rowIf(node.hooks, t("hooks"), () => [node.hooks]),
-      ...rowIf(node.version !== undefined, t("version"), () => [String(node.version)]),
+      ...rowIf(node.version || node.now, t("version"), () => [node.now
+        ? t("version_now", { version: node.version || 0, now: node.now }) : String(node.version)]),
     ];
   }
 

@@ -16,12 +16,12 @@ function followPage(element) {
   return () => watch.disconnect();
 }
 
-/** anywidget's entry. */
-function render({ model, el }) {
+/** Show a widget's model in an element; what is returned ends that. */
+export function render(model, el) {
   const own = ["light", "dark"].includes(model.get("theme")), forget = own ? () => {} : followPage(el);
   const end = (model.get("lens") ? renderLens : renderPlayer)(model, el);
   saveTheStill(model.widget_manager, model.get("own_id"));
-  return () => { forget(); end?.(); };
+  return () => { forget(); end(); };
 }
 
 function renderPlayer(model, el) {
@@ -66,6 +66,3 @@ function renderPlayer(model, el) {
     for (const [name, listener] of Object.entries(events)) model.off(name, listener);
   };
 }
-
-export default { render };
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbautograd._missing_graph import TEXTS as TEXTS_OF_CAUSES
+
 __all__ = ["TEXTS"]
 
 TEXTS: dict[str, tuple[str, str]] = {
@@ -56,8 +58,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "之前的反向传播已释放 {name} 保存的值（{expression}），它的公式无法再计算。",
     ),
     "freed_fix_retain": (
-        "Either keep the graph: {first}(retain_graph=True) in the earlier pass",
-        "办法一：在之前那次使用 {first}(retain_graph=True) 保留计算图",
+        "Either keep the graph: `{call}` in the earlier pass",
+        "办法一：在之前那次使用 `{call}` 保留计算图",
     ),
     "freed_fix_again": (
         "or compute it again: run the lines that made {root} before this pass",
@@ -66,6 +68,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "saved_here": ("saved here", "在这里保存"),
     "changed_here": ("changed here", "在这里修改"),
     "needed_here": ("needed here", "在这里需要"),
+    "sentences": ("{first}. {more}.", "{first}。{more}。"),
+    "then": ("; ", "；"),
+    "story_value": ("{what}: {value}", "{what}：{value}"),
     "story_saved": ("{node} saved {name}, version {n}", "{node} 保存了 {name}，版本 {n}"),
     "story_changed_by": ("{line} wrote to it: version {n}", "{line} 写入了它：版本 {n}"),
     "story_changed": ("{name} was written to: version {n}", "{name} 被写入：版本 {n}"),
@@ -74,38 +79,50 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{node} 的公式需要原来的 {name}：版本 {n}",
     ),
     "inplace_fix_new": (
-        "Either make a new tensor: {name} = {name} + 1 instead of {name} += 1",
-        "办法一：创建新张量：用 {name} = {name} + 1 代替 {name} += 1",
+        "Either make a new tensor: `{new}` instead of `{old}`",
+        "办法一：创建新张量：用 `{new}` 代替 `{old}`",
     ),
     "inplace_fix_clone": (
-        "or save a copy: use {name}.clone() before it is written to",
-        "办法二：在写入之前使用 {name}.clone()",
+        "or save a copy: use `{name}.clone()` before it is written to",
+        "办法二：在写入之前使用 `{name}.clone()`",
     ),
     "vector_which": (
         "{root} has {n} elements, so its derivative is a matrix (the Jacobian) and a pass computes vᵀJ: which v?",
         "{root} 有 {n} 个元素，它的导数是一个矩阵（雅可比矩阵），反向传播计算 vᵀJ：v 是什么？",
     ),
     "vector_fix_sum": (
-        "Either make it a scalar: {root}.sum().backward() (v is all ones), or {root}.mean().backward()",
-        "办法一：先变成标量：{root}.sum().backward()（v 全为 1）或 {root}.mean().backward()",
+        "Either make it a scalar: `{sum}` (v is all ones), or `{mean}`",
+        "办法一：先变成标量：`{sum}`（v 全为 1）或 `{mean}`",
     ),
     "vector_fix_gradient": (
-        "or say which v: {root}.backward(gradient=v), with v of shape {shape}",
-        "办法二：给出 v：{root}.backward(gradient=v)，v 的形状为 {shape}",
+        "or say which v, of shape {shape}: `{v}`, then `{call}`",
+        "办法二：给出形状为 {shape} 的 v：`{v}`，然后 `{call}`",
     ),
-    "no_grad_why": (
-        "{root} has no graph: nothing that it was computed from has requires_grad=True, or that was not recorded "
-        "(no_grad, detach)",
-        "{root} 没有计算图：计算它的张量都没有 requires_grad=True，或者没有被记录（no_grad、detach）",
+    # why a tensor has no graph: in English also in the errors' messages
+    "cause_place": (TEXTS_OF_CAUSES["cause_place"], "（{label}，第 {n} 行：{old}）"),
+    "why_forgot": (TEXTS_OF_CAUSES["why_forgot"], "{source} 创建时没有设置 requires_grad=True{place}"),
+    "fix_forgot": (TEXTS_OF_CAUSES["fix_forgot"], "请写 `{new}`"),
+    "other_forgot": (TEXTS_OF_CAUSES["other_forgot"], "请在创建 {source} 时设置 requires_grad=True"),
+    "why_integers": (TEXTS_OF_CAUSES["why_integers"], "{source} 是 {dtype} 张量，而只有浮点张量才有导数{place}"),
+    "fix_integers": (TEXTS_OF_CAUSES["fix_integers"], "请写 `{new}`"),
+    "other_integers": (TEXTS_OF_CAUSES["other_integers"], "请用结果为浮点张量的运算来计算 {name}"),
+    "why_detached": (TEXTS_OF_CAUSES["why_detached"], "{name} 被 {call} 从 {source} 切断{place}"),
+    "fix_detached": (TEXTS_OF_CAUSES["fix_detached"], "请写 `{new}`"),
+    "other_detached": (TEXTS_OF_CAUSES["other_detached"], "请不要用 {call} 来计算 {name}"),
+    "why_no_grad": (TEXTS_OF_CAUSES["why_no_grad"], "{name} 是在 {call} 中计算的，那里不记录任何运算{place}"),
+    "fix_no_grad": (TEXTS_OF_CAUSES["fix_no_grad"], "请在它之外写 `{new}`"),
+    "other_no_grad": (TEXTS_OF_CAUSES["other_no_grad"], "请在它之外计算 {name}"),
+    "why_unrecorded": (
+        TEXTS_OF_CAUSES["why_unrecorded"],
+        "{name} 是一个梯度，而计算它的那次反向传播没有记录自身{place}",
     ),
-    "no_grad_fix": (
-        "Either ask for gradients where a tensor is made: torch.tensor(…, requires_grad=True)",
-        "办法一：创建张量时要求梯度：torch.tensor(…, requires_grad=True)",
+    "fix_unrecorded": (TEXTS_OF_CAUSES["fix_unrecorded"], "请写 `{new}`"),
+    "other_unrecorded": (TEXTS_OF_CAUSES["other_unrecorded"], "请在那次反向传播中传入 create_graph=True"),
+    "why_unknown": (
+        TEXTS_OF_CAUSES["why_unknown"],
+        "计算 {name} 的张量都没有 requires_grad=True，或者它是在 no_grad() 中计算的，或者被 detach 过",
     ),
-    "no_grad_other": (
-        "or compute it outside of no_grad(), from tensors that were not detached",
-        "办法二：不要在 no_grad() 中计算，也不要使用 detach 过的张量",
-    ),
+    "other_unknown": (TEXTS_OF_CAUSES["other_unknown"], "请在创建张量时设置 requires_grad=True"),
     "detached_from": (
         "shares its memory with {name}, from which it was detached: no gradient goes back to {name}",
         "与 {name} 共享内存，但已从中 detach：梯度不会传回 {name}",
@@ -147,8 +164,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "n_steps_1": ("{n} step", "{n} 步"),
     "n_passes": ("{n} passes", "{n} 次"),
     "no_anywidget": (
-        "This does not play, because anywidget is not installed: pip install anywidget",
-        "未安装 anywidget，因此无法播放：pip install anywidget",
+        "This does not play, because anywidget is not installed: {command}",
+        "未安装 anywidget，因此无法播放：{command}",
     ),
     "too_large": (
         'Too large to play here ({size}): save("page.html") writes a page that plays it.',
@@ -200,6 +217,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "see_above": ("see above", "见上"),
     "more_nodes": ("… and {n:,} more nodes", "…… 另有 {n:,} 个节点"),
     "version_n": ("version {n}", "版本 {n}"),
+    "version_now": ("version {n}, now {now}", "版本 {n}，现为 {now}"),
     "view_of_n": ("view of {name}", "{name} 的视图"),
     "constant": ("constant", "常量"),
     "broadcast_dims": ("broadcast dims", "广播的维度"),
@@ -287,9 +305,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     # two libraries by mistake
     "mixed_import": (
         "torch is nbautograd here, and PyTorch's are: {names}. "
-        "Write {fix}, or nbautograd.standing_in().start() before the import",
+        "Write {fix}, or run %autograd torch nbautograd before the import",
         "这里的 torch 是 nbautograd，而以下名称来自 PyTorch：{names}。"
-        "请写 {fix}，或在导入前运行 nbautograd.standing_in().start()",
+        "请写 {fix}，或在导入前运行 %autograd torch nbautograd",
+    ),
+    "no_pytorch": (
+        "PyTorch is not installed. To run this cell with nbautograd in its place, run %autograd torch before it",
+        "未安装 PyTorch。要用 nbautograd 代替它运行这个单元格，请先运行 %autograd torch",
+    ),
+    "stands_in": (
+        "import torch now gives nbautograd. To end this: %autograd torch off",
+        "现在 import torch 得到的是 nbautograd。要结束请运行 %autograd torch off",
     ),
     "mixed_ours": (
         "torch is PyTorch here, and nbautograd's are: {names}. Write {fix}, or import nbautograd as torch",

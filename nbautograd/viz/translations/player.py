@@ -82,19 +82,34 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Elements only change their place: each derivative is 1.",
         "元素只是换了位置：每个导数都是 1。",
     ),
-    "not_a_factor": (
-        "The formula computes vᵀJ for all elements at once: there is no single factor to multiply by.",
-        "公式一次算出所有元素的 vᵀJ：没有可以单独相乘的因子。",
+    "moves_some": (
+        "Elements go to places of the result as they are: the derivative is 1 where one went, and 0 everywhere else.",
+        "元素原样放到结果的某些位置：放到的地方导数为 1，其余为 0。",
     ),
     "group_sums": (
         "What has come to {name}, and what all its operations together have sent on.",
         "到达 {name} 的梯度，以及其中所有运算一共传出的梯度。",
     ),
+    "all_at_once": ("The formula computes vᵀJ for all elements at once.", "公式一次算出所有元素的 vᵀJ。"),
     "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
-    "no_numbers": (
-        "The numbers of the local derivative are not known here: what it needs was not saved, or is too large.",
-        "这里不知道局部导数的数值：所需的值没有保存，或者太大。",
+    "numbers_large": (
+        "Too many elements: the numbers of the local derivative are not computed here.",
+        "元素太多：这里不计算局部导数的数值。",
     ),
+    "numbers_unsaved": (
+        "The numbers of the local derivative are not known: {name} did not save what they need.",
+        "局部导数的数值未知：{name} 没有保存所需的值。",
+    ),
+    "numbers_foreign": (
+        "{name} declares this formula itself: its numbers are not computed here.",
+        "这个公式由 {name} 自己声明：这里不计算它的数值。",
+    ),
+    "numbers_differ": (
+        "What was sent is not what this formula gives: the numbers of the local derivative are not shown.",
+        "送出的值与这个公式的结果不同：不显示局部导数的数值。",
+    ),
+    "numbers_complex": ("Products of complex numbers are not written out here.", "这里不写出复数的乘积。"),
+    "no_elements": ("There are no elements.", "没有元素。"),
     "seed_is_one": (
         "A result changes as much as itself: with this 1 the chain rule begins.",
         "结果对自身的变化率是 1：链式法则从这个 1 开始。",
@@ -123,6 +138,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "type": ("type", "类型"),
     "device": ("device", "设备"),
     "version": ("version", "版本"),
+    "version_now": ("{version}, now {now}", "{version}，现为 {now}"),
     "arriving": ("arriving", "到达"),
     "note": ("note", "备注"),
     "gradient": ("gradient in this pass", "本次的梯度"),

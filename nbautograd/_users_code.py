@@ -1,0 +1,271 @@
+"""What the user's code says about an error: which call is running, and where a variable was assigned.
+
+It reads source text, never runs it. Where the text is not known (``python -c``), there is no answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from types import FrameType
+from typing import NamedTuple
+
+from nbautograd.protocol import SourceLocator
+
+__all__ = [
+    "Assignment",
+    "Call",
+    "assignments",
+    "edited",
+    "last_assignment",
+    "last_backward",
+    "running_call",
+    "user_frame",
+]
+
+LIBRARIES = {"nbautograd", "torch", "IPython", "ipykernel", "contextlib", "traitlets"}
+MODULE = "<module>"
+MODES = {"no_grad", "inference_mode"}
+_MAGIC = re.compile(
+    r"get_ipython\(\)\.run_line_magic\("
+    r"(?P<name>'\w+'), (?P<line>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)"
+)
+"""What IPython makes of a magic."""
+_OPTION = re.compile(r"(?:(?:-g|--gradient|--inputs|--in)(?:=|\s*)\S+|--?[a-z][\w-]*)(?:\s+|$)")
+"""An option of ``%backward`` with its value."""
+
+
+class Assignment(NamedTuple):
+    """Where a variable got its value."""
+
+    filename: str
+    scope: str
+    """The qualified name of the function, or ``<module>``."""
+    statement: ast.stmt
+    value: ast.expr
+    mode: str
+    """``no_grad()`` where nothing is recorded."""
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and column."""
+        return self.statement.lineno, self.statement.col_offset
+
+    @property
+    def text(self) -> str:
+        """The statement as it was typed, in one line."""
+        return edited(self.filename, self.statement)
+
+
+class Call(NamedTuple):
+    """A call that the user wrote, be it of a magic.
+
+    >>> Call("y.backward()", "y", True).with_argument("retain_graph")
+    'y.backward(retain_graph=True)'
+    >>> Call("%backward y", "y").with_argument("retain_graph")
+    '%backward --retain-graph y'
+    """
+
+    text: str
+    expression: str
+    """What is differentiated."""
+    is_method: bool = False
+    position: tuple[int, int] = (0, 0)
+    """Line and column."""
+
+    @property
+    def is_magic(self) -> bool:
+        """Whether it is a line such as ``%backward y``."""
+        return self.text.startswith("%")
+
+    def with_argument(self, name: str, value: str = "True") -> str:
+        """The call with one more argument."""
+        if self.is_magic:
+            option = f"-g {value}" if name == "gradient" else f"--{name.replace('_', '-')}"
+            magic, _, line = self.text.partition(" ")
+            return f"{magic} {option} {line}"
+        head = self.text[:-1].rstrip().removesuffix(",")
+        return f"{head}{'' if head.endswith('(') else ', '}{name}={value})"
+
+    def of_sum(self, reduction: str = "sum") -> str:
+        """The same call of the sum of the elements."""
+        if self.is_method:
+            head, dot, rest = self.text.rpartition(".backward(")
+            return f"{head}.{reduction}(){dot}{rest}"
+        inner = self.expression if re.fullmatch(r"[\w.]+", self.expression) else f"({self.expression})"
+        return f"{inner}.{reduction}()".join(self.text.rsplit(self.expression, 1))
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame of code that is not a library's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in LIBRARIES and not frame.f_code.co_filename.startswith("<nbautograd"):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def running_call(frame: FrameType | None) -> Call | None:
+    """The call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; None where unknown."""
+    if frame is None:
+        return None
+    filename, tree = frame.f_code.co_filename, _parsed(_source(frame.f_code.co_filename))
+    if tree is None:
+        return None
+    at = list(frame.f_code.co_positions())[frame.f_lasti // 2] if frame.f_lasti >= 0 else None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.lineno == frame.f_lineno]
+    exact = [node for node in calls if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == at]
+    for node in exact or calls:
+        known = _call(filename, node)
+        if known is not None:
+            return known._replace(position=(node.lineno, node.col_offset))
+    return None
+
+
+def _call(filename: str, node: ast.Call) -> Call | None:
+    """What is known of a call that runs a backward pass."""
+    text, name = edited(filename, node), _called(node)
+    if name == "run_line_magic":
+        parts = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
+        if len(parts) < 2 or not all(isinstance(part, str) for part in parts):
+            return None
+        magic, line = parts[0], " ".join(parts[1].split())
+        return Call(f"%{magic} {line}", _OPTION.sub("", line).strip())
+    if name == "backward" and isinstance(node.func, ast.Attribute):
+        owner = edited(filename, node.func.value)
+        if owner.rpartition(".")[2] != "autograd":
+            return Call(text, owner, True)
+    if name in ("backward", "grad", "animate") and node.args:
+        return Call(text, edited(filename, node.args[0]))
+    return None
+
+
+def _called(node: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _source(filename: str) -> str:
+    return "".join(linecache.getlines(filename))
+
+
+@lru_cache(50)
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source) if source else None
+    except (SyntaxError, ValueError):  # a cell with magics that were not translated
+        return None
+
+
+def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, int], tuple[int, int], str]) -> str:
+    """The text of a statement or expression as it was typed, on one line, after edits.
+
+    :param edits: each from where to where, as line and column, and the text to put there.
+    """
+    lines = [line.encode() for line in _source(filename).splitlines(keepends=True)]
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    source = b"".join(lines)
+    end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+    parts, at = [], starts[node.lineno - 1] + node.col_offset
+    for (first, column), (last, last_column), new in sorted(edits):
+        parts += [source[at : starts[first - 1] + column], new.encode()]
+        at = starts[last - 1] + last_column
+    text = b"".join([*parts, source[at:end]]).decode()
+    if "\n" in text:
+        text = ast.unparse(ast.parse(text if isinstance(node, ast.stmt) else f"({text})"))
+    return _MAGIC.sub(lambda found: f"%{ast.literal_eval(found['name'])} {ast.literal_eval(found['line'])}", text)
+
+
+def assignments(filename: str) -> dict[str, list[Assignment]]:
+    """Of each variable of a cell or file, the places where it is assigned, from top to bottom."""
+    return _assignments(filename, _source(filename))
+
+
+@lru_cache(50)
+def _assignments(filename: str, source: str) -> dict[str, list[Assignment]]:
+    assigned: dict[str, list[Assignment]] = {}
+
+    def visit(node: ast.AST, scope: str, prefix: str, mode: str) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            mode = next(filter(None, map(_mode, node.decorator_list)), "")
+            scope = prefix + node.name
+            prefix = f"{scope}.<locals>."
+        elif isinstance(node, ast.ClassDef):
+            scope = prefix + node.name
+            prefix = f"{scope}."
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            mode = next((found for item in node.items if (found := _mode(item.context_expr))), mode)
+        for name, value in _targets(node):
+            assert isinstance(node, ast.stmt)
+            assigned.setdefault(name, []).append(Assignment(filename, scope, node, value, mode))
+        for child in ast.iter_child_nodes(node):
+            visit(child, scope, prefix, mode)
+
+    tree = _parsed(source)
+    if tree is not None:
+        visit(tree, MODULE, "", "")
+    return assigned
+
+
+def _mode(node: ast.expr) -> str:
+    """``no_grad()`` and the like, where an expression switches recording off."""
+    named = node.func if isinstance(node, ast.Call) else node
+    name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+    if name == "set_grad_enabled" and isinstance(node, ast.Call) and node.args:
+        return "set_grad_enabled(False)" if getattr(node.args[0], "value", None) is False else ""
+    return f"{name}()" if name in MODES else ""
+
+
+def _targets(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The variables that a statement assigns, each with the expression."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, (ast.Tuple, ast.List)):
+                values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else []
+                each = values if len(values) == len(target.elts) else [node.value] * len(target.elts)
+                pairs = list(zip(target.elts, each, strict=True))
+            for one, value in pairs:
+                if isinstance(one, ast.Name):
+                    yield one.id, value
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and isinstance(node.target, ast.Name) and node.value:
+        joined = [ast.Name(node.target.id), node.value] if isinstance(node, ast.AugAssign) else [node.value]
+        yield node.target.id, joined[0] if len(joined) == 1 else ast.Tuple(joined)
+
+
+def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, Call] | None:
+    """The last call of ``backward()`` before a place, there or in earlier cells: its file, its line, itself."""
+    for cell in (filename, *SourceLocator.earlier(filename)):
+        tree = _parsed(_source(cell))
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+        before = [node for node in nodes if cell != filename or (node.lineno, node.col_offset) < position]
+        for node in sorted(before, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+            call = _call(cell, node)
+            if call is not None and (".backward(" in call.text or call.text.startswith("%backward ")):
+                return cell, node.lineno, call
+    return None
+
+
+def last_assignment(name: str, filename: str, position: tuple[int, int], scope: str = MODULE) -> Assignment | None:
+    """The assignment that gave a variable its value, seen from a place: in its function, its file, earlier cells."""
+    here = assignments(filename).get(name, [])
+    own = [one for one in here if one.scope == scope]
+    before = [one for one in own if one.position < position]
+    if before or own:  # in a loop, it may stand further down
+        return (before or own)[-1]
+    outer = [one for one in here if one.scope == MODULE]
+    if outer and scope != MODULE:
+        return outer[-1]
+    for cell in SourceLocator.earlier(filename):
+        known = [one for one in assignments(cell).get(name, []) if one.scope == MODULE]
+        if known:
+            return known[-1]
+    return None

@@ -1,0 +1,118 @@
+"""What a node's formulas name, with its values: copied before the pass frees them, and put into parts of a formula.
+
+Only formulas that the library itself has declared are evaluated, with the functions that its backward pass calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.read import introspect, values
+from nbautograd.viz.read.formulas import LONGEST
+from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.notes import Digest, trace_of
+
+__all__ = ["LARGEST", "Evaluate", "Operands", "TooLarge", "evaluator", "is_declared", "kept_operands"]
+
+LARGEST = 65_536
+"""Elements of a tensor with which a formula is evaluated."""
+_REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
+
+Operands = Mapping[str, Any]
+"""Arrays, numbers and options by the names that formulas have for them."""
+Evaluate = Callable[..., Any]
+"""From a part of a formula and further names to what it comes to."""
+
+
+class _ShapeOnly:
+    """Stands for a tensor of which no more than the shape is known, which is enough for some formulas."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: str = "float32") -> None:
+        self.shape, self.ndim, self.dtype = shape, len(shape), np.dtype(dtype)
+        self.size = math.prod(n for n in shape if isinstance(n, int))  # of a list of tensors it is a list of shapes
+
+
+class TooLarge(_ShapeOnly):
+    """The same of a tensor that was there, but has too many elements."""
+
+
+def is_declared(node: Any, parameter: str, source: str) -> bool:
+    """Whether a formula is one that the library itself has declared, and not what somebody else's node claims."""
+    declared = introspect.declared(node, node_name(node))
+    return attribute(declared, "formula_value") is not None and source == _written(declared, parameter)
+
+
+def evaluator(
+    node: Any, parameter: str, source: str, shape: tuple[int, ...] | None, known: Operands | None = None
+) -> Evaluate | None:
+    """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
+
+    :param shape: of the parameter, if it is known.
+    :param known: what ``kept_operands`` gave before the node ran; without it, what the node has now.
+    """
+    if not is_declared(node, parameter, source):
+        return None
+    value = introspect.declared(node, node_name(node)).formula_value
+    own = {} if shape is None else {parameter: _ShapeOnly(shape)}
+    names = own | dict(kept_operands(node) if known is None else known)
+    return lambda part, **more: value(part, names | more)
+
+
+def _written(declared: Any, parameter: str) -> str:
+    return one_line((attribute(declared, "formulas") or {}).get(parameter, ""), LONGEST)
+
+
+def kept_operands(node: Any) -> dict[str, Any]:
+    """What the formulas of a node name, as far as it is noted or saved now; arrays are copied."""
+    operands: dict[str, Any] = {}
+    trace = trace_of(node)
+    for operand in trace.operands if trace is not None else ():
+        if operand.value is None and operand.shape is not None:
+            operands[operand.name] = TooLarge(tuple(operand.shape), operand.dtype or "float32")
+        elif operand.slot is not None and isinstance(operand.value, (int, float)):
+            operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number in the place of a tensor
+        else:
+            operands[operand.name] = _copied(operand.value)
+    if trace is not None and trace.value is not None:
+        operands["result"] = _copied(trace.value)
+    operands |= {name: _copied(value) for name, value in introspect.saved_values(node).items()}
+    for name, value in introspect.operands_of(node).items():
+        if name not in operands:
+            operands[name] = _signed(_copied(value)) if name == "dim" else _copied(value)
+    if operands.get("reduction") in _REDUCTIONS:
+        operands["reduction"] = _REDUCTIONS[operands["reduction"]]
+    declared = introspect.declared(node, node_name(node))
+    slots: Mapping[str, str] = attribute(declared, "formula_slots") or {}
+    for what, slot in slots.items():
+        if hasattr(node, slot):
+            name, _, metadata = what.partition(".")
+            if metadata == "shape":
+                operands.setdefault(name, _ShapeOnly(tuple(getattr(node, slot))))
+            elif not metadata and what.isidentifier():
+                operands.setdefault(name, _copied(getattr(node, slot)))
+    several = {int(what[7:-1]): operands.get(slot[2:]) for what, slot in slots.items() if what.startswith("result[")}
+    if several:  # of an operation with several results, those that are saved: PyTorch may call the second one indices
+        if several.get(1, 0) is None:
+            several[1] = operands.get("indices")
+        operands["result"] = [several.get(i) for i in range(max(several) + 1)]
+    return operands
+
+
+def _signed(dim: Any) -> Any:
+    """A dimension, which PyTorch's nodes keep as an unsigned number: 2**64 - 1 is the last one."""
+    if isinstance(dim, (tuple, list)):
+        return tuple(map(_signed, dim)) or None
+    return dim - 2**64 if isinstance(dim, int) and dim >= 2**63 else dim
+
+
+def _copied(value: Any) -> Any:
+    if not hasattr(value, "shape") or isinstance(value, (int, float, complex)):
+        return value
+    if isinstance(value, Digest) or not values.is_near(value, LARGEST):
+        return TooLarge(values.shape(value))
+    return np.array(values.host(value), order="K")
