@@ -112,8 +112,10 @@ def _direct_url() -> dict[str, Any]:
 
 def _file_of(url: str) -> Path | None:
     """The path of a ``file:`` address; None for another."""
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
+    from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(url)
-    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+    if parts.scheme != "file":
+        return None
+    path = unquote(parts.path)
+    return Path(path[1:] if re.match("/[A-Za-z]:", path) else path)  # a drive of Windows comes after the slash
