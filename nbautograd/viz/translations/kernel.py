@@ -301,17 +301,33 @@ TEXTS: dict[str, tuple[str, str]] = {
     # two libraries by mistake
     "mixed_import": (
         "torch is nbautograd here, and PyTorch's are: {names}. "
-        "Write {fix}, or nbautograd.standing_in().start() before the import",
+        "Write `{fix}`, or `%autograd torch nbautograd` before the import",
         "这里的 torch 是 nbautograd，而以下名称来自 PyTorch：{names}。"
-        "请写 {fix}，或在导入前运行 nbautograd.standing_in().start()",
+        "请写 `{fix}`，或在导入前运行 `%autograd torch nbautograd`",
     ),
     "mixed_ours": (
-        "torch is PyTorch here, and nbautograd's are: {names}. Write {fix}, or import nbautograd as torch",
-        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 {fix}，或 import nbautograd as torch",
+        "torch is PyTorch here, and nbautograd's are: {names}. Write `{fix}`, or `import nbautograd as torch`",
+        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 `{fix}`，或 `import nbautograd as torch`",
     ),
     "mixed_line": (
         "line {n} mixes two libraries: {ours} of nbautograd and {theirs} of PyTorch; take both from one of them",
         "第 {n} 行混用了两个库：{ours} 属于 nbautograd，{theirs} 属于 PyTorch；请都取自其中一个",
+    ),
+    # what import torch gives
+    "torch_missing": (
+        "PyTorch is not installed here. Type `%autograd torch`, and run this cell again: `import torch` then gives "
+        "nbautograd",
+        "这里没有安装 PyTorch。请运行 `%autograd torch`，再重新运行这个单元格：`import torch` 将得到 nbautograd",
+    ),
+    "torch_is_ours": (
+        "`import torch` gives nbautograd now, until `%autograd torch off`",
+        "`import torch` 现在得到 nbautograd，直到运行 `%autograd torch off`",
+    ),
+    "torch_is_theirs": (
+        "PyTorch is installed: `import torch` gives PyTorch, whose graphs are drawn, too. "
+        "`%autograd torch nbautograd` lets it give nbautograd",
+        "已安装 PyTorch：`import torch` 得到 PyTorch，它的计算图同样可以画出。"
+        "运行 `%autograd torch nbautograd` 则得到 nbautograd",
     ),
     # the program
     "code_of": ("The program of {name}", "{name} 的程序"),
