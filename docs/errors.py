@@ -10,6 +10,7 @@ import argparse
 import builtins
 import contextlib
 import io
+import linecache
 import os
 import re
 import subprocess
@@ -23,6 +24,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "errors.md"
 TABLE = HERE / "errors.toml"
+NAME = "example.py"
+"""What an example's text is called in messages, which quote its lines."""
 HEAD = """<!-- Written by docs/errors.py, which runs every example; do not edit. -->
 
 # Errors, their causes and their cures
@@ -47,8 +50,9 @@ def raised(example: str, setup: str = "") -> BaseException | None:
             result = shell.run_cell(example)
             return result.error_before_exec or result.error_in_exec
         exec(compile(setup, "<setup>", "exec"), names)
+        linecache.cache[NAME] = (len(example), None, example.lstrip("\n").splitlines(keepends=True), NAME)
         try:
-            exec(compile(example, "<example>", "exec"), names)
+            exec(compile(example.lstrip("\n"), NAME, "exec"), names)
         except Exception as error:
             return error
     return None

@@ -101,13 +101,14 @@ def explained(head: str, cause: Cause) -> str:
     return f"{head}: {why}. {fix}."
 
 
-def cause_of(tensor: Any, variables: Mapping[str, Any] | None = None) -> Cause:
+def cause_of(tensor: Any, variables: Mapping[str, Any] | None = None, input_number: int | None = None) -> Cause:
     """Why a tensor has no graph, as far as the code that is running shows it.
 
     :param variables: by name; by default those of that code.
+    :param input_number: which of the inputs of ``grad()`` it is; None for what is differentiated.
     """
     try:
-        return _Search(tensor, variables).cause()
+        return _Search(tensor, variables, input_number).cause()
     except Exception:  # the error that is being explained must not get lost
         return Cause("unknown", "it")
 
@@ -123,8 +124,8 @@ class _Place(NamedTuple):
 class _Search:
     """Goes back from a tensor, by the assignments of the variables that it was computed from."""
 
-    def __init__(self, tensor: Any, variables: Mapping[str, Any] | None) -> None:
-        self.tensor = tensor
+    def __init__(self, tensor: Any, variables: Mapping[str, Any] | None, input_number: int | None) -> None:
+        self.tensor, self.input_number = tensor, input_number
         frame = user_frame()
         self.call = running_call(frame)
         scope = {} if frame is None else {**frame.f_globals, **frame.f_locals}
@@ -140,6 +141,9 @@ class _Search:
     def _name(self) -> str:
         """What the tensor is called: the variable that the call names, another that holds it, or the expression."""
         expression = self.call.expression if self.call is not None else ""
+        if self.input_number is not None:
+            inputs = self.call.inputs if self.call is not None else ()
+            expression = inputs[self.input_number] if self.input_number < len(inputs) else ""
         names = [name for name, value in self.variables.items() if value is self.tensor and not name.startswith("_")]
         words = re.findall(r"\w+", expression)
         return next((name for name in words if name in names), names[0] if names else expression) or "it"

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import NamedTuple
 
 from nbautograd.protocol import SourceLocator
@@ -76,6 +76,8 @@ class Call(NamedTuple):
     is_method: bool = False
     position: tuple[int, int] = (0, 0)
     """Line and column."""
+    inputs: tuple[str, ...] = ()
+    """What is differentiated by, as ``grad()`` is given it."""
 
     @property
     def is_magic(self) -> bool:
@@ -128,6 +130,15 @@ def running_call(frame: FrameType | None) -> Call | None:
     return None
 
 
+def failed_expression(trace: TracebackType) -> ast.expr | None:
+    """The expression at which a frame of a traceback stopped; None where the code is not known."""
+    code = trace.tb_frame.f_code
+    tree = _parsed(_source(code.co_filename))
+    at = list(code.co_positions())[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else None
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)] if tree is not None else []
+    return next((one for one in nodes if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == at), None)
+
+
 def _call(filename: str, node: ast.Call) -> Call | None:
     """What is known of a call that runs a backward pass."""
     text, name = edited(filename, node), _called(node)
@@ -142,7 +153,9 @@ def _call(filename: str, node: ast.Call) -> Call | None:
         if owner.rpartition(".")[2] != "autograd":
             return Call(text, owner, True)
     if name in ("backward", "grad", "animate") and node.args:
-        return Call(text, edited(filename, node.args[0]))
+        by = node.args[1] if name == "grad" and len(node.args) > 1 else None
+        several = by.elts if isinstance(by, (ast.List, ast.Tuple)) else [by] if by is not None else []
+        return Call(text, edited(filename, node.args[0]), inputs=tuple(edited(filename, each) for each in several))
     return None
 
 

@@ -61,7 +61,8 @@ def kind_of(value: Any) -> str:
     if not is_pytorchs(value):
         return kind
     if hasattr(value, "__dlpack__"):
-        return f"PyTorch's {kind} (nbautograd.from_dlpack(x.detach()) makes it one of nbautograd's)"
+        convert = "from nbautograd import from_dlpack; from_dlpack(x.detach())"
+        return f"PyTorch's {kind} (`{convert}` makes it one of nbautograd's)"
     return f"PyTorch's {kind} (take it from nbautograd, too)"
 
 

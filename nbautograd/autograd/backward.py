@@ -281,7 +281,7 @@ def key_of(target: Any, index: int) -> tuple[Any, int]:
             f"all inputs have to be Tensors or GradientEdges, but got {kind_of(target)} at index {index}"
         )
     if target._fn is None:
-        raise _no_graph(f"One of the differentiated Tensors does not require grad (at index {index})", target)
+        raise _no_graph(f"One of the differentiated Tensors does not require grad (at index {index})", target, index)
     if target._fn is LEAF:
         return target, 0
     fn = target._fn
@@ -322,9 +322,9 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
     return tensor if fn is LEAF else fn, _gradient(tensor, g, index)
 
 
-def _no_graph(what: str, tensor: Any) -> NoGraphError:
+def _no_graph(what: str, tensor: Any, input_number: int | None = None) -> NoGraphError:
     """The error about a tensor without a graph, with what the user's code says about the cause."""
-    cause = _missing_graph.cause_of(tensor)
+    cause = _missing_graph.cause_of(tensor, input_number=input_number)
     error = NoGraphError(_missing_graph.explained(what, cause))
     error.cause = cause
     return error

@@ -178,7 +178,9 @@ print(distribution, version(distribution), "on", cuda.get_device_name())
 
 def cuda() -> Finding:
     """CuPy with a device to compute on."""
-    finding = imported("CuPy", "", CUDA, "tensors on CUDA", f"{_installing.extra('cuda12')}, or cuda13")
+    finding = imported(
+        "CuPy", "", CUDA, "tensors on CUDA 12 (the extra cuda13: on CUDA 13)", _installing.extra("cuda12")
+    )
     missing = finding.state == "broken" and "No module named 'cupy'" in finding.detail
     return Finding(finding.name, "missing", "not installed", finding.gives, finding.get) if missing else finding
 
@@ -187,7 +189,7 @@ def pytorch() -> Finding:
     """PyTorch, whose models can be drawn."""
     code = "import torch; print(torch.__version__)"
     gives = "pictures of PyTorch's own graphs (notebook 14), and tests against it"
-    return imported("PyTorch", "torch", code, gives, f"{_installing.command('torch')} (see pytorch.org)")
+    return imported("PyTorch", "torch", code, gives, _installing.command("torch"))
 
 
 def chromium() -> Finding:

@@ -136,7 +136,8 @@ def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: An
     if isinstance(func, _BUILTIN) or home.partition(".")[0] == "torch":
         raise TypeError(
             f"{getattr(func, '__name__', func)}() is PyTorch's and was given a tensor of nbautograd: take the "
-            "function from nbautograd, too, or write torch.from_dlpack(x.detach()) for the tensor"
+            "function from nbautograd, too, or write `from torch.utils.dlpack import from_dlpack; "
+            "from_dlpack(x.detach())` for the tensor"
         )
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented

@@ -72,7 +72,7 @@ def _columns(node: Node, box: Node | None) -> list[str]:
     value = one_line(shown.value, 80)
     about = f"{shown.dtype} {shown.shape}".strip()
     more = [say("version_n", n=shown.version)] if shown.version else []
-    more = [say("version_now", n=shown.version, now=shown.now)] if shown.now else more
+    more = [say("version_written", n=shown.version, now=shown.now)] if shown.now else more
     more += [say("view_of_n", name=shown.view_of)] if shown.view_of else []
     more += [f".grad {shown.grad}"] if shown.retains else []
     if node.kind == "op":

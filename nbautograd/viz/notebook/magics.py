@@ -21,13 +21,13 @@ from nbautograd.errors import kind_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import api, tables
+from nbautograd.viz.notebook import api, tables, torch_name
 from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
-from nbautograd.viz.notebook.mixing import Mixing, stand_in
+from nbautograd.viz.notebook.mixing import Mixing
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
@@ -168,7 +168,7 @@ class AutogradMagics(Magics):
     @argument("--depth", help="how many operations from the result are drawn; 0 for all")
     @argument("--language", help="en (English) or zh (中文)")
     @argument("--tracing", help="on or off: whether operations note their line and values")
-    @argument("--torch", help="on or off: whether PyTorch's operations are watched; also written as: torch off")
+    @argument("--torch", help="on or off: whether PyTorch's operations are watched")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
     @argument("--errors", help="on: below an operation's error, the graph so far with that operation in red; or off")
     @argument("--widget", help="on, or off for still pictures only")
@@ -179,21 +179,22 @@ class AutogradMagics(Magics):
     def autograd(self, line: str, cell: str | None = None) -> Any:
         """Show the settings, or change some; ``%%autograd`` runs a cell and shows its passes and last value's graph.
 
-        In front of a cell the settings hold for that cell only.
+        In front of a cell the settings hold for that cell only. ``%autograd torch`` lets ``import torch`` work: it
+        gives PyTorch where that is installed, whose operations are watched, else nbautograd; ``%autograd torch
+        nbautograd`` lets it give nbautograd in any case, and ``%autograd torch off`` ends both.
         """
         parsed_options, silent = parsed(self.autograd, line)
         options = vars(parsed_options)
         words = options.pop("words")
         if words:
-            library, value = (*words, "")[:2]
-            if library != "torch" or len(words) > 2:
-                raise UsageError(
-                    f"%autograd does not know {' '.join(words)!r}; "
-                    "write %autograd torch on, torch off, or torch nbautograd"
-                )
-            if stand_in(value, is_line=cell is None):
-                return None
-            options["torch"] = value or "on"
+            word = " ".join(words[1:])
+            if words[0] != "torch" or word not in torch_name.CHOICES:
+                known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
+                raise UsageError(f"%autograd does not know {' '.join(words)!r}; write one of {known}")
+            options["torch"] = "off" if word == "off" else "on"
+            told = torch_name.choose(word)
+            if told:
+                print(told)
         new = {name: value for name, value in options.items() if value is not None}
         try:
             block = autograd(**new)
@@ -382,11 +383,12 @@ class _Loaded:
         tracing.switch(self.tracing)
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        locate, earlier = self.former_places
-        SourceLocator.locate, SourceLocator.earlier = staticmethod(locate), staticmethod(earlier)
+        SourceLocator.locate = staticmethod(self.former_places[0])
+        SourceLocator.earlier = staticmethod(self.former_places[1])
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         self.cells.after_cell(None)
+        torch_name.stop()
         tables.watch.counts = False
         self.tracebacks.undo()
         self.unwatch(None)

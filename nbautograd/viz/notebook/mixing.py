@@ -7,25 +7,20 @@ installed. PyTorch is never imported from here: what is there is told by its nam
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
-import tokenize
-from collections.abc import Iterator
-from contextlib import suppress
-from importlib.util import find_spec
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from IPython.core.error import UsageError
-
+from nbautograd._users_code import failed_expression
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook.torch_name import OURS, THEIRS, explain_missing, is_installed, stands_in
 
-__all__ = ["Mixing", "stand_in"]
+__all__ = ["Mixing"]
 
-OURS, THEIRS = __name__.partition(".")[0], "torch"
 PICTURES = f"{OURS}.viz"
-"""Works with the tensors of both libraries."""
+"""What shows tensors of both libraries: it is meant to stand beside PyTorch."""
 SHORT = {"F": "functional"}
 """Names that everybody gives to modules, beside the modules' own."""
 
@@ -41,7 +36,9 @@ class Mixing:
     def before_cell(self, info: Any) -> None:
         """Look at the imports of a cell that is about to run (IPython's event ``pre_run_cell``)."""
         code = getattr(info, "raw_cell", None)
-        if not code or info.silent or THEIRS not in code or "import" not in code or _stands_in():
+        if not code or info.silent or THEIRS not in code or "import" not in code or stands_in():
+            return
+        if not is_installed():  # the import will fail, and that is explained then
             return
         try:
             tree = ast.parse(self.shell.transform_cell(code))
@@ -60,14 +57,13 @@ class Mixing:
     def after_cell(self, result: Any) -> None:
         """Look at what a cell has left behind (IPython's event ``post_run_cell``)."""
         named, self.named = self.named, set()
-        error = getattr(result, "error_in_exec", None)
-        missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
-        if missing == THEIRS and not named and not _is_installed(THEIRS):
-            print(say("no_pytorch"))
-            return
-        if sys.modules.get(THEIRS) is None or _stands_in() or named:
+        missing = explain_missing(getattr(result, "error_in_exec", None))
+        if missing:
+            print(missing)
+        if sys.modules.get(THEIRS) is None or stands_in() or named:
             self.told |= {(name, id(value)) for name, value in self.mixed() if name in named}
             return
+        error = getattr(result, "error_in_exec", None)
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
             self.told |= {(name, id(value)) for name, value in mixed}
@@ -87,69 +83,38 @@ class Mixing:
         return [(name, value) for name, value in variables if name != THEIRS and _is_of(value, other)]
 
     def explain(self, error: Exception) -> None:
-        """Say which names of a line that has failed are of which library, if they are of both."""
+        """Say which names of a call or an operator that has failed are of which library, if they are of both."""
+        if not isinstance(error, (TypeError, RuntimeError, AttributeError, ValueError)):
+            return
         trace, cell = error.__traceback__, None
         while trace is not None:
-            code = trace.tb_frame.f_code
-            if code.co_filename in getattr(self.shell.compile, "_filename_map", {}):
+            if trace.tb_frame.f_code.co_filename in getattr(self.shell.compile, "_filename_map", {}):
                 cell = trace
             trace = trace.tb_next
-        if cell is None:
+        met = None if cell is None else failed_expression(cell)
+        if cell is None or not isinstance(met, (ast.Call, ast.BinOp, ast.Compare)):
             return
-        line = linecache.getline(cell.tb_frame.f_code.co_filename, cell.tb_lineno)
         scope = {**cell.tb_frame.f_globals, **cell.tb_frame.f_locals}
-        words = [word for word in dict.fromkeys(_names(line)) if word in scope and not _is_of(scope[word], PICTURES)]
-        ours, theirs = ([word for word in words if _is_of(scope[word], package)] for package in (OURS, THEIRS))
+        parts = [met.func, *met.args, *(each.value for each in met.keywords)] if isinstance(met, ast.Call) else [met]
+        named = dict(found for part in parts for found in _named(part, scope))
+        ours, theirs = ([name for name, value in named.items() if _is_of(value, one)] for one in (OURS, THEIRS))
         if ours and theirs:
             print(say("mixed_line", n=cell.tb_lineno, ours=", ".join(ours), theirs=", ".join(theirs)))
 
 
-_standing: Any = None
-
-
-def stand_in(value: str, is_line: bool) -> bool:
-    """Let ``import torch`` give nbautograd, or end that.
-
-    :param value: what follows ``%autograd torch``: ``nbautograd`` begins it, as does nothing where PyTorch is not
-        installed; ``off`` ends it.
-    :param is_line: whether this is a line of its own, rather than the head of a cell.
-    :returns: whether ``import torch`` gives nbautograd now.
-    :raises UsageError: it is the head of a cell.
-    """
-    global _standing
-    if _standing is None:
-        _standing = sys.modules[OURS].standing_in()  # the package imports this module, so it is not imported here
-    if value == "off":
-        _standing.stop()
-    if value != OURS and (value or _is_installed(THEIRS)):
-        return False
-    if not is_line:
-        raise UsageError("%%autograd torch: write %autograd torch nbautograd in a cell before this one")
-    if not _stands_in():
-        _standing.start()
-    print(say("stands_in"))
-    return True
-
-
-def _is_installed(package: str) -> bool:
-    """Return whether a package can be imported; it is not imported for that."""
-    try:
-        return sys.modules.get(package) is not None or find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _names(line: str) -> Iterator[str]:
-    """Yield the names in a line of code; words in a string or a comment are none."""
-    with suppress(tokenize.TokenError, SyntaxError):  # the line is a part of a statement
-        for token in tokenize.generate_tokens(iter([line.strip()]).__next__):
-            if token.type == tokenize.NAME:
-                yield token.string
-
-
-def _stands_in() -> bool:
-    """Whether ``import torch`` gives nbautograd."""
-    return _is_ours(sys.modules.get(THEIRS))
+def _named(tree: ast.AST, scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The names in an expression that stand for something; ``F.relu`` is one, and so is what a module holds."""
+    if isinstance(tree, ast.Name) and tree.id in scope:
+        yield tree.id, scope[tree.id]
+    elif isinstance(tree, ast.Attribute):
+        for name, value in _named(tree.value, scope):
+            if name == ast.unparse(tree.value) and isinstance(value, ModuleType):
+                yield f"{name}.{tree.attr}", getattr(value, tree.attr, None)
+            else:
+                yield name, value
+    else:
+        for child in ast.iter_child_nodes(tree):
+            yield from _named(child, scope)
 
 
 def _is_ours(module: Any) -> bool:
@@ -165,14 +130,14 @@ def _is_of(value: Any, package: str) -> bool:
     else:
         home = ""
     home = getattr(home, "ours", home)  # while nbautograd stands in, its names are PyTorch's
-    if f"{home}.".startswith(f"{package}."):
-        return True
+    if home.partition(".")[0] == package:
+        return not home.startswith(PICTURES)
     if isinstance(value, (ModuleType, type)):
         return False
     if package == THEIRS:
         return is_pytorchs(value)
     homes = [getattr(cls.__module__, "ours", cls.__module__) for cls in type(value).__mro__]
-    return any(f"{home}.".startswith(f"{package}.") for home in homes)
+    return any(home.partition(".")[0] == package and not home.startswith(PICTURES) for home in homes)
 
 
 def _as_usual(name: str, value: Any) -> bool:

@@ -81,16 +81,17 @@ def kept_operands(node: Any) -> dict[str, Any]:
     if trace is not None and trace.value is not None:
         operands["result"] = _copied(trace.value)
     operands |= {name: _copied(value) for name, value in introspect.saved_values(node).items()}
-    for name, value in introspect.operands_of(node).items():
-        if name not in operands:
-            operands[name] = _signed(_copied(value)) if name == "dim" else _copied(value)
+    for name, attribute_name in introspect.saved_names(node).items():
+        if name not in operands:  # reading it may run a hook, which some users allow once
+            value = _copied(attribute(node, attribute_name))
+            operands[name] = _signed(value) if name == "dim" else value
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node, node_name(node))
     slots: Mapping[str, str] = attribute(declared, "formula_slots") or {}
     for what, slot in slots.items():
-        if hasattr(node, slot):
-            name, _, metadata = what.partition(".")
+        name, _, metadata = what.partition(".")
+        if name not in operands and hasattr(node, slot):
             if metadata == "shape":
                 operands.setdefault(name, _ShapeOnly(tuple(getattr(node, slot))))
             elif not metadata and what.isidentifier():

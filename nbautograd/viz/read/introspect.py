@@ -201,6 +201,11 @@ def _own_name(name: str) -> str:
     return "input" if own == "self" else own
 
 
+def saved_names(node: Any) -> dict[str, str]:
+    """The attributes in which one of PyTorch's nodes keeps values, by the names that formulas have for them."""
+    return {_own_name(name): name for name in _saved_names_of(node)}
+
+
 def operands_of(node: Any) -> dict[str, Any]:
     """The values that formulas name: what was saved, and from the trace what is exact."""
     operands = saved_values(node)

@@ -217,7 +217,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "see_above": ("see above", "见上"),
     "more_nodes": ("… and {n:,} more nodes", "…… 另有 {n:,} 个节点"),
     "version_n": ("version {n}", "版本 {n}"),
-    "version_now": ("version {n}, now {now}", "版本 {n}，现为 {now}"),
+    "version_written": ("version {n}, now {now}", "版本 {n}，现为 {now}"),
     "view_of_n": ("view of {name}", "{name} 的视图"),
     "constant": ("constant", "常量"),
     "broadcast_dims": ("broadcast dims", "广播的维度"),
@@ -305,25 +305,33 @@ TEXTS: dict[str, tuple[str, str]] = {
     # two libraries by mistake
     "mixed_import": (
         "torch is nbautograd here, and PyTorch's are: {names}. "
-        "Write {fix}, or run %autograd torch nbautograd before the import",
+        "Write `{fix}`, or `%autograd torch nbautograd` before the import",
         "这里的 torch 是 nbautograd，而以下名称来自 PyTorch：{names}。"
-        "请写 {fix}，或在导入前运行 %autograd torch nbautograd",
-    ),
-    "no_pytorch": (
-        "PyTorch is not installed. To run this cell with nbautograd in its place, run %autograd torch before it",
-        "未安装 PyTorch。要用 nbautograd 代替它运行这个单元格，请先运行 %autograd torch",
-    ),
-    "stands_in": (
-        "import torch now gives nbautograd. To end this: %autograd torch off",
-        "现在 import torch 得到的是 nbautograd。要结束请运行 %autograd torch off",
+        "请写 `{fix}`，或在导入前运行 `%autograd torch nbautograd`",
     ),
     "mixed_ours": (
-        "torch is PyTorch here, and nbautograd's are: {names}. Write {fix}, or import nbautograd as torch",
-        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 {fix}，或 import nbautograd as torch",
+        "torch is PyTorch here, and nbautograd's are: {names}. Write `{fix}`, or `import nbautograd as torch`",
+        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 `{fix}`，或 `import nbautograd as torch`",
     ),
     "mixed_line": (
         "line {n} mixes two libraries: {ours} of nbautograd and {theirs} of PyTorch; take both from one of them",
         "第 {n} 行混用了两个库：{ours} 属于 nbautograd，{theirs} 属于 PyTorch；请都取自其中一个",
+    ),
+    # what import torch gives
+    "torch_missing": (
+        "PyTorch is not installed here. Type `%autograd torch`, and run this cell again: `import torch` then gives "
+        "nbautograd",
+        "这里没有安装 PyTorch。请运行 `%autograd torch`，再重新运行这个单元格：`import torch` 将得到 nbautograd",
+    ),
+    "torch_is_ours": (
+        "`import torch` gives nbautograd now, until `%autograd torch off`",
+        "`import torch` 现在得到 nbautograd，直到运行 `%autograd torch off`",
+    ),
+    "torch_is_theirs": (
+        "PyTorch is installed: `import torch` gives PyTorch, whose graphs are drawn, too. "
+        "`%autograd torch nbautograd` lets it give nbautograd",
+        "已安装 PyTorch：`import torch` 得到 PyTorch，它的计算图同样可以画出。"
+        "运行 `%autograd torch nbautograd` 则得到 nbautograd",
     ),
     # the program
     "code_of": ("The program of {name}", "{name} 的程序"),
