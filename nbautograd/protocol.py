@@ -152,8 +152,7 @@ class Trace(NamedTuple):
     :param shape, dtype: those of the result.
     :param operands: its arguments.
     :param scope: the named blocks around the call, outermost first.
-    :param code, instruction: what called the operation, and by which instruction: ``co_positions()`` tells its place in
-        the line.
+    :param code, instruction: what called the operation; ``co_positions()`` tells the instruction's place in the line.
     :param version: how often the result had been written to in place when it had this value; None: not known.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
@@ -271,22 +270,6 @@ class SourceLocator:
 
     locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
     """From a file name and a line number to what the file is called and the text of the line."""
-
-    @classmethod
-    def lines(cls, filename: str) -> list[str]:
-        """All lines of a file or cell, as they were typed.
-
-        :param filename: as code objects have it.
-        :returns: the lines with their ends; none where they are not known.
-        :raises TypeError: ``filename`` is missing.
-
-        >>> SourceLocator.lines("/home/somebody/train.py")
-        []
-        """
-        import linecache
-
-        known: Callable[[str], list[str]] = getattr(cls.locate, "lines", linecache.getlines)
-        return known(filename)
 
 
 # Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):

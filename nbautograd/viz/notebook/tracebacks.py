@@ -14,8 +14,8 @@ from typing import Any
 import IPython
 
 from nbautograd.errors import NbautogradError
-from nbautograd.protocol import SourceLocator
 from nbautograd.viz.notebook.typed_lines import typed_lines
+from nbautograd.viz.read.naming import lines_of
 
 __all__ = ["UserFrames", "users_frames"]
 
@@ -51,7 +51,7 @@ class UserFrames:
     ) -> None:
         """Show one error (IPython's handler of exceptions)."""
         shown = users_frames(traceback)
-        with typed_lines(SourceLocator.lines, {frame.f_code.co_filename for frame, _ in walk_tb(shown)}):
+        with typed_lines(lines_of, {frame.f_code.co_filename for frame, _ in walk_tb(shown)}):
             shell.showtraceback((kind, error, shown), tb_offset=0)
 
     def undo(self) -> None:

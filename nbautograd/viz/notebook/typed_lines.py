@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import dropwhile
+from typing import Any
 
 __all__ = ["as_typed", "typed_lines"]
 
@@ -53,10 +54,11 @@ def typed_lines(lines: Callable[[str], list[str]], files: Iterable[str]) -> Iter
 
     :param lines: the lines of a file as they were typed.
     """
-    former = {name: entry for name in files if len(entry := linecache.cache.get(name, ())) == 4}
+    cache: dict[str, Any] = linecache.cache
+    former = {name: cache[name] for name in files if len(cache.get(name, ())) == 4}
     try:
         for name, (size, when, _, full) in former.items():
-            linecache.cache[name] = size, when, lines(name), full
+            cache[name] = size, when, lines(name), full
         yield
     finally:
-        linecache.cache.update(former)
+        cache.update(former)

@@ -169,7 +169,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "in_groups": ("{n} groups", "{n} 个组"),
     "in_groups_1": ("one group", "一个组"),
-    "step_n": ("step {n}", "第 {n} 步"),
+    "turn_n": ("turn {n}", "第 {n} 轮"),
     "nearest": (
         "only what is at most {n} operations from the result is drawn",
         "只画出离结果 {n} 个运算以内的部分",
