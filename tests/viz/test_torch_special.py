@@ -105,7 +105,7 @@ def test_an_error_about_a_write_tells_its_story() -> None:
     (*_, last) = caught.value.animation.timeline.frames
     (_, saved, where), (_, changed, written), (_, needed, _) = last.story
     assert "MulBackward0 saved" in saved and "line" in where
-    assert changed == "h.add_(1) wrote to it: version 1" and "line" in written and "version 0" in needed
+    assert changed == "h.add_(1) wrote to it: version 1: [3., 5.]" and "line" in written and "version 0" in needed
 
 
 def test_a_write_without_recording_is_found_too() -> None:

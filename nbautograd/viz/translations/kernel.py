@@ -21,7 +21,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "the first NaN or Inf of this pass arises here",
         "本次的第一个 NaN 或 Inf 出现在这里",
     ),
-    "bad_because": ("local derivative: {numbers}", "局部导数：{numbers}"),
+    "bad_because": ("its formula with numbers: {numbers}", "公式代入数值：{numbers}"),
     "hook_tensor": ("tensor hook", "张量钩子"),
     "hook_pre": ("prehook", "前钩子"),
     "hook_post": ("hook", "钩子"),
