@@ -25,17 +25,3 @@ class SourceLocator:
     """From a file name and a line number to what the file is called and the text of the line."""
     earlier: Callable[[str], Iterable[str]] = staticmethod(lambda filename: ())
     """From a file name to those of the cells that ran before, the last one first."""
-
-    @classmethod
-    def lines(cls, filename: str) -> list[str]:
-        """All lines of a file or cell, as they were typed.
-
-        :param filename: as code objects have it.
-        :returns: the lines with their ends; none where they are not known.
-        :raises TypeError: ``filename`` is missing.
-
-        >>> SourceLocator.lines("/home/somebody/train.py")
-        []
-        """
-        known: Callable[[str], list[str]] = getattr(cls.locate, "lines", linecache.getlines)
-        return known(filename)

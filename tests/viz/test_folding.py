@@ -100,7 +100,7 @@ def test_a_group_opens_and_closes() -> None:
     model = build(loss, names, fold=True)
     (closed,) = (group for group in model.groups if group.closed)
     opened = fold.view(model, opened=[closed.id], fold=True)
-    assert is_sound(opened) and set(symbols(opened)) == {f"step {i}" for i in range(1, 11)}
+    assert is_sound(opened) and set(symbols(opened)) == {f"turn {i}" for i in range(10)}
     again = fold.view(opened, fold=True)
     assert again.to_json() == model.to_json()
     assert fold.view(model).notes == ()  # all of it, as it is small

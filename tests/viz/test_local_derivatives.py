@@ -166,7 +166,7 @@ def test_why_there_are_no_numbers() -> None:
             return "OwnBackward0"
 
     g = np.ones(3)
-    assert local_derivative.local_derivative(Own(), "x", "g * g2", g, g).unknown == "foreign"
+    assert local_derivative.local_derivative(Own(), "x", "g * g2", g, g, {}).unknown == "foreign"
     many = nb.ones(local_derivative.LARGEST + 1, requires_grad=True)
     assert steps_of(many.exp().sum())[-1].told == "numbers_large"
     hooked = nb.ones(3, requires_grad=True).exp()
@@ -189,3 +189,10 @@ def test_matrices_of_a_batch_are_multiplied_one_by_one() -> None:
     steps = steps_of((a @ nb.ones(2, 3, 2)).sum())
     (step,) = [step for step in steps if step.kind == "matrix"]
     assert step.factor >= 0 and step.element is not None and step.element.count == 2
+
+
+def test_a_checkpoint_is_not_asked_twice_for_what_it_computes() -> None:
+    torch = needs.package("torch")
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(lambda x: (x.exp() * x).sin(), x, use_reentrant=False).sum()
+    assert [step for step in steps_of(y) if step.element is None] == [] and x.grad is not None

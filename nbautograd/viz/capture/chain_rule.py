@@ -8,7 +8,7 @@ product, and a sum over the broadcast dimensions where an input was smaller than
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,14 +19,16 @@ from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, OTHER
 from nbautograd.viz.read.local_derivative import LocalDerivative, Output, local_derivative
-from nbautograd.viz.read.model import Formula
+from nbautograd.viz.read.model import Formula, GraphModel
+from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
 
-__all__ = ["ChainStep", "Element", "TilePool", "chain_step"]
+__all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_before"]
 
 TERMS = 4  # of a sum that are written out
 CELLS = 400_000  # numbers in the tiles of a whole recording
+KEPT = 4_000_000  # elements of what PyTorch's nodes have saved that are copied for a pass
 EXACT = 4096  # elements of a tensor that is recognised by its numbers
 
 
@@ -112,19 +114,43 @@ class Arrival:
     gradient: Any = None
     output: Output = (0, 1)
     """For which of how many results it came."""
-    known: Operands = field(default_factory=dict)
+    known: Operands | None = field(default_factory=dict)
+    """None: it was too much to be kept."""
 
     @classmethod
-    def at(cls, node: Any, gradients: Sequence[Any]) -> Arrival:
-        """What arrived at a node that is about to run; nothing where gradients came for several results."""
+    def at(cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands]) -> Arrival:
+        """What arrived at a node that is about to run; nothing where gradients came for several results.
+
+        :param kept: what ``kept_before`` gave at the start of the pass.
+        """
         came = [(i, gradient) for i, gradient in enumerate(gradients) if gradient is not None]
-        if len(came) != 1 or hasattr(node, "variable"):
-            return cls(came[0][1] if len(came) == 1 else None)
-        try:
-            known = kept_operands(node)
-        except Exception:  # a picture is drawn also of objects that cannot be read
-            known = {}
-        return cls(came[0][1], (came[0][0], len(gradients)), known)
+        if len(came) != 1:
+            return cls()
+        (index, gradient), known = came[0], kept.get(node)
+        if known is None and not hasattr(node, "variable") and not can_be_noted(node):
+            known = _kept(node)
+        return cls(gradient, (index, len(gradients)), known)
+
+
+def kept_before(model: GraphModel) -> dict[Any, Operands]:
+    """What the formulas of PyTorch's nodes name, copied before a pass, as far as it is not too much.
+
+    Within the pass nobody but the pass may ask a node for what it saved: a checkpoint computes that once.
+    """
+    kept: dict[Any, Operands] = {}
+    size = 0
+    for node, key in model.handles.ops.items():
+        if can_be_noted(node) and not hasattr(node, "variable") and model.by_id[key].formulas and size < KEPT:
+            kept[node] = _kept(node)
+            size += sum(np.size(value) for value in kept[node].values() if isinstance(value, np.ndarray))
+    return kept
+
+
+def _kept(node: Any) -> Operands:
+    try:
+        return kept_operands(node)
+    except Exception:  # a picture is drawn also of objects that cannot be read
+        return {}
 
 
 def chain_step(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.naming import lines_of
 from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Columns", "ForwardPass", "forward_pass"]
@@ -81,7 +81,7 @@ def columns(trace: Any) -> Columns | None:
 
 def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
-    lines = [clean(line.rstrip(), LONGEST) for line in SourceLocator.lines(filename)]
+    lines = [clean(line.rstrip(), LONGEST) for line in lines_of(filename)]
     near = {n for line in used for n in range(line - NEAR, line + NEAR + 1)}
     chosen = [(n, text) for n, text in enumerate(lines, 1) if len(lines) <= WHOLE or n in near]
     while chosen and not chosen[0][1]:

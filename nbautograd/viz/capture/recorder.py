@@ -17,7 +17,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
-from nbautograd.viz.capture.chain_rule import Arrival, chain_step
+from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
 from nbautograd.viz.capture.cotangents import called, gradient_name
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
@@ -25,7 +25,7 @@ from nbautograd.viz.capture.joints import Joints
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import op_words
+from nbautograd.viz.capture.words import edge_label, op_words
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -36,7 +36,6 @@ from nbautograd.viz.read.naming import Resolve
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
 SHORT = 16  # characters of a number in a formula
-NARROW = 12  # characters of a vector on an edge, from which on it is written as a column
 
 
 class Recorder:
@@ -69,6 +68,7 @@ class Recorder:
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.came = Arrival()  # at the node that runs now, as long as it runs
+        self.kept: dict[Any, Any] = {}  # what the nodes of this pass have saved, see kept_before
         self.finite, self.seen_bad, self.creates = True, False, False
         self.created: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves of them
         self.seeds: tuple[Any, ...] = ()  # what a pass began with that records itself
@@ -116,7 +116,7 @@ class Recorder:
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
         self.creates, self.created = event.create_graph, {}
         self.seeds = event.gradients if event.create_graph else ()
-        self.joints = Joints(self.model)
+        self.joints, self.kept = Joints(self.model), kept_before(self.model)
         resets = self._meet_leaves()
         names, seeds = self._seeds(event)
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
@@ -227,14 +227,14 @@ class Recorder:
             result = model.results.get((key, index))
             if result is not None:
                 received.append(result.id)
-                labels[result.id] = _label(gradient)
+                labels[result.id] = edge_label(gradient)
                 _note_size(sizes, result.id, gradient)
                 tiles[result.id] = self.log.pool.add(gradient)
                 active.append(result.dst)
             short |= self.joints.complete(key, index)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((gradient_name(self.seed, root, self._result_name(key, index)), sums))
-        self.came = Arrival.at(event.node, event.gradients)
+        self.came = Arrival.at(event.node, event.gradients, self.kept)
         self.open = self._frame(
             "op",
             node.name,
@@ -272,7 +272,7 @@ class Recorder:
             changes = {
                 "active": (*self.open.active, edge.id),
                 "sizes": sizes,
-                "labels": {**self.open.labels, edge.id: _label(event.gradient)},
+                "labels": {**self.open.labels, edge.id: edge_label(event.gradient)},
                 "sends": (*self.open.sends, (name, shown)),
                 "equations": (*self.open.equations, *written),
                 "chain": (*self.open.chain, *chain),
@@ -321,7 +321,7 @@ class Recorder:
             self.came = replace(self.came, gradient=event.after)
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
-            passed = {key: _label(event.after) for key in self.open.received}  # and what goes on along the edge
+            passed = {key: edge_label(event.after) for key in self.open.received}  # and what goes on along the edge
             tiles = {key: self.log.pool.add(event.after) for key in self.open.received}
             self.open = replace(
                 self.open,
@@ -412,7 +412,7 @@ class Recorder:
         self.log.append(replace(frame, caption=say("op_caption", **told), words=words, leaves=leaves))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
-        frame, self.open, self.came = self.open, None, Arrival()
+        frame, self.open, self.came, self.kept = self.open, None, Arrival(), {}
         if self.progress is not None:
             self.progress()
         if event.error is not None:
@@ -484,14 +484,6 @@ class Recorder:
             )
         )
         self.log.scene = min(before, len(self.log.scenes) - 1)
-
-
-def _label(gradient: Any) -> str:
-    """What an edge says of a gradient: its numbers, or its shape and norm."""
-    written = values.text(gradient, 4, brief=True)
-    if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
-        written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge
-    return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written
 
 
 def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:

@@ -1,15 +1,18 @@
-"""What a step means, in words: the line below the picture. The numbers stand in the picture itself."""
+"""What a step means, in words: the line below the picture. The numbers stand in the picture itself, on edges."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.language import say
+from nbautograd.viz.read import values
 from nbautograd.viz.read.model import GraphModel
 
-__all__ = ["op_words"]
+__all__ = ["edge_label", "op_words"]
 
+NARROW = 12  # characters of a vector on an edge, from which on it is written as a column
 MOST = 3  # inputs of an operation that are told of
 
 
@@ -45,3 +48,11 @@ def _sent(name: str, value: str, root: str, partly: bool) -> str:
     if number == 1:
         return say("sends_same", root=root, name=name)
     return say("sends_number", root=root, name=name, value=value.removesuffix("."))
+
+
+def edge_label(gradient: Any) -> str:
+    """What an edge says of a gradient: its numbers, or its shape and norm."""
+    written = values.text(gradient, 4, brief=True)
+    if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
+        written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge
+    return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written

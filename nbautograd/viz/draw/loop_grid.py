@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from nbautograd.viz.draw.labels import Box, Point, Size
 from nbautograd.viz.draw.layout import MARGIN, Arranged, Layout
-from nbautograd.viz.language import say
 from nbautograd.viz.read.loops import Loop, inside
 from nbautograd.viz.read.model import Edge, GraphModel
 
@@ -355,10 +354,10 @@ class _Grid:
         return [_line([*self.way_up(key), (end, self.heights[key])]) for key, end in ends.items()]
 
     def headings(self) -> list[tuple[Point, str]]:
-        """The number of each step, above its column."""
+        """What each step is called, above its column."""
         told = []
-        for number, block in enumerate(self.blocks[1:-1], 1):
-            told.append(((round(block.x + block.width / 2, 1), MARGIN + 6), say("step_n", n=number)))
+        for name, block in zip(self.loop.names, self.blocks[1:-1], strict=True):
+            told.append(((round(block.x + block.width / 2, 1), MARGIN + 6), name))
         return told
 
 

@@ -21,8 +21,8 @@ import IPython
 import numpy
 
 from nbautograd.errors import NbautogradError
-from nbautograd.protocol import SourceLocator
 from nbautograd.viz.notebook.typed_lines import typed_lines
+from nbautograd.viz.read.naming import lines_of
 
 __all__ = ["UserFrames", "users_frames"]
 
@@ -127,7 +127,7 @@ class UserFrames:
             shell.showindentationerror() if isinstance(error, IndentationError) else shell.showsyntaxerror()
             return
         files = {frame.f_code.co_filename for frame, _ in walk_tb(traceback)}
-        with _causes_cut(error), typed_lines(SourceLocator.lines, files):
+        with _causes_cut(error), typed_lines(lines_of, files):
             if _says_all(error, traceback):
                 shell.showtraceback((kind, error, users_frames(traceback)), tb_offset=0)
                 sys.last_traceback = traceback  # for %tb

@@ -23,6 +23,7 @@ from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import remarks, trace_of
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import tile
+from nbautograd.viz.read.turns import Turns, name_of, turns_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "build"]
@@ -59,13 +60,18 @@ def build(
         scopes = module_scopes(walk, namespace or {})
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
+    repeats = any(segment.kind == "loop" for _, segment in tree.inner())
+    turns = turns_of(walk.order, namespace or {}) if repeats else ()
+    for _, segment in tree.inner():
+        if segment.kind == "step":
+            segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace or {})
     if ops > described:
         builder.leave_ops_bare(chosen)
     if leaves > max(budget, described):
         builder.leave_leaves_bare()
-    return folding.collapse(builder.model(tree), chosen, budget)
+    return folding.collapse(builder.model(tree, turns), chosen, budget)
 
 
 class _Builder:
@@ -96,7 +102,7 @@ class _Builder:
         drawn = {to for node in walk.ops if node not in self.bare for to, _ in walk.next[node]}
         self.bare_leaves = {node for node in walk.next if node not in drawn} - set(walk.ops)
 
-    def model(self, tree: folding.Segment) -> GraphModel:
+    def model(self, tree: folding.Segment, turns: Turns) -> GraphModel:
         """The whole graph, nothing folded."""
         walk = self.walk
         ungraphed = [self.leaf(None, tensor) for node, _, tensor in walk.roots if node is None]
@@ -117,6 +123,7 @@ class _Builder:
             order=tuple(self.handles.ops[node] for node in walk.order),
             leaf_order=self.leaf_order(),
             tree=tree,
+            turns=turns,
         )
 
     def leaf_order(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
-from nbautograd.viz.read.formula_values import LARGEST, Evaluate, Operands, TooLarge, evaluator, kept_operands
+from nbautograd.viz.read.formula_values import LARGEST, Evaluate, Operands, TooLarge, evaluator
 from nbautograd.viz.read.introspect import node_name
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_parts, entry_of, matrix_parts, only_permutes
 
@@ -57,7 +57,7 @@ def local_derivative(
     source: str,
     g: Any,
     sent: Any,
-    known: Operands | None = None,
+    known: Operands | None,
     output: Output = (0, 1),
     slot: int = 0,
 ) -> LocalDerivative:
@@ -65,19 +65,18 @@ def local_derivative(
 
     The numbers are left out where they cannot be told, and where they do not come to what was sent.
 
-    :param known: what the formula names, copied before the node ran.
+    :param known: what the formula names, copied before the node ran; None: it was too much.
     :param output: which of the node's results ``g`` is the gradient of.
     :param slot: along which edge it was sent, for a formula of all tensors of a list.
     """
     kind = entry_of(source)
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
-    if not (values.is_near(g, LARGEST) and values.is_near(sent, LARGEST)):
+    if known is None or not (values.is_near(g, LARGEST) and values.is_near(sent, LARGEST)):
         return replace(nothing, unknown="large")
     try:
         upstream, wanted = values.host(g), values.host(sent)
         if kind != MOVE and "c" in (upstream.dtype.kind, wanted.dtype.kind):
             return replace(nothing, unknown="complex")
-        known = kept_operands(node) if known is None else known
         evaluate = evaluator(node, parameter, source, wanted.shape, known)
     except Exception:  # a picture is drawn also of objects that cannot be read
         return replace(nothing, unknown="unsaved")

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nbautograd.viz.language import say
 from nbautograd.viz.read.model import Edge, GraphModel
 from nbautograd.viz.read.segments import Segment
+from nbautograd.viz.read.turns import name_of
 
 __all__ = ["Loop", "loop_of"]
 
@@ -28,6 +30,8 @@ class Loop:
     steps: int
     place: Mapping[str, int]
     shared: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """What the turns are called, as the code counts them."""
 
 
 def loop_of(model: GraphModel) -> Loop | None:
@@ -42,7 +46,9 @@ def loop_of(model: GraphModel) -> Loop | None:
     if sum(0 <= place.get(key, -1) < count for key in drawn) < WITHIN * len(drawn):
         return None
     shared = _place_others(model, place, count)
-    return Loop(count, place, tuple(shared)) if _hangs_together(model, place, shared, count) else None
+    turns = model.entire.turns
+    names = tuple(name_of(turns[start:stop]) or say("turn_n", n=n) for n, (start, stop) in enumerate(spans))
+    return Loop(count, place, tuple(shared), names) if _hangs_together(model, place, shared, count) else None
 
 
 def _spans(model: GraphModel) -> list[Span]:

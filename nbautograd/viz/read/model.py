@@ -9,6 +9,7 @@ from typing import Any
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.tiles import Tile
+from nbautograd.viz.read.turns import Turns
 
 __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
 
@@ -183,6 +184,8 @@ class GraphModel:
     """Ids of the leaves in the order of their variables, as ``%grads`` lists them."""
     tree: Any = field(default=None, compare=False, repr=False)
     """How the operations may be folded (see ``fold``)."""
+    turns: Turns = field(default=(), compare=False, repr=False)
+    """Of the operations in that order, which turns of the loops in the code they ran in."""
     stands: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """In a folded view: for the id of each node and edge of the whole what is drawn for it, or nothing."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect
@@ -12,10 +14,16 @@ from nbautograd.viz.read.introspect import Names, attribute, node_name
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["Resolve", "ResultNames", "SourceLines"]
+__all__ = ["Resolve", "ResultNames", "SourceLines", "lines_of"]
 
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
+
+
+def lines_of(filename: str) -> list[str]:
+    """All lines of a file, or of a cell as they were typed; none where they are not known."""
+    known: Callable[[str], list[str]] = getattr(SourceLocator.locate, "lines", linecache.getlines)
+    return known(filename)
 
 
 class SourceLines:

@@ -143,7 +143,7 @@ def _rolled(
         rolled += segments[at:start]
         at = start + most * period
         steps = [segments[i : i + period] for i in range(start, at, period)]
-        whole = [_segment("step", say("step_n", n=i), s, known) if period > 1 else s[0] for i, s in enumerate(steps, 1)]
+        whole = [_segment("step", say("turn_n", n=i), s, known) if period > 1 else s[0] for i, s in enumerate(steps)]
         rest = _segment("loop", f"×{most - 1}", whole[:-1], known, most - 1)
         rolled.append(_segment("loop", f"×{most}", [rest, whole[-1]], known, most))
     return rolled + segments[at:]

@@ -169,7 +169,7 @@ class Panel {
       ...rowIf(node.view_of, t("view_of"), () => [node.view_of]),
       ...rowIf(node.hooks, t("hooks"), () => [node.hooks]),
       ...rowIf(node.version || node.now, t("version"), () => [node.now
-        ? t("version_now", { version: node.version || 0, now: node.now }) : String(node.version)]),
+        ? t("version_since", { version: node.version || 0, now: node.now }) : String(node.version)]),
     ];
   }
 

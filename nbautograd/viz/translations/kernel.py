@@ -23,7 +23,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "the first NaN or Inf of this pass arises here",
         "本次的第一个 NaN 或 Inf 出现在这里",
     ),
-    "bad_because": ("local derivative: {numbers}", "局部导数：{numbers}"),
+    "bad_because": ("its formula with numbers: {numbers}", "公式代入数值：{numbers}"),
     "hook_tensor": ("tensor hook", "张量钩子"),
     "hook_pre": ("prehook", "前钩子"),
     "hook_post": ("hook", "钩子"),
@@ -183,7 +183,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "in_groups": ("{n} groups", "{n} 个组"),
     "in_groups_1": ("one group", "一个组"),
-    "step_n": ("step {n}", "第 {n} 步"),
+    "turn_n": ("turn {n}", "第 {n} 轮"),
     "nearest": (
         "only what is at most {n} operations from the result is drawn",
         "只画出离结果 {n} 个运算以内的部分",

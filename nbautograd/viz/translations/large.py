@@ -10,8 +10,8 @@ PYTHON: dict[str, tuple[str, str]] = {
         "{name} 是第 {n} 次反向传播算出的：这些运算就是那次反向传播的运算",
     ),
     "joint": (
-        "the gradient of this step joins those of later steps on their way to {name}",
-        "这一步的梯度与之后各步的梯度汇合，流向 {name}",
+        "the gradient of this turn joins those of later turns on their way to {name}",
+        "这一轮的梯度与之后各轮的梯度汇合，流向 {name}",
     ),
 }
 PLAYER: dict[str, tuple[str, str]] = {

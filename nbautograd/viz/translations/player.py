@@ -138,7 +138,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "type": ("type", "类型"),
     "device": ("device", "设备"),
     "version": ("version", "版本"),
-    "version_now": ("{version}, now {now}", "{version}，现为 {now}"),
+    "version_since": ("{version}, now {now}", "{version}，现为 {now}"),
     "arriving": ("arriving", "到达"),
     "note": ("note", "备注"),
     "gradient": ("gradient in this pass", "本次的梯度"),

@@ -1,0 +1,180 @@
+"""Which turn of which loop of the code an operation ran in: ``t = 4``, as the code itself counts.
+
+What tracing notes is enough: of each operation the instruction that called it. A new turn has begun where the
+instructions go back. The value of the loop's variable is told where the loop is over a ``range`` of known numbers, or
+an ``enumerate`` of something known, and has as many turns as that; else turns are counted from 0.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from nbautograd.viz.language import say
+from nbautograd.viz.read.notes import trace_of
+
+__all__ = ["Turns", "name_of", "turns_of"]
+
+MOST = 2000  # operations of a graph whose turns are told
+LARGEST = 400_000  # characters of a file that is read
+
+Turns = Sequence[Mapping[tuple[int, int], str]]
+"""Of each operation, for each loop that it ran in, by its column and line, what the turn is called."""
+_Loop = ast.For | ast.While
+_Loops = Mapping[int, Sequence[_Loop]]
+"""By lines: the loops around, the outermost first."""
+_Point = tuple[int, int]
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
+    """The turns of operations, which are in the order in which they ran.
+
+    :param namespace: variables, for the length of a loop.
+    """
+    told: list[dict[tuple[int, int], str]] = [{} for _ in nodes]
+    if len(nodes) > MOST:
+        return told
+    traces = [trace_of(node) for node in nodes]
+    files: dict[str, _Loops] = {}
+    ran: dict[_Loop, list[int]] = {}
+    for place, trace in enumerate(traces):
+        if trace is None or trace.code is None:
+            continue
+        if trace.filename not in files:
+            files[trace.filename] = _loops("".join(linecache.getlines(trace.filename)))
+        for loop in files[trace.filename].get(trace.lineno, ()):
+            ran.setdefault(loop, []).append(place)
+    begins = {loop: min(traces[place].instruction for place in places) for loop, places in ran.items()}
+    outer: list[tuple[int, ...]] = [() for _ in nodes]  # the numbers of the turns of the loops around
+    for loop, places in sorted(ran.items(), key=lambda item: (item[0].col_offset, item[0].lineno)):
+        inner = {other: at for other, at in begins.items() if other is not loop and _is_inside(other, loop)}
+        points = {place: _point(traces[place], inner, files[traces[place].filename]) for place in places}
+        variable, values = _values(loop, namespace, traces[places[0]].code) or ("", ())
+        for _, part in groupby(places, outer.__getitem__):
+            group = list(part)
+            turns = _numbered([points[place] for place in group], len(values))
+            known = bool(values) and (turns[-1] + 1) % len(values) == 0
+            for place, turn in zip(group, turns, strict=True):
+                outer[place] += (turn,)
+                number = values[turn % len(values)] if known else turn
+                named = known and variable.strip("_")
+                told[place][loop.col_offset, loop.lineno] = (
+                    f"{variable} = {number}" if named else say("turn_n", n=number)
+                )
+    return told
+
+
+def name_of(turns: Turns) -> str:
+    """What a turn is called that consists of these operations; nothing where that is not known.
+
+    >>> name_of([{(0, 3): "t = 1"}] * 4 + [{(0, 3): "t = 2"}]), name_of([{(0, 3): "t = 1"}, {(0, 3): "t = 2"}])
+    ('t = 1', 't = 1 … t = 2')
+    """
+    several = ""
+    for loop in sorted({loop for turn in turns for loop in turn}, reverse=True):  # the innermost first
+        names = Counter(turn[loop] for turn in turns if loop in turn)
+        if 2 * names.total() <= len(turns):
+            continue
+        name, count = names.most_common(1)[0]
+        if 3 * count >= 2 * names.total():  # a turn may begin or end a little off
+            return name
+        first, *_, last = names
+        several = f"{first} … {last}"
+    return several
+
+
+def _loops(code: str) -> _Loops:
+    """The loops around each line of a file, within its function; nothing of what is no Python."""
+    try:
+        tree = ast.parse(code) if 0 < len(code) <= LARGEST else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = None
+    around: dict[int, Sequence[_Loop]] = {}
+
+    def visit(node: ast.AST, loops: tuple[_Loop, ...]) -> None:
+        inside = () if isinstance(node, _FUNCTIONS) else loops
+        for child in ast.iter_child_nodes(node):
+            within = (*inside, node) if isinstance(node, (ast.For, ast.While)) and child in node.body else inside
+            if within or isinstance(node, _FUNCTIONS):
+                for line in range(getattr(child, "lineno", 1), (getattr(child, "end_lineno", 0) or 0) + 1):
+                    around[line] = within
+            visit(child, within)
+
+    if tree is not None:
+        visit(tree, ())
+    return around
+
+
+def _is_inside(one: _Loop, other: _Loop) -> bool:
+    return other.lineno <= one.lineno and (one.end_lineno or 0) <= (other.end_lineno or 0)
+
+
+def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
+    """Where in a loop's body an operation was called, and in which call of a module; of an inner loop one point."""
+    for loop in loops.get(trace.lineno, ()):
+        if loop in inner:
+            return inner[loop], 0
+    return int(trace.instruction), trace.scope[0].number if trace.scope else 0
+
+
+def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
+    """The number of the turn of each operation.
+
+    :param wanted: how many turns there should be; 0: not known.
+    """
+    if len(set(points)) == 1:  # one call a turn, which may be of several operations
+        each, rest = divmod(len(points), wanted or 1)
+        return [place // each for place in range(len(points))] if wanted and each and not rest else [0] * len(points)
+    numbers, turn = [], 0
+    for i, (place, call) in enumerate(points):
+        before, former = points[i - 1] if i else (place, call)
+        turn += place < before or (place == before and call != former)
+        numbers.append(turn)
+    return numbers
+
+
+def _values(loop: _Loop, namespace: Mapping[str, Any], code: Any) -> tuple[str, Sequence[Any]] | None:
+    """The loop's variable and its values; None where they are not plain numbers."""
+    if isinstance(loop, ast.While):
+        return None
+    target, over = loop.target, loop.iter
+    if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and not over.keywords):
+        return None
+    known = {name: value for name, value in namespace.items() if name not in code.co_varnames}
+    if over.func.id == "range" and isinstance(target, ast.Name):
+        bounds = [_number(argument, known) for argument in over.args]
+        if all(bound is not None for bound in bounds) and 0 < len(bounds) <= 3 and bounds[2:] != [0]:
+            return target.id, range(*bounds)  # type: ignore[arg-type]
+    if over.func.id == "enumerate" and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
+        count = _length(over.args[0], known) if len(over.args) == 1 else None
+        return None if count is None else (target.elts[0].id, range(count))
+    return None
+
+
+def _number(tree: ast.expr, known: Mapping[str, Any]) -> int | None:
+    match tree:
+        case ast.Constant(int() as value):
+            return int(value)
+        case ast.Name(name) if type(known.get(name)) is int:
+            return int(known[name])
+        case ast.UnaryOp(ast.USub(), operand) if (number := _number(operand, known)) is not None:
+            return -number
+        case ast.BinOp(left, ast.Add() | ast.Sub() as sign, right):
+            a, b = _number(left, known), _number(right, known)
+            return None if a is None or b is None else a + b if isinstance(sign, ast.Add) else a - b
+        case ast.Call(ast.Name("len"), [operand], []):
+            return _length(operand, known)
+    return None
+
+
+def _length(tree: ast.expr, known: Mapping[str, Any]) -> int | None:
+    value: Any = known.get(tree.id) if isinstance(tree, ast.Name) else None
+    if type(value) in (list, tuple, range, str):
+        return len(value)
+    shape: tuple[Any, ...] = tuple(getattr(value, "shape", ()))
+    return int(shape[0]) if shape else None

@@ -1,0 +1,96 @@
+"""The turns of a loop are called as the code counts them: by the loop's variable where it is known, else from 0."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import pytest
+
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.read.loops import loop_of
+from nbautograd.viz.read.turns import name_of
+from tests import needs
+
+START = """
+Wx, Wh, b = T.randn(3, 2, requires_grad=True), T.randn(3, 3, requires_grad=True), T.zeros(3, requires_grad=True)
+xs, h, cell = T.randn(8, 2), T.zeros(3), T.nn.RNNCell(2, 3)
+"""
+RNN = "    h = T.tanh(Wx @ xs[t] + Wh @ h + b)"
+EIGHT = [f"t = {t}" for t in range(8)]
+LOOPS: dict[str, tuple[str, list[str]]] = {
+    "range": (f"for t in range(8):\n{RNN}", EIGHT),
+    "from and to": (f"n = 5\nfor t in range(2, 2 + n):\n{RNN}", EIGHT[2:7]),
+    "backwards": (f"for t in range(len(xs) - 1, -1, -2):\n{RNN}", ["t = 7", "t = 5", "t = 3", "t = 1"]),
+    "enumerate": ("for t, x in enumerate(xs):\n    h = T.tanh(Wx @ x + Wh @ h)", EIGHT),
+    "the module of a turn": ("for t in range(8):\n    h = cell(xs[t], h)", EIGHT),
+    "over elements": ("for x in xs:\n    h = T.tanh(Wx @ x + Wh @ h)", [f"turn {t}" for t in range(8)]),
+    "while": (f"t = 0\nwhile t < 4:\n{RNN}\n    t += 1", [f"turn {t}" for t in range(4)]),
+    "cut off": (f"for t in range(8):\n{RNN}\n    if t == 3:\n        h = h.detach()", [f"turn {t}" for t in range(4)]),
+    "left": (f"for t in range(8):\n{RNN}\n    if t == 4:\n        break", [f"turn {t}" for t in range(5)]),
+    "a part of each second turn": (
+        f"for t in range(8):\n    if t % 2:\n        h = h * 2\n{RNN}",
+        EIGHT,
+    ),
+    "in a function": (  # whose n is another one
+        f"def run(h, n):\n    for t in range(n):\n    {RNN}\n    return h\nn = 3\nh = run(h, 8)",
+        [f"turn {t}" for t in range(8)],
+    ),
+    "in a function, of a number": (f"def run(h):\n    for t in range(8):\n    {RNN}\n    return h\nh = run(h)", EIGHT),
+}
+
+
+def model_of(T: Any, name: str, code: str) -> Any:
+    source = f"{START}{code}\ny = (h**2).sum()\n"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    namespace: dict[str, Any] = {"T": T, "__name__": "a_cell"}
+    with tracing.traced(), viz.watch(namespace=namespace):
+        exec(compile(source, name, "exec"), namespace)
+    return viz.graph(namespace["y"], namespace=namespace).model
+
+
+@pytest.mark.parametrize("library", ["nbautograd", "torch"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_turns_are_counted_as_the_code_counts(library: str, name: str) -> None:
+    code, wanted = LOOPS[name]
+    model = model_of(needs.package(library), f"{name} {library}.py", code)
+    turns = [name_of([turn]) for turn in model.entire.turns]
+    assert list(dict.fromkeys(turn for turn in turns if turn)) == wanted
+    drawn = wanted if "second" not in name else [f"t = {t} … t = {t + 1}" for t in range(0, 8, 2)]
+    loop = loop_of(model)
+    if loop is not None:
+        assert list(loop.names) == drawn
+    assert {segment.label for _, segment in model.tree.inner() if segment.kind == "step"} <= set(drawn)
+
+
+def test_turns_of_a_loop_in_a_loop() -> None:
+    nb = needs.package("nbautograd")
+    code = f"for i in range(2):\n    for t in range(3):\n    {RNN}\n    h = h * 2"
+    model = model_of(nb, "<nested>", code)
+    turns = [list(dict(sorted(turn.items())).values()) for turn in model.entire.turns]
+    seen = [turn for i, turn in enumerate(turns) if turn and turn not in turns[:i]]
+    assert seen == [*([f"i = {i}", *more] for i in range(2) for more in (["t = 0"], ["t = 1"], ["t = 2"], []))]
+
+
+def test_turns_are_counted_from_0_where_nothing_is_noted() -> None:
+    nb = needs.package("nbautograd")
+    w, h = nb.tensor(0.5, requires_grad=True), nb.tensor(1.0, requires_grad=True)
+    for _ in range(5):
+        h = nb.tanh(h * w + 1)
+    model = viz.graph(h, namespace={}).model
+    assert loop_of(model).names == tuple(f"turn {n}" for n in range(5))
+
+
+def test_the_grid_says_which_turn(open_page: Any) -> None:
+    nb = needs.package("nbautograd")
+    name = "<grid>"
+    source = f"{START}for t in range(4):\n{RNN}\ny = (h**2).sum()\n"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    namespace: dict[str, Any] = {"T": nb, "__name__": "a_cell"}
+    with tracing.traced():
+        exec(compile(source, name, "exec"), namespace)
+    page = open_page(viz.animate(namespace["y"], namespace=namespace))
+    shown = page.locator(".nb-stage svg text").all_text_contents()
+    assert [text for text in shown if text.startswith("t = ")] == ["t = 0", "t = 1", "t = 2", "t = 3"]
+    assert not [text for text in shown if text.startswith("step")]
