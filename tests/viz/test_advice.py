@@ -6,6 +6,7 @@ are collected, not listed: a new text with code that no scenario below brings ab
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
 import math
@@ -132,9 +133,9 @@ def changed(program: str, piece: str) -> Iterator[str]:
 
 @cache
 def homes() -> tuple[Any, ...]:
-    layer = nb.nn.Linear(1, 1)
-    return (nb, nb.Tensor, nb.nn.functional, layer, nb.autograd.Function, nb.linalg, nb.optim, viz, builtins, os, math,
-            nb.autograd, nb.protocol, inspect.getattr_static)  # fmt: skip
+    kinds = (nb.nn.Linear, nb.optim.SGD, nb.optim.lr_scheduler.LRScheduler, nb.distributions.Distribution)
+    modules = (nb, nb.nn.functional, nb.linalg, nb.optim, nb.autograd, nb.protocol, viz, builtins, os, math)
+    return (nb.Tensor, nb.nn.Linear(1, 1), nb.autograd.Function, *kinds, *modules)
 
 
 @cache
@@ -332,3 +333,27 @@ def test_every_text_with_code_is_brought_about_above() -> None:
     hints = {key for key in coded if key.startswith(("mixed_", "torch_"))}
     assert coded - players - hints == set()
     assert {key for key in coded if CODE.findall(LANGUAGES["zh"][key]) != CODE.findall(LANGUAGES["en"][key])} == set()
+
+
+def strings() -> Iterator[tuple[str, str]]:
+    """The strings of the package that are no docstrings, with the files in which they stand."""
+    for path in sorted(Path(PACKAGE).rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
+                yield path.name, "".join(str(part) for part in parts)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+                yield path.name, node.value
+
+
+def test_what_other_messages_name_exists(shell: Any) -> None:
+    """Of code that stands in any message or text, be it marked or not, the functions and the magics exist."""
+    pieces = {piece for name, text in strings() if "docstrings" not in name for piece in CODE.findall(text)}
+    pieces |= {*LANGUAGES["en"].values(), *LANGUAGES["zh"].values()}
+    called = {name for piece in pieces for name in re.findall(r"(?<![\w{}])([A-Za-z_][\w.]*)\(", piece)}
+    assert len(called) > 20
+    assert {name for name in called if not exists(name) and not exists(name.rpartition(".")[2])} == set()
+    magics = {name for piece in pieces for name in re.findall(r"(?<!\w)%+([a-z_]+)", piece)}
+    assert magics <= {*shell.magics_manager.magics["line"], *shell.magics_manager.magics["cell"]}
