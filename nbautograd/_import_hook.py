@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from nbautograd import _identity, _namespaces
 
@@ -90,30 +90,41 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
     (True, True)
     """
 
+    _replaced: ClassVar[dict[str, dict[str, ModuleType]]] = {}
+    """By name, the modules that were set aside by the first of those that are on."""
+    _on: ClassVar[dict[str, list[standing_in]]] = {}
+    """By name, those that are on; the last that ends puts the modules back."""
+
     def __init__(self, name: str = "torch") -> None:
         self.name = name
-        self._finder = _Finder(name)
-        self._aside: dict[str, ModuleType] | None = None
 
     def start(self) -> None:
         """Install the import hook; a second call does nothing."""
-        if self._aside is None:
-            self._aside = self._remove(self.name)
-            sys.meta_path.insert(0, self._finder)
+        on = self._on.setdefault(self.name, [])
+        if self in on:
+            return
+        on.append(self)
+        if len(on) == 1:
+            finder = _Finder(self.name)
+            self._replaced[self.name] = self._remove(self.name)
+            sys.meta_path.insert(0, finder)
             sys.modules[self.name] = sys.modules[PACKAGE]
-            self._finder.make_known("", sys.modules[PACKAGE])
+            finder.make_known("", sys.modules[PACKAGE])
             if self.name == "torch":
                 _identity.adopt()
 
     def stop(self) -> None:
-        """Remove the import hook."""
-        if self._aside is not None:
+        """Remove the import hook, unless another one of this name is on."""
+        on = self._on.get(self.name, [])
+        if self not in on:
+            return
+        on.remove(self)
+        if not on:
             if self.name == "torch":
                 _identity.give_back()
-            sys.meta_path.remove(self._finder)
+            sys.meta_path[:] = [f for f in sys.meta_path if not (isinstance(f, _Finder) and f.name == self.name)]
             self._remove(self.name)
-            sys.modules.update(self._aside)
-            self._aside = None
+            sys.modules.update(self._replaced.pop(self.name))
 
     def __enter__(self) -> None:
         self.start()

@@ -24,24 +24,26 @@ def command(*packages: str) -> str:
 def extra(name: str) -> str:
     """The command that installs one of this package's extras, as fits the way in which the package is installed.
 
+    With no name, it installs the package itself.
+
     From a clone, editable or not installed at all, and from a file or an address that is known, it names that; else the
     missing packages themselves, since the package index need not have this package.
     """
-    clone = Path(__file__).resolve().parents[1]
+    clone, named = Path(__file__).resolve().parents[1], f"[{name}]" if name else ""
     if _is_clone(clone):
-        return command("-e", f"{_shown(clone)}[{name}]")
+        return command("-e", f"{_shown(clone)}{named}")
     where = _direct_url()
     url, path = str(where.get("url", "")), _file_of(str(where.get("url", "")))
     if path is not None and (path.is_file() or _is_clone(path)):
         editable = ["-e"] if where.get("dir_info", {}).get("editable") else []
-        return command(*editable, f"{_shown(path)}[{name}]")
+        return command(*editable, f"{_shown(path)}{named}")
     if path is None and url:
         vcs = where.get("vcs_info", {})
         address = f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url
-        return command(f"{PACKAGE}[{name}] @ {address}")
+        return command(f"{PACKAGE}{named} @ {address}")
     wanted = requirements(name)
     missing = [each for each in wanted if _distribution(re.split(r"[^\w.-]", each)[0]) is None]
-    return command(*(missing or wanted or [f"{PACKAGE}[{name}]"]))
+    return command(*(missing or wanted or [f"{PACKAGE}{named}"]))
 
 
 def requirements(name: str) -> list[str]:

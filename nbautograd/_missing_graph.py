@@ -272,7 +272,8 @@ class _Search:
                     place, old, text = (made.filename, made.position[0]), made.text, edited(made.filename, node)
                 else:
                     (_, column), _, added = _added(node, argument)
-                    new, place, old, text = self._with(column, added), None, "", ast.unparse(node)
+                    new = self._with(column, added) if self.input_number is None else ""
+                    place, old, text = None, "", ast.unparse(node)
                 if integers:
                     return Cause("integers", self.name, text, dtype="int64", place=place, old=old, new=new)
                 return Cause("forgot", self.name, text, place=place, old=old, new=new)

@@ -8,6 +8,8 @@ to that. The few functions in which PyTorch asserts raise AssertionError as well
 from __future__ import annotations
 
 import re
+import sys
+from types import FrameType
 from typing import Any
 
 from nbautograd._identity import is_ours
@@ -61,9 +63,25 @@ def kind_of(value: Any) -> str:
     if not is_pytorchs(value):
         return kind
     if hasattr(value, "__dlpack__"):
-        convert = "from nbautograd import from_dlpack; from_dlpack(x.detach())"
+        convert = f"from nbautograd import from_dlpack; from_dlpack({variable_of(value)}.detach())"
         return f"PyTorch's {kind} (`{convert}` makes it one of nbautograd's)"
     return f"PyTorch's {kind} (take it from nbautograd, too)"
+
+
+def variable_of(value: Any) -> str:
+    """The variable of the user's code that holds a value; ``x`` if none does.
+
+    >>> here = [1]
+    >>> variable_of(here), variable_of([1])
+    ('here', 'x')
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ("nbautograd", "torch"):
+        if frame.f_globals.get("__name__") == "nbautograd.errors" and frame.f_code.co_name == "<module>":
+            break  # the example above
+        frame = frame.f_back
+    names = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    return next((name for name, each in names.items() if each is value and not name.startswith("_")), "x")
 
 
 def is_pytorchs(value: Any) -> bool:

@@ -39,3 +39,15 @@ def test_starting_and_stopping_twice():
     for change, there in ((switch.start, True), (switch.start, True), (switch.stop, False), (switch.stop, False)):
         change()
         assert ("a_name_that_nobody_has" in sys.modules) == there
+
+
+def test_one_inside_another_ends_with_the_last():
+    outer, inner = nbautograd.standing_in(), nbautograd.standing_in()
+    before = sys.modules.get("torch")
+    for first, last in ((outer, inner), (inner, outer)):
+        outer.start()
+        inner.start()
+        first.stop()
+        assert sys.modules["torch"] is nbautograd and nbautograd.Tensor.__module__ == "torch"
+        last.stop()
+        assert sys.modules.get("torch") is before and nbautograd.Tensor.__module__ != "torch"

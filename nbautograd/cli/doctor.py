@@ -218,7 +218,7 @@ def looked_up(name: str, distribution: str, gives: str, wanted: str = "", *, ext
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
     python,
-    looked_up("nbautograd", "nbautograd", "this library"),
+    lambda: package("nbautograd", "nbautograd", "this library", _installing.extra("")),
     looked_up("NumPy", "numpy", "arrays", "numpy>=2.0"),
     looked_up("SciPy", "scipy", "linear algebra and special functions", "scipy>=1.14"),
     looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "ml_dtypes>=0.5"),

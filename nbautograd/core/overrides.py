@@ -16,7 +16,7 @@ from typing import Any
 from nbautograd.core import dispatch_mode, inplace
 from nbautograd.core.dispatch_mode import UNHANDLED
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.errors import is_pytorchs
+from nbautograd.errors import is_pytorchs, variable_of
 
 __all__ = [
     "UNHANDLED",
@@ -134,10 +134,13 @@ def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: An
     """
     home = getattr(func, "__module__", None) or ""
     if isinstance(func, _BUILTIN) or home.partition(".")[0] == "torch":
+        tensor = next(
+            (variable_of(each) for each in (*args, *(kwargs or {}).values()) if isinstance(each, Tensor)), "x"
+        )
         raise TypeError(
             f"{getattr(func, '__name__', func)}() is PyTorch's and was given a tensor of nbautograd: take the "
             "function from nbautograd, too, or write `from torch.utils.dlpack import from_dlpack; "
-            "from_dlpack(x.detach())` for the tensor"
+            f"from_dlpack({tensor}.detach())` for the tensor"
         )
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
