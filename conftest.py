@@ -35,7 +35,8 @@ SWEEPS = (
     "tests/faults/test_file_system.py", "tests/faults/test_missing_dependencies.py", "tests/ops/test_cpu_levels.py",
     "tests/test_commands.py", "tests/test_identity.py", "tests/test_jupyterlab.py", "tests/test_late_packages.py",
     "tests/test_lazy_loading.py", "tests/test_lite.py", "tests/test_namespaces.py", "tests/test_on_device.py",
-    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py", "tests/test_types.py",
+    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py",
+    "tests/test_types.py",
     # All of the sources, pages and documents.
     "tests/faults/test_security.py", "tests/test_cupy_names.py", "tests/test_docs.py", "tests/test_reference.py",
     "tests/test_tutorial_documents.py",
@@ -47,7 +48,8 @@ SWEEPING_MARKS = ("browser", "guests", "packaging", "wasm")
 QUICK = "not sweep"
 
 
-collect_ignore = ["tests/fuzz/atheris_files.py", "tests/device_steps.py"]  # programs, of packages that few have
+collect_ignore = [  # programs, of packages that few have
+    "tests/fuzz/atheris_files.py", "tests/device_steps.py", "tests/oracle/asking.py"]  # fmt: skip
 collect_ignore_glob = ["tests/guests/packages/*", "tests/guests/projects/*"]  # likewise: run by tests/guests/run.py
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything, others each time
 settings.register_profile("same", derandomize=True, database=None)  # the same examples each time

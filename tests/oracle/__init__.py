@@ -34,7 +34,8 @@ from tests.oracle.answers import Array, Named, Raised, plain, raised
 from tests.oracle.comparison import difference
 from tests.oracle.plugin import State
 
-__all__ = ["Array", "Named", "Raised", "answer", "check", "check_raises", "close", "live", "same", "shared"]
+__all__ = ["Array", "Named", "Raised", "answer", "check", "check_either", "check_raises", "check_warns", "close",
+           "live", "same", "shared"]  # fmt: skip
 
 Program = Callable[..., Any]
 RENEW = "pytest {} --oracle=record, where PyTorch is installed, asks it again (nox -s oracle: all tests)"
@@ -75,6 +76,23 @@ def check_either(program: Program, *inputs: Any, says: str = "", steps: int = 1,
     ours = _outcome(program, copy.deepcopy(inputs))
     _compare(ours, theirs, steps=steps, exact=exact)
     return ours
+
+
+def check_warns(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -> Any:
+    """The same of a program that warns: as often, of the same categories, with a key word of PyTorch's in each."""
+    __tracebackhide__ = True
+
+    def warned(T: Any, *inputs: Any) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = program(T, *inputs)
+        return caught, result
+
+    theirs = answer(warned, *inputs)
+    assert theirs.parts[0], f"PyTorch does not warn, it answers {theirs!r:.300}"
+    ours = warned(nbautograd, *copy.deepcopy(inputs))
+    _compare(ours, theirs, steps=steps, exact=exact)
+    return ours[1]
 
 
 def close(ours: Any, theirs: Any, *, steps: int = 1, exact: bool = False) -> None:
