@@ -85,8 +85,7 @@ def test_the_logarithm_of_what_is_nearly_certain_is_exact() -> None:
     def column(T: Any) -> Any:
         return T.log_softmax(T.tensor(x), 1)[:, 3]
 
-    theirs = oracle.answer(column)
-    oracle.close(column(nb), theirs)
+    found = oracle.check(column).numpy()
     exact = -np.log1p(69 * np.exp(-x[:, 3].astype(np.float64)))
-    off = np.abs(theirs.values - exact).max()
-    assert np.abs(column(nb).numpy() - exact).max() <= off + np.finfo(np.float32).eps
+    certain = np.abs(exact) < np.finfo(np.float32).eps / 4  # where a difference of numbers near 29 would be 8 units off
+    assert np.abs(found - exact)[certain].max() <= np.finfo(np.float32).eps
