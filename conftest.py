@@ -48,7 +48,8 @@ SWEEPING_MARKS = ("browser", "guests", "packaging", "wasm")
 QUICK = "not sweep"
 
 
-collect_ignore = ["tests/fuzz/atheris_files.py", "tests/device_steps.py"]  # programs, of packages that few have
+collect_ignore = [  # programs, of packages that few have
+    "tests/fuzz/atheris_files.py", "tests/device_steps.py", "tests/oracle/asking.py"]  # fmt: skip
 collect_ignore_glob = ["tests/guests/packages/*", "tests/guests/projects/*"]  # likewise: run by tests/guests/run.py
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything, others each time
 settings.register_profile("same", derandomize=True, database=None)  # the same examples each time

@@ -49,6 +49,13 @@ def full(session: nox.Session) -> None:
 
 
 @nox.session
+def oracle(session: nox.Session) -> None:
+    """Ask PyTorch all questions of the tests again, and store what it answers; ``-- tests/nn`` is one folder."""
+    files = () if session.posargs else ("tests",)
+    pytest(session, "-n", "auto", "-m", "live", "--oracle=record", *files)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Rules, format, generated files."""
     python(session, "-m", "ruff", "check", ".")

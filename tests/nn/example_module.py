@@ -1,13 +1,11 @@
-"""A module with a bit of everything, and results of both libraries as values that can be compared."""
+"""A module with a bit of everything, and results of either library as they are compared."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import nbautograd
-from tests import needs
-
-torch = needs.package("torch")
+from tests import oracle
+from tests.oracle.answers import is_of
 
 
 def net(T: Any) -> Any:
@@ -39,31 +37,17 @@ def net(T: Any) -> Any:
         def forward(self, x: Any) -> Any:
             return self.second(self.first(x)) + self.own
 
-    T.manual_seed(1)
-    return Net()
+    return oracle.fill(T, Net())
 
 
 def plain(value: Any) -> Any:
-    """Any result, as something that can be compared."""
-    if isinstance(value, (nbautograd.Tensor, torch.Tensor)):
-        return type(value).__name__, str(value.dtype), value.requires_grad, value.detach().tolist()
-    if isinstance(value, (nbautograd.nn.Module, torch.nn.Module)):
-        return repr(value)
+    """Any result, with what cannot be compared by the name of its class."""
+    if is_of(value, "Tensor"):
+        return [type(value).__name__, value.requires_grad, value.detach().clone()]
     if isinstance(value, dict):
         return [(plain(k), plain(v)) for k, v in value.items()]
     if isinstance(value, (list, tuple, set)):
         return [plain(v) for v in value]
-    if isinstance(value, (str, int, float, type(None))):
-        return value
-    if isinstance(value, (nbautograd.dtype, torch.dtype)):
-        return repr(value)
+    if isinstance(value, (str, int, float, type(None))) or is_of(value, "Module", "dtype"):
+        return repr(value) if is_of(value, "Module") else value
     return list(map(plain, value)) if hasattr(value, "__next__") else type(value).__name__
-
-
-def same(ours: Any, theirs: Any) -> bool:
-    """Whether plain values are equal, numbers to rounding."""
-    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    if isinstance(ours, float) and isinstance(theirs, float):
-        return abs(ours - theirs) <= 1e-5 * max(1.0, abs(theirs))
-    return bool(ours == theirs)

@@ -10,7 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.core import tracing
 from nbautograd.nn.functional import fused_recurrent
-from tests import needs
+from tests import needs, oracle
 
 KINDS = ("LSTM", "GRU", "RNN", "ReLU")
 
@@ -32,21 +32,18 @@ def results(torch: Any, module: Any, kind: str, dtype: Any) -> list[Any]:
     for power, state in enumerate(last if kind == "LSTM" else (last,), 2):
         loss = loss + (state**power).sum()
     loss.backward()
-    found = [output.detach(), x.grad, *(s.grad for s in states), *(p.grad for p in module.parameters())]
-    return [t.numpy() for t in found]
+    return [output, x.grad, *(s.grad for s in states), *(p.grad for p in module.parameters())]
 
 
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"bidirectional": True}], ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_are_those_of_pytorch(kind: str, options: dict[str, Any]) -> None:
-    torch = pytest.importorskip("torch")
-    for name, tolerance in (("float64", 1e-12), ("float32", 2e-5)):
-        pair = []
-        for library in (nb, torch):
-            dtype = getattr(library, name)
-            pair.append(results(library, layer(library, kind, 6, 32, 2, **options).to(dtype), kind, dtype))
-        for ours, theirs in zip(*pair, strict=True):
-            np.testing.assert_allclose(ours, theirs, tolerance, tolerance * max(1, np.abs(theirs).max()))
+    def program(T: Any, name: str) -> Any:
+        dtype = getattr(T, name)
+        return results(T, layer(T, kind, 6, 32, 2, **options).to(dtype), kind, dtype)
+
+    for name in ("float64", "float32"):
+        oracle.check(program, name)
 
 
 def test_a_large_layer_is_one_node_and_a_traced_one_is_not() -> None:
@@ -59,22 +56,19 @@ def test_a_large_layer_is_one_node_and_a_traced_one_is_not() -> None:
 
 @pytest.mark.parametrize("kind", KINDS[:3])
 def test_derivatives_of_derivatives_are_those_of_the_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def derivatives() -> list[Any]:
-        nb.manual_seed(0)
-        module = layer(nb, kind, 3, 4, bidirectional=True).double()
-        x = nb.randn(5, 2, 3, dtype=nb.float64, requires_grad=True)
-        state = x[:2, :, :1] * nb.ones(4, dtype=nb.float64)  # which depends on the input, too
+    def derivatives(T: Any) -> list[Any]:
+        module = oracle.fill(T, layer(T, kind, 3, 4, bidirectional=True).double())
+        x = T.tensor(np.random.default_rng(0).normal(size=(5, 2, 3)), requires_grad=True)
+        state = x[:2, :, :1] * T.ones(4, dtype=T.float64)  # which depends on the input, too
         output, last = module(x, (state, state * 2) if kind == "LSTM" else state)
         loss = (output**2).sum() + (last[0] if kind == "LSTM" else last).sum()
-        (g,) = nb.autograd.grad(loss, x, create_graph=True)
-        return [g.detach().numpy(), *(t.numpy() for t in nb.autograd.grad((g**2).sum(), [x, *module.parameters()]))]
+        (g,) = T.autograd.grad(loss, x, create_graph=True)
+        return [g, *T.autograd.grad((g**2).sum(), [x, *module.parameters()])]
 
-    pair = []
+    theirs = oracle.answer(derivatives)
     for size in (1, 1 << 30):
         monkeypatch.setattr(fused_recurrent, "MIN_SIZE", size)
-        pair.append(derivatives())
-    for one_node, steps in zip(*pair, strict=True):
-        np.testing.assert_allclose(one_node, steps, 1e-11, 1e-12)
+        oracle.close(derivatives(nb), theirs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,24 +93,20 @@ def test_nan_goes_through() -> None:
 @pytest.mark.parametrize("size", [4, 32], ids=["small", "large"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_autocast_computes_in_the_dtypes_of_pytorch(kind: str, size: int) -> None:
-    torch = pytest.importorskip("torch")
-    pair = []
-    for library in (nb, torch):
-        module, x = layer(library, kind, 6, size), library.randn(16, 8, 6)
+    def program(T: Any) -> Any:
+        module, x = layer(T, kind, 6, size), T.randn(16, 8, 6)
         try:
-            with library.autocast("cpu", dtype=library.bfloat16):
+            with T.autocast("cpu", dtype=T.bfloat16):
                 output, last = module(x)
         except RuntimeError as error:  # PyTorch's, on processors without AVX-512
-            if library is nb or "primitive descriptor" not in str(error):
+            if T is nb or "primitive descriptor" not in str(error):
                 raise
             pytest.skip(needs.reason("an LSTM in bfloat16 in oneDNN"))
         output.float().sum().backward()
         tensors = [output, *(last if kind == "LSTM" else [last])]
-        tensors += [module.weight_ih_l0.grad, module.bias_hh_l0.grad]
-        pair.append([(str(t.dtype).split(".")[-1], t.detach().float().numpy()) for t in tensors])
-    for (ours, values), (theirs, expected) in zip(*pair, strict=True):
-        assert ours == theirs
-        np.testing.assert_allclose(values, expected, 0.03, 0.03 * max(1, np.abs(expected).max()))
+        return [*tensors, module.weight_ih_l0.grad, module.bias_hh_l0.grad]
+
+    oracle.check(program)
 
 
 def test_the_gradient_of_the_inputs_is_computed_only_if_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:

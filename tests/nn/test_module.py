@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 
 import nbautograd
-from tests import needs
-from tests.nn.example_module import net, plain, same
-
-torch = needs.package("torch")
-
+from tests import needs, oracle
+from tests.nn.example_module import net, plain
 
 SCRIPTS: dict[str, Callable[[Any, Any], Any]] = {
     "repr": lambda T, m: m,
@@ -99,8 +96,7 @@ SCRIPTS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script(name: str) -> None:
-    ours, theirs = (SCRIPTS[name](T, net(T)) for T in (nbautograd, torch))
-    assert same(plain(ours), plain(theirs)), (plain(ours), plain(theirs))
+    oracle.check(lambda T: plain(SCRIPTS[name](T, net(T))))
 
 
 def hooked(T: Any, register: Callable[[Any, list[Any]], Any], *, fails: bool = False) -> list[Any]:
@@ -157,71 +153,70 @@ HOOKS: dict[str, Callable[[Any, list[Any]], Any]] = {
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_hooks(name: str) -> None:
-    ours, theirs = hooked(nbautograd, HOOKS[name]), hooked(torch, HOOKS[name])
-    assert same(ours, theirs), (ours, theirs)
+    oracle.check(hooked, HOOKS[name])
 
 
 def test_backward_hook_without_gradients_of_inputs() -> None:
-    logs: list[list[Any]] = []
-    for T in (nbautograd, torch):
+    def program(T: Any) -> Any:
         log: list[Any] = []
         m = net(T).first
         m.register_full_backward_hook(told(log, "x"))
         with pytest.warns(UserWarning, match="Full backward hook is firing"):
             m(T.ones(2)).sum().backward()
-        logs.append(log)
-    assert logs[0] == logs[1]
+        return log
+
+    oracle.check(program, exact=True)
 
 
 def test_hooks_of_all_modules() -> None:
-    logs: list[list[Any]] = []
-    for T in (nbautograd, torch):
+    def program(T: Any) -> Any:
         log: list[Any] = []
-        place = T.nn.modules.module if T is torch else T.nn.modules._calls
+        place = T.nn.modules._calls if T is nbautograd else T.nn.modules.module
         handles = [
-            place.register_module_forward_pre_hook(lambda m, a, log=log: log.append(("pre", type(m).__name__))),
-            place.register_module_forward_hook(lambda m, a, o, log=log: log.append(("post", type(m).__name__))),
-            place.register_module_full_backward_hook(lambda m, i, o, log=log: log.append(("back", type(m).__name__))),
+            place.register_module_forward_pre_hook(lambda m, a: log.append(("pre", type(m).__name__))),
+            place.register_module_forward_hook(lambda m, a, o: log.append(("post", type(m).__name__))),
+            place.register_module_full_backward_hook(lambda m, i, o: log.append(("back", type(m).__name__))),
         ]
         net(T)(T.ones(3, 2, requires_grad=True)).sum().backward()
         for handle in handles:
             handle.remove()
         net(T)(T.ones(3, 2))
-        logs.append(log)
-    assert logs[0] == logs[1] and len(logs[0]) == 18
+        return log
+
+    assert len(oracle.check(program)) == 18
 
 
-@pytest.mark.parametrize("T", [nbautograd, torch])
-def test_a_hook_that_is_always_called(T: Any) -> None:
-    m, log = net(T), []
-    m.first.register_forward_hook(lambda mod, args, out: log.append(out), always_call=True)
-    m.first.register_forward_hook(lambda mod, args, out: log.append("never"))
-    with pytest.raises(RuntimeError):
-        m.first(T.ones(5))
-    assert log == [None]
+def test_a_hook_that_is_always_called() -> None:
+    def program(T: Any) -> Any:
+        m, log = net(T), []
+        m.first.register_forward_hook(lambda mod, args, out: log.append(out), always_call=True)
+        m.first.register_forward_hook(lambda mod, args, out: log.append("never"))
+        with pytest.raises(RuntimeError):
+            m.first(T.ones(5))
+        return log
+
+    assert oracle.check(program) == [None]
 
 
 def test_state_hooks() -> None:
-    logs = []
-    for T in (nbautograd, torch):
+    def program(T: Any) -> Any:
         m, log, one = net(T), [], T.ones(1)
-        m.register_state_dict_pre_hook(lambda mod, prefix, keep, log=log: log.append((prefix, keep)))
-        m.first.register_state_dict_post_hook(lambda mod, state, prefix, about, one=one: state.update(extra=one))
+        m.register_state_dict_pre_hook(lambda mod, prefix, keep: log.append((prefix, keep)))
+        m.first.register_state_dict_post_hook(lambda mod, state, prefix, about: state.update(extra=one))
         state = m.state_dict()
         log.append(list(state))
-        m.register_load_state_dict_pre_hook(lambda mod, state, *rest, log=log: log.append(state.pop("extra").tolist()))
-        m.register_load_state_dict_post_hook(lambda mod, keys, log=log: (log.append(plain(keys)), keys[0].clear())[2:])
+        m.register_load_state_dict_pre_hook(lambda mod, state, *rest: log.append(state.pop("extra").tolist()))
+        m.register_load_state_dict_post_hook(lambda mod, keys: (log.append(plain(keys)), keys[0].clear())[2:])
         del state["own"]
         with pytest.raises(AssertionError, match=r"must return None|not expected to return"):
             m.load_state_dict(state)
-        logs.append(log)
-    assert logs[0] == logs[1]
+        return log
+
+    oracle.check(program, exact=True)
 
 
 def test_extra_state() -> None:
-    found = []
-    for T in (nbautograd, torch):
-
+    def program(T: Any) -> Any:
         class Counter(T.nn.Module):
             count = 3
 
@@ -235,12 +230,14 @@ def test_extra_state() -> None:
         b.count = 5
         state = b.state_dict()
         a.load_state_dict(state)
-        found.append((list(state), a.count, str(a.load_state_dict({}, strict=False))))
+        found = list(state), a.count, str(a.load_state_dict({}, strict=False))
         with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
             a.load_state_dict({})
         with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
             T.nn.ReLU().load_state_dict(state)
-    assert found[0] == found[1]
+        return found
+
+    oracle.check(program)
 
 
 class Pickled(nbautograd.nn.Module):
@@ -253,7 +250,7 @@ class Pickled(nbautograd.nn.Module):
 def test_pickle() -> None:
     m = Pickled()
     found = pickle.loads(pickle.dumps(m))
-    assert repr(found) == repr(m) and plain(found.state_dict()) == plain(m.state_dict())
+    assert repr(found) == repr(m) and values(found.state_dict()) == values(m.state_dict())
     assert isinstance(found.inner.weight, nbautograd.nn.Parameter)
     for layer in (nbautograd.nn.ReLU(True), nbautograd.nn.LSTM(2, 3), nbautograd.nn.MaxPool2d(2)):
         assert repr(pickle.loads(pickle.dumps(layer))) == repr(layer)
@@ -262,22 +259,33 @@ def test_pickle() -> None:
 def test_a_method_for_each_of_pytorch() -> None:
     """Except what belongs to compilers, other hardware and PyTorch's inner workings."""
     left_out = {"compile", "ipu", "mtia", "xpu", "T_destination"}
-    public = {n for n in dir(torch.nn.Module) if not n.startswith("_")}
+    public = {n for n in oracle.answer(lambda T: dir(T.nn.Module)) if not n.startswith("_")}
     assert {n for n in public if not hasattr(nbautograd.nn.Module, n)} == left_out
 
 
+def values(state: Any) -> dict[str, Any]:
+    return {name: value.tolist() for name, value in state.items()}
+
+
 def test_state_travels_both_ways() -> None:
-    ours, theirs = net(nbautograd), net(torch)
-    theirs.load_state_dict({k: torch.from_numpy(np.array(v)) * 3 for k, v in ours.state_dict().items()})
-    ours.load_state_dict({k: nbautograd.from_numpy(v.numpy().copy()) for k, v in theirs.state_dict().items()})
-    assert plain(ours.state_dict()) == plain(theirs.state_dict())
+    ours, theirs = net(nbautograd), oracle.answer(lambda T: {k: v * 3 for k, v in net(T).state_dict().items()})
+    ours.load_state_dict({k: nbautograd.from_numpy(v.values.copy()) for k, v in theirs.parts})
+    oracle.same(dict(ours.state_dict()), theirs)
+
+    def loaded(T: Any, state: Any) -> Any:
+        module = net(T)
+        module.load_state_dict({k: T.from_numpy(v) for k, v in state.items()})
+        return module.state_dict()
+
+    state = {k: np.asarray(np.array(v) * 5) for k, v in net(nbautograd).state_dict().items()}
+    assert values(oracle.check(loaded, state, exact=True)) == {k: v.tolist() for k, v in state.items()}
 
 
 def test_state_travels_both_ways_by_safetensors(tmp_path: Any) -> None:
-    files = needs.package("safetensors.torch")
+    torch, files = oracle.live(), needs.package("safetensors.torch")
     ours, theirs = nbautograd.nn.LSTM(2, 3), torch.nn.LSTM(2, 3)
     nbautograd.save(ours.state_dict(), tmp_path / "a.safetensors")
     theirs.load_state_dict(files.load_file(tmp_path / "a.safetensors"))
-    assert plain(ours.state_dict()) == plain(theirs.state_dict())
+    assert values(ours.state_dict()) == values(theirs.state_dict())
     files.save_file(torch.nn.LSTM(2, 3).state_dict(), tmp_path / "b.safetensors")
     assert str(ours.load_state_dict(nbautograd.load(tmp_path / "b.safetensors"))) == "<All keys matched successfully>"

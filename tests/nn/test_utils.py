@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,15 +11,16 @@ import numpy as np
 import pytest
 
 import nbautograd
-from tests import needs
-from tests.nn.test_modules import close, flat
+from tests import oracle
+from tests.nn.test_modules import flat
 
-torch = needs.package("torch")
+
+def normal(T: Any, *shape: int, seed: int = 1, **options: Any) -> Any:
+    return T.tensor(np.random.default_rng(seed).normal(size=shape).tolist(), **options)
 
 
 def model(T: Any) -> Any:
-    T.manual_seed(2)
-    m = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.Tanh(), T.nn.Linear(4, 1))
+    m = oracle.fill(T, T.nn.Sequential(T.nn.Linear(3, 4), T.nn.Tanh(), T.nn.Linear(4, 1)))
     (m(T.tensor([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]])) ** 2).sum().backward()
     m[2].bias.grad = None
     return m
@@ -46,11 +48,11 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_gradients_and_vectors(name: str) -> None:
-    found = []
-    for T in (nbautograd, torch):
+    def program(T: Any) -> Any:
         m = model(T)
-        found.append([*flat(CALLS[name](T, T.nn.utils, m)), *grads(m)])
-    close(*found, rtol=1e-5, atol=1e-6)
+        return [*flat(CALLS[name](T, T.nn.utils, m)), *grads(m)]
+
+    oracle.check(program)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +71,7 @@ def test_gradients_and_vectors(name: str) -> None:
     ],
 )
 def test_misuse(call: Callable[[Any, Any], Any]) -> None:
-    errors = []
-    for T in (nbautograd, torch):
-        with pytest.raises(Exception) as caught:
-            call(T, T.nn.utils)
-        errors.append(caught.value)
-    assert isinstance(errors[0], type(errors[1])), errors
+    oracle.check_raises(lambda T: call(T, T.nn.utils))
 
 
 def nonfinite(T: Any) -> Any:
@@ -101,17 +98,15 @@ SEQUENCES: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_sequences(name: str) -> None:
-    found, gradients = [], []
-    for T in (nbautograd, torch):
-        x = T.tensor(np.random.default_rng(1).normal(size=(5, 3, 2)).tolist(), requires_grad=True)
+    def program(T: Any) -> Any:
+        x = normal(T, 5, 3, 2, requires_grad=True)
         result = flat(SEQUENCES[name](T, T.nn.utils.rnn, x))
-        found.append(result)
         parts = [y for y in result if y.requires_grad]
         if parts:
             sum((y * y).sum() for y in parts).backward()
-        gradients.append([x.grad])
-    close(*found, rtol=1e-6, atol=1e-6)
-    close(*gradients, rtol=1e-6, atol=1e-6)
+        return result, x.grad
+
+    oracle.check(program)
 
 
 @pytest.mark.parametrize("lengths", [[5, 5, 2], [2, 5, 3], [1, 1, 1]])
@@ -119,49 +114,40 @@ def test_sequences(name: str) -> None:
     "text", ["RNN(2, 3, bidirectional=True)", "LSTM(2, 4, 2, bidirectional=True, proj_size=3)", "GRU(2, 3, 2)"]
 )
 def test_packed_sequences_through_layers(text: str, lengths: list[int]) -> None:
-    found = []
-    for T in (nbautograd, torch):
-        T.manual_seed(4)
-        m = eval(f"T.nn.{text}", {"T": T}).double()
-        x = T.tensor(np.random.default_rng(1).normal(size=(5, 3, 2)).tolist(), dtype=T.float64, requires_grad=True)
+    def program(T: Any) -> Any:
+        m = oracle.fill(T, eval(f"T.nn.{text}", {"T": T}).double())
+        x = normal(T, 5, 3, 2, dtype=T.float64, requires_grad=True)
         packed = T.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
         output, state = m(packed)
-        assert type(output).__name__ == "PackedSequence"
         values = [output.data, *flat(state)]
         sum((v * v).sum() for v in values).backward()
         first = [T.ones_like(s) for s in flat(state)]
         again = flat(m(packed, tuple(first) if len(first) > 1 else first[0])[1])
-        found.append([*values, x.grad, *(p.grad for p in m.parameters()), *again])
-    close(*found, rtol=1e-9, atol=1e-10)
+        return [type(output).__name__, *values, x.grad, *(p.grad for p in m.parameters()), *again]
+
+    oracle.check(program)
 
 
 @pytest.mark.parametrize("text", ["Linear(2, 3)", "Conv1d(2, 3, 2)", "Linear(2, 3, bias=False)"])
 @pytest.mark.parametrize("dim", [0, 1, None])
 def test_weight_norm(text: str, dim: int | None) -> None:
-    texts, values, names = [], [], []
-    for T in (nbautograd, torch):
-        T.manual_seed(4)
-        layer = eval(f"T.nn.{text}", {"T": T}).double()
+    def program(T: Any) -> Any:
+        layer = oracle.fill(T, eval(f"T.nn.{text}", {"T": T}).double())
         m = copy.deepcopy(T.nn.utils.parametrizations.weight_norm(layer, dim=dim))
-        x = T.tensor(np.random.default_rng(1).normal(size=(3, 2, 2)).tolist(), dtype=T.float64)
-        y = m(x)
+        y = m(normal(T, 3, 2, 2, dtype=T.float64))
         (y * y).sum().backward()
-        texts.append([repr(m)])
-        names.append(list(m.state_dict()))
-        values.append([y, *(p.grad for p in m.parameters()), *m.parameters()])
+        found = [repr(m), list(m.state_dict())]
+        found += [y, *(p.grad for p in m.parameters()), *(p.clone() for p in m.parameters())]
         m.weight = T.ones_like(m.weight)
-        values[-1] += [m.weight, *m.state_dict().values()]
-        texts[-1].append(repr(T.nn.utils.parametrize.remove_parametrizations(layer, "weight")))
-        names[-1] += list(layer.state_dict())
-        values[-1] += list(layer.state_dict().values())
-    assert texts[0] == texts[1] and names[0] == names[1]
-    close(*values, rtol=1e-9, atol=1e-10)
+        found += [m.weight, *m.state_dict().values()]
+        found.append(repr(T.nn.utils.parametrize.remove_parametrizations(layer, "weight")))
+        return [*found, layer.state_dict()]
+
+    oracle.check(program)
 
 
 def test_parametrization() -> None:
-    found = []
-    for T in (nbautograd, torch):
-
+    def program(T: Any) -> Any:
         class Double(T.nn.Module):
             def forward(self, x: Any) -> Any:
                 return x * 2
@@ -170,7 +156,7 @@ def test_parametrization() -> None:
         m = T.nn.Linear(2, 2)
         T.nn.init.ones_(m.weight)
         parametrize.register_parametrization(m, "weight", Double())
-        found.append([m.weight.tolist(), repr(m), parametrize.is_parametrized(m, "weight"), list(m.state_dict())])
+        found = [m.weight.tolist(), repr(m), parametrize.is_parametrized(m, "weight"), list(m.state_dict())]
         with pytest.raises(ValueError, match="does not have a parameter"):
             parametrize.register_parametrization(m, "nothing", Double())
         with pytest.raises(ValueError, match="may not change the shape"):
@@ -178,11 +164,16 @@ def test_parametrization() -> None:
         with pytest.raises(ValueError, match="does not have a parametrization on bias"):
             parametrize.remove_parametrizations(m, "bias")
         parametrize.remove_parametrizations(m, "weight", leave_parametrized=False)
-        found[-1] += [m.weight.tolist(), repr(m), parametrize.is_parametrized(m)]
-    assert found[0] == found[1]
+        return [*found, m.weight.tolist(), repr(m), parametrize.is_parametrized(m)]
+
+    oracle.check(program, exact=True)
 
 
 def test_every_function_is_here() -> None:
-    ours = nbautograd.nn.utils
-    assert {n for n in torch.nn.utils.__all__ if not hasattr(ours, n)} == set()
-    assert {n for n in torch.nn.utils.rnn.__all__ if not hasattr(ours.rnn, n)} == set()
+    for path in ("utils", "utils.rnn"):
+
+        def names(T: Any, path: str = path) -> Any:
+            return operator.attrgetter(path)(T.nn).__all__
+
+        ours = operator.attrgetter(path)(nbautograd.nn)
+        assert {n for n in oracle.answer(names) if not hasattr(ours, n)} == set()

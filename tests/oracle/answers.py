@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 import warnings
@@ -11,9 +12,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-__all__ = ["Array", "Measured", "MeasuredComplex", "Named", "Raised", "key_words", "plain", "raised"]
-
-Bound = "float | None"
+__all__ = ["COUNT", "LARGE", "Array", "Measured", "MeasuredComplex", "Named", "Raised", "Sample", "Warned", "key_words",
+           "plain", "raised", "sample_of"]  # fmt: skip
 
 
 class Measured(float):
@@ -28,6 +28,27 @@ class MeasuredComplex(complex):
     bound: float
 
 
+class Sample(NamedTuple):
+    """What is stored of a large array: some of its numbers, the sums of blocks of all of them, and their digest."""
+
+    numbers: np.ndarray[Any, Any]
+    sums: np.ndarray[Any, Any]
+    digest: str
+
+
+LARGE = 1000  # numbers
+COUNT = 250  # of numbers, and of sums
+
+
+def sample_of(values: np.ndarray[Any, Any]) -> Sample:
+    """The sample of an array."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    wide = flat.astype(np.complex128 if flat.dtype.kind == "c" else np.float64)
+    places = np.random.RandomState(0).permutation(flat.size)[:COUNT]  # whose numbers never change
+    starts = np.arange(0, flat.size, -(-flat.size // COUNT))
+    return Sample(flat[places], np.add.reduceat(wide, starts), hashlib.sha256(flat.tobytes()).hexdigest())
+
+
 @dataclass
 class Array:
     """A tensor or an array. ``kind`` is the name of its class.
@@ -40,6 +61,8 @@ class Array:
     requires_grad: bool
     values: np.ndarray[Any, Any] = field(repr=False)
     bound: float | None = None
+    sample: Sample | None = None
+    """Of a large array that was stored: then the values are zeros."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,6 +83,13 @@ class Raised(NamedTuple):
     words: list[str]
     says: str = ""
     """What the test asked for, and the message has."""
+
+
+class Warned(NamedTuple):
+    """A warning: its category, and the key words of what it says."""
+
+    kind: str
+    words: list[str]
 
 
 USUAL = """and are but can cannot for from got has have not should that the this was with you must given argument
@@ -100,7 +130,7 @@ def plain(value: Any, bound_of: Any = None) -> Any:
     def again(part: Any) -> Any:
         return plain(part, bound_of)
 
-    if value is None or isinstance(value, (bool, int, str, Measured, MeasuredComplex, Raised, Named, Array)):
+    if value is None or isinstance(value, (bool, int, str, bytes, Raised, Warned, Named, Array)):
         return value
     if isinstance(value, (np.ndarray, np.generic)) or is_of(value, "Tensor"):
         return _array(value, bound_of)
@@ -110,8 +140,8 @@ def plain(value: Any, bound_of: Any = None) -> Any:
         return Named("repr", repr(value))
     if type(value).__name__ in ("dtype", "layout", "memory_format", "device", "_Bfloat16"):
         return Named(type(value).__name__.replace("_Bfloat16", "dtype"), str(value).rpartition(".")[2])
-    if isinstance(value, (bytes, bytearray)):
-        return Named(type(value).__name__, value.hex())
+    if isinstance(value, bytearray):
+        return Named("bytearray", bytes(value))
     if isinstance(value, dict):
         return Named(type(value).__name__, [[again(key), again(part)] for key, part in value.items()])
     if type(value) is list:
@@ -125,7 +155,7 @@ def plain(value: Any, bound_of: Any = None) -> Any:
     if isinstance(value, BaseException):
         return raised(value)
     if isinstance(value, warnings.WarningMessage):
-        return Named(value.category.__name__, key_words(str(value.message)))
+        return Warned(value.category.__name__, key_words(str(value.message)))
     if hasattr(value, "__next__"):
         return Named("iterator", list(map(again, value)))
     raise TypeError(f"a program returns tensors, numbers, texts and containers of them, not a {type(value)}: {value!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,15 +19,14 @@ from tests.oracle.answers import Measured, MeasuredComplex, plain
 __all__ = ["VERSION", "ask"]
 
 VERSION = torch.__version__.partition("+")[0]
-OTHER = {
-    torch.float16: torch.float64,
-    torch.bfloat16: torch.float64,
-    torch.float32: torch.float64,
-    torch.float64: torch.float32,
-    torch.complex64: torch.complex128,
-    torch.complex128: torch.complex64,
-}
+REAL = torch.float16, torch.bfloat16, torch.float32, torch.float64
+WIDE = {**dict.fromkeys(REAL, torch.float64), torch.complex64: torch.complex128, torch.complex128: torch.complex128}
+OTHER = {**WIDE, torch.float64: torch.float32, torch.complex128: torch.complex64}
 """The precision in which each dtype's operations are run once more: one up, or, where there is none, one down."""
+COARSE = {torch.float32: torch.bfloat16, torch.float64: torch.float32}
+"""Dtypes that hold what people write, such as 0.5, and hardly any other number of a dtype."""
+MOVED = 2
+"""How often a program is run with numbers that are moved."""
 DOWN = 2.0**-29
 """The unit in the last place of float64 in that of float32."""
 
@@ -38,85 +38,115 @@ class World:
     tensors and gradients need no rule.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dtypes: dict[Any, Any], seed: int = 0) -> None:
+        self.dtypes, self.seed = dtypes, seed
         self.blocks: dict[int, tuple[Any, Any]] = {}
 
     def of(self, t: torch.Tensor) -> torch.Tensor:
-        """The shadow of a tensor, which begins with its numbers; the tensor itself, where it has none."""
+        """The shadow of a tensor; the tensor itself, where it has none."""
         if not has_shadow(t):
             return t
-        storage, other = t.untyped_storage(), OTHER[t.dtype]
+        storage, other = t.untyped_storage(), self.dtypes[t.dtype]
         count = storage.nbytes() // t.dtype.itemsize
         known = self.blocks.get(storage._cdata)
         if known is None or known[1].nbytes() != count * other.itemsize:
             everything = torch.empty(0, dtype=t.dtype).set_(storage, 0, (count,), (1,))
-            known = self.blocks[storage._cdata] = storage, everything.to(other).untyped_storage()
+            memory = self.moved(everything.to(other, copy=True), everything).untyped_storage()
+            known = self.blocks[storage._cdata] = storage, memory
         shadow = torch.empty(0, dtype=other).set_(known[1], t.storage_offset(), t.size(), t.stride())
         shadow = shadow.conj() if t.is_conj() else shadow
         return torch._neg_view(shadow) if t.is_neg() else shadow
 
-    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """The results of an operation in this world, or None where PyTorch has it in one precision only."""
+    def moved(self, shadow: torch.Tensor, t: torch.Tensor, where: Any = None, units: float = 0.5) -> torch.Tensor:
+        """A shadow whose numbers are moved by up to so many units in the last place; only if this world has a seed.
+
+        :param where: those that cannot be exact; without it, those with many digits.
+        """
+        where = has_many_digits(t) if where is None else where
+        return noisy(shadow, t, where, self.seed, units) if self.seed else shadow
+
+    def run(self, func: Any, args: Any, kwargs: Any, depth: float = 0.0) -> Any:
+        """The results of an operation in this world, or None where PyTorch has it in one precision only.
+
+        :param depth: how often terms that are added up are rounded: their numbers are moved before.
+        """
+        is_mutable = func._schema.is_mutable
 
         def other(value: Any) -> Any:
+            if has_shadow(value) and depth and self.seed:
+                return self.moved(self.of(value), value, units=depth / 2)
             if isinstance(value, torch.Tensor):
-                return self.of(value) if has_shadow(value) or not func._schema.is_mutable else value.clone()
-            return OTHER.get(value, value) if isinstance(value, torch.dtype) else value
+                return self.of(value) if has_shadow(value) or not is_mutable else value.clone()
+            return self.dtypes.get(value, value) if isinstance(value, torch.dtype) else value
 
         try:
             return func(*tree_map(other, args), **tree_map(other, kwargs))
         except Exception:
-            if func._schema.is_mutable:
+            if is_mutable:
                 return None
-        try:  # in that precision, with operands one unit in the last place away
-            return func(*tree_map(moved, args), **tree_map(moved, kwargs))
+
+        def nearby(value: Any) -> Any:
+            return self.moved(value, value, units=1 + depth / 2).to(value.dtype) if has_shadow(value) else value
+
+        try:  # in that precision, with operands some units in the last place away
+            return func(*tree_map(nearby, args), **tree_map(nearby, kwargs))
         except Exception:
             return None
 
 
 class Worlds(TorchDispatchMode):
-    """Runs each operation of PyTorch twice more: in another precision, and in that with each result rounded at random.
+    """Runs each operation of PyTorch again: in another precision, and some times with numbers that are moved.
 
-    Integers, truth values and random numbers are shared: all three take the same branches.
+    Integers, truth values and random numbers are shared: all runs take the same branches.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.exact, self.rounded = World(), World()
-        self.generator = np.random.default_rng(0)
+        self.exact = World(OTHER)
+        self.moved = [World(WIDE, seed) for seed in range(1, 1 + MOVED)]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         operands = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
         if is_view(func._schema) or not all(map(is_strided, operands)):
             return func(*args, **kwargs)
-        worlds = (self.exact, self.rounded)
-        is_known = bool(operands) and torch.Tag.nondeterministic_seeded not in func.tags
-        found = [world.run(func, args, kwargs) if is_known else None for world in worlds]
-        result = func(*args, **kwargs)
-        written = written_operands(func._schema, args, kwargs)
+        worlds = (self.exact, *self.moved)
+        found: list[Any] = [None] * len(worlds)
+        is_mutable, is_random = func._schema.is_mutable, torch.Tag.nondeterministic_seeded in func.tags
+        state = torch.default_generator.get_state() if is_random else None
+        result = None if is_mutable else func(*args, **kwargs)
+        if is_random and not is_mutable:  # as dropout is said to be, also where nothing is dropped
+            is_random = not torch.equal(torch.default_generator.get_state(), state)
+        is_known = bool(operands) and not is_random
+        if is_known:
+            found[0] = self.exact.run(func, args, kwargs)
+            depth = doublings(func, operands, found[0])
+            found[1:] = [world.run(func, args, kwargs, depth) for world in self.moved]
+        if is_mutable:
+            result = func(*args, **kwargs)
+        written = [t for t in written_operands(func._schema, args, kwargs) if has_shadow(t)]
         memory = {t.untyped_storage()._cdata for t in operands}
+        fresh = [t if has_shadow(t) and t.untyped_storage()._cdata not in memory else None for t in tree_leaves(result)]
         for world, shadows in zip(worlds, found, strict=True):
             if shadows is None:  # what was drawn at random is the same everywhere
-                for t in filter(has_shadow, written):
+                for t in written:
                     world.of(t).copy_(t)
-                continue
-            for real, shadow in zip(tree_leaves(result), tree_leaves(shadows), strict=True):
-                if has_shadow(real) and real.untyped_storage()._cdata not in memory:
-                    world.of(real).copy_(shadow)
+            else:
+                for t, shadow in zip(fresh, tree_leaves(shadows), strict=True):
+                    if t is not None:
+                        world.of(t).copy_(shadow)
         if is_known and not is_copy(func):
-            fresh = [t for t in tree_leaves(result) if has_shadow(t) and t.untyped_storage()._cdata not in memory]
-            for t in fresh + [t for t in written if has_shadow(t)]:
+            for t in [t for t in fresh if t is not None] + written:
                 self._round(t)
         return result
 
     def _round(self, t: torch.Tensor) -> None:
-        """Move the numbers that cannot be exact by up to half a unit in the last place."""
-        exact, rounded = self.exact.of(t), self.rounded.of(t)
-        wide, narrow = (exact, t.dtype) if exact.dtype.itemsize > t.dtype.itemsize else (t, exact.dtype)
-        is_rounded = wide.to(narrow).to(wide.dtype) != wide
-        noise = torch.from_numpy(self.generator.uniform(-0.5, 0.5, tuple(t.shape))) * torch.finfo(narrow).eps
-        rounded.copy_(torch.where(is_rounded, rounded * (1 + noise), rounded))
+        """Move the numbers that cannot be exact."""
+        exact = self.exact.of(t)
+        is_rounded = has_many_digits(t) if exact.dtype.itemsize < t.dtype.itemsize else exact.to(t.dtype) != exact
+        for world in self.moved:
+            shadow = world.of(t)
+            shadow.copy_(world.moved(shadow, t, is_rounded))
 
     def bound(self, value: Any) -> float | None:
         """How far off numbers of PyTorch may be: see ``comparison.py``."""
@@ -127,15 +157,16 @@ class Worlds(TorchDispatchMode):
         if not value.numel():
             return 0.0
         value = value.detach()
-        wide = torch.complex128 if value.dtype.is_complex else torch.float64
-        theirs, exact, rounded = (t.to(wide) for t in (value, self.exact.of(value), self.rounded.of(value)))
+        wide = WIDE[value.dtype]
+        theirs, exact = value.to(wide), self.exact.of(value).to(wide)
 
         def largest(t: Any) -> float:
             return float(t.abs().nan_to_num(0, 0, 0).max())
 
-        error = max(largest(theirs - exact), largest(rounded - exact))
-        ratio = DOWN if value.dtype in (torch.float64, torch.complex128) else 1
-        return error * ratio + torch.finfo(value.dtype).eps * max(largest(theirs), largest(exact))
+        is_widest = value.dtype is wide
+        errors = [largest(world.of(value) - (theirs if is_widest else exact)) for world in self.moved]
+        errors.append(largest(theirs - exact) * (DOWN if is_widest else 1))
+        return max(errors) + torch.finfo(value.dtype).eps * max(largest(theirs), largest(exact))
 
     def _tensor_of(self, array: np.ndarray[Any, Any]) -> Any:
         """The tensor whose memory an array looks at, or None."""
@@ -165,9 +196,8 @@ def is_view(schema: Any) -> bool:
     return bool(infos) and all(info is not None and not info.is_write for info in infos)
 
 
-COPIES = frozenset(
-    {"_to_copy", "alias", "cat", "clone", "copy", "copy_", "fill_", "gather", "index", "index_select", "stack", "where"}
-)
+COPIES = {*("_to_copy", "alias", "cat", "clone", "copy", "copy_", "fill_", "gather", "index", "index_select", "stack"),
+          "where"}  # fmt: skip
 
 
 def is_copy(func: Any) -> bool:
@@ -185,12 +215,33 @@ def written_operands(schema: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
     return found
 
 
-def moved(value: Any) -> Any:
-    """A tensor of which each number is one unit in the last place larger or smaller."""
-    if not has_shadow(value) or value.dtype.is_complex:
-        return value
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=tuple(value.shape))
-    return value * (1 + torch.tensor(signs) * torch.finfo(value.dtype).eps).to(value.dtype)
+def has_many_digits(t: torch.Tensor) -> torch.Tensor:
+    """Where numbers are none of those that people write: only these are moved, lest 0 becomes negative."""
+    if t.dtype.is_complex:
+        return has_many_digits(torch.view_as_real(t)).any(-1)
+    coarse = COARSE.get(t.dtype)
+    return torch.zeros_like(t, dtype=torch.bool) if coarse is None else (t.to(coarse).to(t.dtype) != t)
+
+
+def noisy(t: torch.Tensor, real: torch.Tensor, where: torch.Tensor, seed: int, units: float = 0.5) -> torch.Tensor:
+    """Numbers moved by up to so many units in the last place of the real dtype: equal ones equally, lest ties break."""
+    size = real.abs().to(torch.float64).contiguous().view(torch.int64)
+    noise = (((size * 0x9E3779B97F4A7C1) >> (13 * seed)) % (1 << 24)).to(torch.float64) / (1 << 23) - 1
+    t = t.to(WIDE[real.dtype])
+    return torch.where(where, t * (1 + noise * units * torch.finfo(real.dtype).eps), t)
+
+
+def doublings(func: Any, operands: list[torch.Tensor], results: Any) -> float:
+    """How often the terms that an operation adds up for one number double, by the sizes of operands and results.
+
+    Of a product of matrices (m, k) and (k, n) there are k terms, the root of m k times k n over m n.
+    """
+    sizes = sorted(t.numel() for t in operands if has_shadow(t))
+    smallest = min((t.numel() for t in tree_leaves(results) if has_shadow(t) and t.numel()), default=0)
+    if torch.Tag.pointwise in func.tags or is_copy(func) or func._schema.is_mutable or not smallest or not sizes:
+        return 0.0
+    terms = max(sizes[-1] / smallest, math.sqrt(sizes[-1] * sizes[-2 % len(sizes)] / smallest))
+    return math.log2(max(terms, 1))
 
 
 @contextmanager

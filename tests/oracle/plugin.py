@@ -1,7 +1,8 @@
-"""Which test asks, and whether PyTorch answers it or a file does: ``--oracle=stored``, ``live`` or ``record``."""
+"""Which test asks, and whether PyTorch answers it or a file does: the option ``--oracle``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.oracle import store
 
-MODES = ("stored", "live", "record")
+MODES = ("stored", "absent", "live", "record")
 MARK = "live"
 
 
@@ -32,14 +33,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--oracle",
         choices=MODES,
-        help="what PyTorch answers: from the files in tests/stored (stored, the default); from PyTorch itself (live, as"
-        " with -m live); from PyTorch itself, and into the files (record)",
+        help="what PyTorch answers: from the files in tests/stored (stored, the default), as if PyTorch were not"
+        " installed (absent); from PyTorch itself (live, as with -m live), and into the files (record)",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     is_live = getattr(config.option, "markexpr", "") == MARK
     State.mode = config.getoption("--oracle") or ("live" if is_live else "stored")
+    if State.mode == "absent":
+        State.mode = "stored"
+        sys.modules["torch"] = None  # type: ignore[assignment]
 
 
 @pytest.hookimpl(tryfirst=True)

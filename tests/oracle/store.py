@@ -7,6 +7,7 @@ because so they are compressed best. Nothing of it is executed when it is read.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
@@ -18,7 +19,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.oracle.answers import Array, Measured, MeasuredComplex, Named, Raised
+from tests.oracle.answers import (
+    COUNT,
+    LARGE,
+    Array,
+    Measured,
+    MeasuredComplex,
+    Named,
+    Raised,
+    Sample,
+    Warned,
+    sample_of,
+)  # fmt: skip
 
 __all__ = ["FOLDER", "Answers", "dumps", "file_of", "loads", "read", "write"]
 
@@ -99,25 +111,37 @@ def _joined(data: bytes, itemsize: int) -> bytes:
 
 def _short(bound: float | None) -> float | None:
     """A bound in four digits, not below it."""
-    return None if bound is None else float(f"{bound * 1.0005:.3e}")
+    if bound is None:
+        return None
+    short = float(f"{bound:.3e}")
+    return short if short >= bound else float(f"{bound * 1.001:.3e}")
 
 
 def _encoded(value: Any, pools: dict[str, Pool]) -> Any:
     """Plain data as JSON: whatever is no number, text or list is a dict with the name of its class."""
-    if isinstance(value, Array):
-        name = value.values.dtype.name
-        memory = value.values.view(np.uint16) if name == "bfloat16" else value.values
-        name = memory.dtype.name
+
+    def offset(values: np.ndarray[Any, Any]) -> int:
+        memory = values.view(np.uint16) if values.dtype.name == "bfloat16" else values
         memory = memory.astype(memory.dtype.newbyteorder("<"), copy=False)
-        offset = pools.setdefault(name, Pool()).offset(memory.tobytes(), memory.dtype.itemsize)
-        return {"array": [value.kind, value.dtype, list(value.shape), offset, value.requires_grad, _short(value.bound)]}
+        return pools.setdefault(memory.dtype.name, Pool()).offset(memory.tobytes(), memory.dtype.itemsize)
+
+    if isinstance(value, Array):
+        about = [value.kind, value.dtype, list(value.shape), value.requires_grad, _short(value.bound)]
+        if value.values.size > LARGE and value.values.dtype.kind not in "biu":
+            value.sample = value.sample or sample_of(value.values)
+        if value.sample is None:
+            return {"array": [*about, offset(value.values)]}
+        numbers, sums, digest = value.sample
+        return {"array": [*about, offset(numbers), offset(sums), digest]}
     if isinstance(value, (Measured, MeasuredComplex)):
         parts = [value.real, value.imag] if isinstance(value, complex) else [float(value)]
         return {"number": [*parts, _short(value.bound)]}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, complex):
         return {"complex": [value.real, value.imag]}
-    if isinstance(value, Raised):
-        return {"raised": list(value)}
+    if isinstance(value, (Raised, Warned)):
+        return {type(value).__name__.lower(): list(value)}
     if isinstance(value, Named):
         return {"named": [value.name, _encoded(value.parts, pools)]}
     if isinstance(value, (list, tuple)):
@@ -132,20 +156,35 @@ def _decoded(value: Any, pools: dict[str, bytes]) -> Any:
         return value
     ((what, parts),) = value.items()
     if what == "array":
-        kind, dtype, shape, offset, requires_grad, bound = parts
-        name = "uint16" if dtype == "bfloat16" else np.dtype(dtype).name
-        count = int(np.prod(shape, dtype=np.int64))
-        stored = np.dtype(name).newbyteorder("<")
-        values = np.frombuffer(pools[name], stored, count, offset * stored.itemsize).reshape(shape).astype(name)
-        values = values.view(ml_dtypes.bfloat16) if dtype == "bfloat16" else values
-        return Array(kind, dtype, requires_grad, values, bound)
+        return _decoded_array(pools, *parts)
     if what == "number":
         *numbers, bound = parts
         number: Any = MeasuredComplex(*numbers) if len(numbers) == 2 else Measured(*numbers)
         number.bound = bound
         return number
+    if what == "bytes":
+        return base64.b64decode(parts)
     if what == "complex":
         return complex(*parts)
-    if what == "raised":
-        return Raised(*parts)
+    if what in ("raised", "warned"):
+        return (Raised if what == "raised" else Warned)(*parts)
     return Named(parts[0], _decoded(parts[1], pools))
+
+
+def _decoded_array(
+    pools: dict[str, bytes], kind: str, dtype: str, shape: list[int], requires_grad: bool, bound: float | None,
+    offset: int, sums: int = 0, digest: str = "",
+) -> Array:  # fmt: skip
+    def numbers(name: str, count: int, offset: int) -> np.ndarray[Any, Any]:
+        stored = np.dtype("uint16" if name == "bfloat16" else name).newbyteorder("<")
+        found = np.frombuffer(pools[stored.name], stored, count, offset * stored.itemsize).astype(stored.name)
+        return found.view(ml_dtypes.bfloat16) if name == "bfloat16" else found
+
+    size = int(np.prod(shape, dtype=np.int64))
+    if not digest:
+        return Array(kind, dtype, requires_grad, numbers(dtype, size, offset).reshape(shape), bound)
+    count = -(-size // -(-size // COUNT))
+    wide = "complex128" if dtype.startswith("complex") else "float64"
+    sample = Sample(numbers(dtype, COUNT, offset), numbers(wide, count, sums), digest)
+    nothing = np.broadcast_to(sample.numbers[:1] * 0, tuple(shape))
+    return Array(kind, dtype, requires_grad, nothing, bound, sample)
