@@ -215,7 +215,10 @@ class _Search:
         end = (node.end_lineno or 0, node.end_col_offset or 0)
         start = (end[0], end[1] - len(cut.encode()))
         shorter = edited(made.filename, made.statement, (start, end, ""))
-        return shorter if len(shorter) + len(cut) == len(made.text) else ""
+        if len(shorter) + len(cut) != len(made.text):
+            return ""
+        bare = re.sub(r"^(\w+ = )\((.*)\)$", r"\1\2", shorter)
+        return bare if bare != shorter and _same(bare, shorter) else shorter
 
     def _unrecorded(self, name: str, gradient: ast.expr, made: Assignment | None) -> Cause:
         """A gradient that was computed without ``create_graph=True``."""
@@ -369,6 +372,14 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text, mode="eval").body
     except SyntaxError:
         return None
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are the same program."""
+    try:
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except SyntaxError:
+        return False
 
 
 def _maker(node: ast.AST) -> str | None:

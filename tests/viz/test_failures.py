@@ -160,7 +160,7 @@ FIVE = {
     "detached": (
         "w = torch.ones(2, requires_grad=True)\nh = (w * 2).detach()\ny = h.sum()",
         2,
-        "h = (w * 2)",
+        "h = w * 2",
     ),
     "no_grad": (
         "w = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    y = (w * 2).sum()",

@@ -123,7 +123,7 @@ IMPORTS = [
 def test_without_pytorch_every_import_is_answered_by_a_line_to_type(shell, said, no_pytorch, code, before):
     said(before or "pass")
     (line,) = said(code)
-    assert line.startswith("PyTorch is not installed here. Type `%autograd torch`, and run this cell again")
+    assert line.startswith("PyTorch is not installed. Type `%autograd torch`, run this cell again")
     assert said("%autograd torch") == ["`import torch` gives nbautograd now, until `%autograd torch off`"]
     result = shell.run_cell(code, store_history=True)
     assert result.success and sys.modules["torch"] is nb

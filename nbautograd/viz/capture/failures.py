@@ -156,9 +156,9 @@ def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resol
         (say("changed_here"), _with(changed, after), where),
         (say("needed_here"), say("story_needed", node=node.name, name=name, n=was), ""),
     )
-    old = line.strip() or f"{name} += 1"
-    new = _out_of_place(old) or f"{name} = {name} + 1"
-    advice = (say("inplace_fix_new", new=new, old=old), say("inplace_fix_clone", name=name))
+    old, new, variable = _out_of_place(line.strip() or f"{name} += 1", name)
+    clone = say("inplace_fix_clone" if new else "inplace_fix_only", name=variable)
+    advice = (say("inplace_fix_new", new=new, old=old), clone) if new else (clone,)
     at = (one_line(place, 60), written[1]) if written is not None else ()
     return Failure(type(error).__name__, advice, story=story, changed=at)
 
@@ -180,20 +180,22 @@ def _with(what: str, value: Any) -> str:
     return what if value is None else say("story_value", what=what, value=values.inline(value))
 
 
-def _out_of_place(line: str) -> str:
-    """A write in place as an assignment of a new tensor; nothing where the line is none.
+def _out_of_place(line: str, name: str) -> tuple[str, str, str]:
+    """A write in place, the assignment of a new tensor that does the same, if there is one, and the variable.
 
-    >>> _out_of_place("h.add_(1)"), _out_of_place("h *= 2"), _out_of_place("h[0] = 1")
-    ('h = h.add(1)', 'h = h * 2', '')
+    >>> _out_of_place("h.add_(1)", "h"), _out_of_place("h *= 2  # twice", "t1"), _out_of_place("h[0] = 1", "h")
+    (('h.add_(1)', 'h = h.add(1)', 'h'), ('h *= 2', 'h = h * 2', 'h'), ('h[0] = 1', '', 'h'))
     """
     try:
         (tree,) = ast.parse(line).body
     except (SyntaxError, ValueError):
-        return ""
+        return line, "", name
+    old = line.encode()[: tree.end_col_offset].decode()
     if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
-        return ast.unparse(ast.Assign([tree.target], ast.BinOp(tree.target, tree.op, tree.value), lineno=1))
-    method = re.fullmatch(r"(\w+)\.(\w+)_(\(.*\))", line)
-    return f"{method[1]} = {method[1]}.{method[2]}{method[3]}" if method else ""
+        new = ast.Assign([tree.target], ast.BinOp(tree.target, tree.op, tree.value), lineno=1)
+        return old, ast.unparse(new), tree.target.id
+    method = re.fullmatch(r"(\w+)\.(\w+)_(\(.*\))", old)
+    return (old, f"{method[1]} = {method[1]}.{method[2]}{method[3]}", method[1]) if method else (old, "", name)
 
 
 def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Product, ...]:

@@ -86,6 +86,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "or save a copy: use `{name}.clone()` before it is written to",
         "办法二：在写入之前使用 `{name}.clone()`",
     ),
+    "inplace_fix_only": (
+        "Save a copy: use `{name}.clone()` before it is written to",
+        "请保存一份副本：在写入之前使用 `{name}.clone()`",
+    ),
     "vector_which": (
         "{root} has {n} elements, so its derivative is a matrix (the Jacobian) and a pass computes vᵀJ: which v?",
         "{root} 有 {n} 个元素，它的导数是一个矩阵（雅可比矩阵），反向传播计算 vᵀJ：v 是什么？",
@@ -319,9 +323,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # what import torch gives
     "torch_missing": (
-        "PyTorch is not installed here. Type `%autograd torch`, and run this cell again: `import torch` then gives "
-        "nbautograd",
-        "这里没有安装 PyTorch。请运行 `%autograd torch`，再重新运行这个单元格：`import torch` 将得到 nbautograd",
+        "PyTorch is not installed. Type `%autograd torch`, run this cell again: `import torch` then gives nbautograd",
+        "没有安装 PyTorch。请运行 `%autograd torch`，再重新运行这个单元格：`import torch` 将得到 nbautograd",
     ),
     "torch_is_ours": (
         "`import torch` gives nbautograd now, until `%autograd torch off`",
