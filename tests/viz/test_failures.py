@@ -30,7 +30,7 @@ def written(T: Any, recorded: bool = True) -> dict[str, Any]:
     h = w.exp()
     y = h * h
     with nullcontext() if recorded else T.no_grad():
-        h.add_(1)
+        h.add_(1)  # too late
     return {"w": w, "h": h, "y": y, "s": y.sum()}
 
 
@@ -122,7 +122,7 @@ def test_the_culprit_stands_out(open_page: Any) -> None:
     _, animation = failure(nb, names["s"], **names)
     page = open_page(animation)
     expect(page.locator(".nb-story .nb-bad")).to_contain_text("changed here")
-    expect(page.locator(".nb-code .nb-changed")).to_have_text("        h.add_(1)")
+    expect(page.locator(".nb-code .nb-changed")).to_have_text("        h.add_(1)  # too late")
     expect(page.locator(".nb-code .nb-lit")).to_have_text("    y = h * h")
     assert page.troubles == []
 
@@ -273,3 +273,21 @@ def test_a_detached_tensor_says_from_what() -> None:
     model = build(y, {"w": w, "h": h, "d": d, "y": y})
     (constant,) = [node for node in model.nodes if node.kind == "constant" and node.name == "d"]
     assert constant.view_of == "h" and "from which it was detached" in constant.notes[0]
+
+
+def test_a_saved_value_whose_tensor_is_gone_has_its_values() -> None:
+    def scaled(w: Any) -> Any:
+        t = w * 2
+        s = t**2
+        with nb.no_grad():
+            t -= 1
+        return s.sum()
+
+    w = nb.tensor([1.0, 2.0], requires_grad=True)
+    with tracing.traced():
+        y = scaled(w)
+    frame, _ = failure(nb, y, w=w, y=y)
+    assert (
+        frame.story[0][1].endswith("version 0: [2., 4.]")
+        and frame.story[1][1] == "t -= 1 wrote to it: version 1: [1., 3.]"
+    )

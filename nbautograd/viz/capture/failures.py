@@ -20,7 +20,7 @@ from nbautograd.viz.capture.frame_log import STEP_BY_STEP
 from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.read import values
+from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.introspect import is_tensor, subscript
 from nbautograd.viz.read.model import Edge, GraphModel, Node
@@ -149,7 +149,8 @@ def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resol
     written = getattr(error, "written", None)
     place, line = (resolve or SourceLocator.locate)(*written) if written is not None else ("", "")
     where = say("line_of", cell=place, n=written[1]) if written is not None else ""
-    changed = say("story_changed_by", line=line.strip(), n=now) if line else say("story_changed", name=name, n=now)
+    code = line.partition("  #")[0].strip()  # without its comment
+    changed = say("story_changed_by", line=code, n=now) if code else say("story_changed", name=name, n=now)
     before, after = _values(model, node, saved)
     story = (
         (say("saved_here"), _with(say("story_saved", node=node.name, name=name, n=was), before), node.where),
@@ -173,7 +174,8 @@ def _values(model: GraphModel, node: Node, saved: str) -> tuple[Any, Any]:
         return trace.value, trace.output()
     operand = next((operand for operand in trace.operands if operand.name == saved), None)
     tensor = operand.tensor() if operand is not None and operand.tensor is not None else None
-    return (operand.value if operand is not None else None), tensor
+    now = introspect.saved_values(live).get(saved) if tensor is None else tensor
+    return (operand.value if operand is not None else None), now
 
 
 def _with(what: str, value: Any) -> str:
