@@ -292,6 +292,7 @@ class TestInABrowser:
             "[",
             "]",
             "Enter",
+            "Escape",
             "Space",
         ]
 

@@ -64,9 +64,10 @@ class _View(anywidget.AnyWidget):
         self._cells.add(cell)
 
     def close(self) -> None:
-        """Close the widget, in the kernel and in the front end."""
+        """Close the widget, in the kernel and in the front end, and drop what is large in it."""
         super().close()
         self._made_layout.close()
+        self._trait_values = {name: it for name, it in self._trait_values.items() if not isinstance(it, list | dict)}
 
 
 class BackwardPlayer(_View):
@@ -105,6 +106,11 @@ class BackwardPlayer(_View):
         if self._static:
             bundle["text/html"] = self._static
         return bundle, metadata
+
+    def close(self) -> None:
+        """Close the widget, and drop its picture and text, too."""
+        super().close()
+        self._static = self._plain = ""
 
 
 class LiveView(_View):

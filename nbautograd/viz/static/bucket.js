@@ -204,7 +204,7 @@ class BucketView {
     say(0);
     this.svg.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!by) return;
+      if (!by || isForPage(event)) return;
       event.preventDefault();
       event.stopPropagation();
       tell(Math.min(Math.max(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0), segments.length - 1));

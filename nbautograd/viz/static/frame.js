@@ -18,6 +18,10 @@ function joinPage() {
     own.style.colorScheme = getComputedStyle(frame).colorScheme; // where they differ, a frame is never transparent
   };
   follow();
+  addEventListener("keydown", (event) => { // a notebook's shortcuts, which it cannot hear from here
+    const heard = new page.defaultView.KeyboardEvent("keydown", event);
+    if (isForPage(event) && !frame.dispatchEvent(heard)) event.preventDefault();
+  });
   const watch = new page.defaultView.MutationObserver(follow);
   for (const element of [page.documentElement, page.body]) {
     watch.observe(element, { attributes: true, attributeFilter: names });

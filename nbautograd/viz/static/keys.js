@@ -58,12 +58,38 @@ function enter(player) {
   else if (predict.on && !selected) player.step(player.forward());
 }
 
-/** Close what is open, the last first. */
+/** Close what is open, the last first; where nothing is, leave the player. */
 function closeLast(player) {
   if (player.marks.open) player.marks.toggle();
   else if (player.nudge.active) player.nudge.reset();
   else if (player.card.edge) { player.card.hide(); player.hover(null, null); }
-  else player.deselect();
+  else if (player.selected) player.deselect();
+  else leave(player.root);
+}
+
+/** Give the focus to what is around an element and takes keys: in a notebook, the cell. */
+function leave(element) { element.parentElement.closest("[tabindex]")?.focus({ preventScroll: true }); }
+
+/** Whether a key is meant for the page around: one with Ctrl, Cmd or Alt, and what runs a cell. */
+function isForPage({ altKey, ctrlKey, key, metaKey, shiftKey, target }) {
+  return altKey || ctrlKey || metaKey || (shiftKey && key === "Enter" && target.tagName !== "INPUT");
+}
+
+/** What JupyterLab reads before it takes a key: those without Ctrl, Cmd or Alt are none of its shortcuts. */
+const SUPPRESS = "data-lm-suppress-shortcuts";
+
+/** Attributes of an element whose keys `act`; the notebook does not hear them, but for those that are for the page. */
+function keyAttributes(act) {
+  const own = (event) => {
+    const page = isForPage(event);
+    event.currentTarget.toggleAttribute(SUPPRESS, !page);
+    return !page;
+  };
+  return { [SUPPRESS]: "", onkeyup: own, onkeydown: (event) => {
+    if (!own(event)) return;
+    event.stopPropagation();
+    act(event);
+  } };
 }
 
 /** Whether a key is meant for what has the focus inside of the player. */
@@ -74,10 +100,8 @@ function isFor(element, key, player) {
   return tag === "SELECT" || (["BUTTON", "SUMMARY"].includes(tag) && confirms);
 }
 
-/** A key that was pressed in the player. The notebook's own shortcuts are not meant, and do not hear it. */
+/** A key that was pressed in the player. */
 function pressed(player, event) {
-  if (event.altKey || event.ctrlKey || event.metaKey) return;
-  event.stopPropagation();
   for (const part of [player.predict, player.search]) {
     if (event.target !== part.field) continue;
     if (part.key(event)) event.preventDefault();

@@ -200,7 +200,7 @@ class Lens {
       "aria-label": label, title: label, onclick: () => by() }, icon(name));
     this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label,
       "aria-keyshortcuts": Object.keys(this.keys()).map((key) => SPOKEN[key] ?? key).join(" "),
-      lang: texts.lang, "data-lm-suppress-shortcuts": "true", onkeydown: (event) => this.key(event) },
+      lang: texts.lang, ...keyAttributes((event) => this.key(event)) },
     h("div", { class: "nb-bar" }, h("span", { class: "nb-head-line" }, h("strong", {}, t("training")), " ", this.count),
       h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
         move("first", t("lens_previous"), () => this.toRecorded(-1)), move("back", t("lens_back"), () => this.move(-1)),
@@ -315,6 +315,7 @@ class Lens {
       ArrowLeft: () => this.move(-1), ArrowRight: () => this.move(1), Home: () => this.select(0),
       End: () => this.select(last), PageUp: () => this.toRecorded(-1), PageDown: () => this.toRecorded(1),
       "[": () => this.lightLeaf(-1), "]": () => this.lightLeaf(1), Enter: () => this.load(),
+      Escape: () => leave(this.root),
       " ": () => { this.load(); this.player?.play(); },
     };
   }
@@ -322,9 +323,7 @@ class Lens {
   key(event) {
     const moves = this.keys();
     const confirms = event.target.tagName === "BUTTON" && [" ", "Enter"].includes(event.key);
-    if (event.altKey || event.ctrlKey || event.metaKey || confirms) return;
-    event.stopPropagation();
-    if (!Object.hasOwn(moves, event.key)) return;
+    if (confirms || !Object.hasOwn(moves, event.key)) return;
     event.preventDefault();
     moves[event.key]();
   }

@@ -181,7 +181,7 @@ class Overview {
   key(event) {
     const { stage, player } = this, { width, height } = stage.seen, [x, y] = stage.center;
     const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }, way = ways[event.key];
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (isForPage(event)) return;
     if (way) this.move([x + way[0] * width / 3, y + way[1] * height / 3]);
     else if (event.key === "Enter") {
       stage.centre(this.state?.frame?.node || player.selected || player.drawn?.roots?.[0]);

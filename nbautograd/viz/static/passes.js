@@ -45,7 +45,7 @@ class Passes {
 
   key(event) {
     const by = { ArrowLeft: -1, ArrowRight: 1, Home: -this.place, End: this.all.length - 1 - this.place }[event.key];
-    if (by === undefined) return;
+    if (by === undefined || isForPage(event)) return;
     event.preventDefault();
     event.stopPropagation();
     this.move(by);

@@ -64,8 +64,7 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": keyShortcuts(this), "data-lm-suppress-shortcuts": "true",
-      onkeydown: (event) => pressed(this, event),
+      "aria-keyshortcuts": keyShortcuts(this), ...keyAttributes((event) => pressed(this, event)),
     },
     data.head && h("pre", { class: "nb-head-text" }, data.head), this.controls.bar,
     h("div", { class: "nb-body" },

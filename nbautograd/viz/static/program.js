@@ -11,7 +11,7 @@ class ProgramLines {
         Object.assign(row.element, { tabIndex: 0, onclick: () => player.step(step) });
         row.element.setAttribute("role", "button");
         row.element.onkeydown = (event) => {
-          if (event.key === "Enter") { event.stopPropagation(); player.step(step); }
+          if (event.key === "Enter" && !isForPage(event)) { event.stopPropagation(); player.step(step); }
         };
       }
       return row;

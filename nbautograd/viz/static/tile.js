@@ -143,6 +143,7 @@ class TileView {
     say(0);
     svg.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[event.key];
+      if (isForPage(event)) return;
       if (!by && (event.key !== "Enter" || !pick || this.here === null)) return;
       event.preventDefault();
       event.stopPropagation();

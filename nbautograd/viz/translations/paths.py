@@ -84,7 +84,7 @@ PLAYER: dict[str, tuple[str, str]] = {
     "does_fold": ("fold what the selected node is made from", "折叠所选节点的来源"),
     "does_repeats": ("fold, open layers and what repeats", "折叠、展开层和重复的部分"),
     "does_help": ("this list", "这个列表"),
-    "does_back": ("back: close, put back, unselect", "返回：关闭、还原、取消选择"),
+    "does_back": ("back: close, put back, unselect, leave", "返回：关闭、还原、取消选择、离开"),
     "close": ("Close (Esc)", "关闭（Esc）"),
     "mark_leaf": ("leaf: you made it, and it gets a .grad", "叶子：由你创建，会得到 .grad"),
     "mark_op": ("operation; name of its node below", "运算；下面是节点的名字"),

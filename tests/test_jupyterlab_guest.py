@@ -1,0 +1,292 @@
+"""In a real JupyterLab a player is a guest: the notebook's shortcuts go on working, and what it took it gives back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import needs
+
+needs.package("jupyterlab")
+nbformat = needs.package("nbformat")
+playwright = needs.package("playwright.sync_api")
+
+from .jupyterlab import READY, browse, serve
+
+pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+SETUP = """
+import anywidget
+import nbautograd as torch
+from nbautograd import viz
+%load_ext nbautograd
+
+w = torch.tensor(3.0, requires_grad=True)
+x = torch.tensor(2.0, requires_grad=True)
+v = torch.tensor([1.0, 2.0], requires_grad=True)
+
+class Plain(anywidget.AnyWidget):
+    _esm = '''export default { render({ model, el }) {
+      for (let i = 0; i < 300; i++) el.append(document.createElement("span")); } }'''
+
+plain = None
+"""
+TRAINING = """
+with viz.monitor(w, live={live}) as watch:
+    for _ in range(3):
+        w.grad = None
+        loss = w * x
+        loss.backward()
+        watch(loss)
+"""
+CELLS = {
+    "setup": SETUP,
+    "player": "y = (v * x).sum()\n%backward y",
+    "predict": "y = w * x + w\n%backward --ask y",
+    "lens": TRAINING.format(live=False),
+    "monitor": TRAINING.format(live=True),
+    "frame": "y = w * x + w\nwith viz.autograd(embed=True):\n    display(viz.animate(y))",
+    "plain": "if plain is not None: plain.close()\nplain = Plain()\nplain",
+}
+"""The notebook's cells, by their ids."""
+
+RUN = """async (id) => {
+    const { commands, shell } = window.jupyterapp, { content } = shell.currentWidget;
+    content.activeCellIndex = content.widgets.findIndex((cell) => cell.model.id === id);
+    content.deselectAll();
+    await commands.execute("notebook:run-cell");
+}"""
+SHOWN = {"plain": "span", "frame": "iframe"}
+
+
+class Lab:
+    """The notebook in the browser, and its file."""
+
+    def __init__(self, page: Any, path: Path) -> None:
+        self.page, self.path = page, path
+        self.cdp = page.context.new_cdp_session(page)
+        self.cdp.send("Performance.enable")
+        self.cdp.send("HeapProfiler.enable")
+
+    def cell(self, name: str) -> Any:
+        place = list(CELLS).index(name)
+        return self.page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{place}']")
+
+    def run(self, name: str, keys: str = "") -> Any:
+        """Run a cell, by keys of whoever has the focus where some are given; gives what it shows, newly drawn."""
+        old = self.cell(name).locator(".jp-OutputArea-output *")
+        old.evaluate_all("elements => elements.forEach((element) => { element.dataset.former = ''; })")
+        if keys:
+            self.page.keyboard.press(keys)
+        else:
+            self.page.evaluate(RUN, name)
+        shown = self.cell(name).locator(f".jp-OutputArea-output {SHOWN.get(name, '.nb-player')}:not([data-former])")
+        playwright.expect(shown.first).to_be_attached(timeout=60_000)
+        return shown.first
+
+    def state(self) -> list[Any]:
+        """Of each cell its kind, its source and its count: what plain keys of a notebook change."""
+        return self.page.evaluate(
+            "() => window.jupyterapp.shell.currentWidget.context.model.toJSON().cells"
+            ".map((cell) => [cell.id, cell.cell_type, cell.source, cell.execution_count])"
+        )
+
+    def saved(self) -> Any:
+        return json.loads(self.path.read_text(encoding="utf-8"))
+
+    def measure(self) -> tuple[int, int]:
+        """The heap's bytes and the listeners, of what is still used."""
+        for _ in range(2):
+            self.cdp.send("HeapProfiler.collectGarbage")
+        found = {each["name"]: each["value"] for each in self.cdp.send("Performance.getMetrics")["metrics"]}
+        return found["JSHeapUsedSize"], found["JSEventListeners"]
+
+    def held(self) -> int:
+        """How many players and lenses the page holds, those that it does not show included."""
+        prototype = self.cdp.send("Runtime.evaluate", {"expression": "HTMLDivElement.prototype"})["result"]["objectId"]
+        found = self.cdp.send("Runtime.queryObjects", {"prototypeObjectId": prototype})["objects"]["objectId"]
+        count = "function () { return this.filter((element) => element.classList.contains('nb-player')).length; }"
+        asked = {"objectId": found, "functionDeclaration": count, "returnByValue": True}
+        answer = self.cdp.send("Runtime.callFunctionOn", asked)["result"]["value"]
+        self.cdp.send("Runtime.releaseObject", {"objectId": found})
+        return int(answer)
+
+
+def until(found: Callable[[], bool]) -> bool:
+    """Whether something comes true, as what a page does in its own time does."""
+    deadline = time.monotonic() + 60
+    while not (true := found()) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return true
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    home = tmp_path_factory.mktemp("guest")
+    (home / "work").mkdir()
+    path = home / "work" / "guest.ipynb"
+    cells = [nbformat.v4.new_code_cell(source, id=name) for name, source in CELLS.items()]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    with (
+        serve(home, home / "work") as (url, token),
+        playwright.sync_playwright() as driver,
+        browse(driver, tmp_path_factory.mktemp("chromium")) as page,
+    ):
+        page.goto(f"{url}lab/workspaces/guest/tree/{path.name}?token={token}&reset")
+        page.wait_for_function(READY, timeout=120_000)
+        page.evaluate(RUN, "setup")
+        yield Lab(page, path)
+        assert page.errors == []
+
+
+# -- shortcuts ---------------------------------------------------------------------------------------------------------
+
+
+PARTS = {"cells": ".nb-equation-bar [role=slider]", "search": ".nb-search", "answer": ".nb-answer"}
+
+
+def focused(lab: Lab, place: str) -> Any:
+    """What has the focus now, in a new output."""
+    cell, _, part = place.partition(": ")
+    shown = lab.run(cell)
+    if cell == "frame":
+        shown = shown.content_frame.locator(".nb-player")
+    shown.focus()
+    for key in PLACES[place]:
+        lab.page.keyboard.press(key)
+    if part == "button":
+        shown = shown.get_by_role("button", name="Step forward")
+        shown.focus()
+    elif part == "pass":
+        shown = shown.locator(".nb-player")
+        shown.focus()
+    elif part:
+        shown = shown.locator(PARTS[part])
+        shown.first.focus()
+    playwright.expect(shown.first).to_be_focused()
+    return shown.first
+
+
+PLACES: dict[str, list[str]] = {
+    "player": [],
+    "player: button": [],
+    "player: cells": ["ArrowRight", "ArrowRight", "ArrowRight"],
+    "player: search": [],
+    "predict: answer": ["ArrowRight", "ArrowRight"],
+    "lens": [],
+    "lens: pass": ["Enter"],
+    "frame": [],
+}
+"""Where the focus is: in the output of which cell, in which part of it; and the keys that bring the part about."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_shortcuts_are_the_notebooks_and_letters_are_not(lab: Lab, place: str) -> None:
+    focused(lab, place)
+    before = lab.state()
+    for key in ("x", "d", "d", "a", "b", "m", "y", "v", "0", "0", "Enter", "z"):
+        lab.page.keyboard.press(key)
+    change = "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.setMetadata('now', Date.now())"
+    lab.page.evaluate(change)
+    lab.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.context.model.dirty")
+    earlier = lab.path.read_bytes()
+    lab.page.keyboard.press("Control+s")
+    lab.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+    assert lab.path.read_bytes() != earlier
+    (cell,) = (cell for cell in lab.saved()["cells"] if cell["id"] == place.partition(":")[0])
+    assert any("text/html" in output.get("data", {}) for output in cell["outputs"])
+    lab.page.keyboard.press("Control+Shift+c")
+    palette = lab.page.locator("#modal-command-palette")
+    playwright.expect(palette).to_be_visible()
+    lab.page.keyboard.press("Escape")
+    playwright.expect(palette).to_be_hidden()
+    assert lab.state() == before
+
+
+def test_a_cell_is_run_from_its_picture(lab: Lab) -> None:
+    for place in ("player", "player: cells", "lens", "frame"):
+        for keys in ("Shift+Enter", "Control+Enter"):
+            if (place, keys) != ("frame", "Control+Enter"):  # for which JupyterLab wants the focus itself
+                focused(lab, place)
+                lab.run(place.partition(":")[0], keys)
+
+
+def test_escape_gives_the_keys_back(lab: Lab) -> None:
+    for place, times in (("player", 1), ("player: button", 1), ("lens", 1), ("lens: pass", 2)):
+        focused(lab, place)
+        for _ in range(times):
+            lab.page.keyboard.press("Escape")
+        before = lab.state()
+        assert lab.page.evaluate("() => document.activeElement.matches('.jp-Cell')")
+        lab.page.keyboard.press("b")
+        assert until(lambda state=before: len(lab.state()) == len(state) + 1)
+        lab.page.keyboard.press("d")
+        lab.page.keyboard.press("d")
+        assert until(lambda state=before: lab.state() == state)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+RERUNS = 4
+PLAYERS = ("player", "predict", "lens", "monitor")
+
+
+def started(lab: Lab) -> int:
+    """Run each cell with a player; gives the number of players, when the page holds no others any more."""
+    for name in PLAYERS:
+        lab.run(name)
+    assert until(lambda: lab.held() == len(PLAYERS))
+    return len(PLAYERS)
+
+
+def growth(lab: Lab, name: str) -> tuple[float, float]:
+    """Bytes of heap and listeners by which the page grows with each run of a cell, at its best.
+
+    JupyterLab's own listeners come in batches of more than a hundred, now and then.
+    """
+    best = float("inf"), float("inf")
+    for _ in range(4):
+        heap, listeners = lab.measure()
+        for _ in range(RERUNS):
+            lab.run(name)
+        assert until(lambda: lab.held() == len(PLAYERS))  # anywidget keeps a widget for two seconds
+        now = lab.measure()
+        best = min(best[0], (now[0] - heap) / RERUNS), min(best[1], (now[1] - listeners) / RERUNS)
+        if best[1] <= 0:
+            break
+    return best
+
+
+def test_a_cell_that_runs_again_gives_back_what_it_took(lab: Lab) -> None:
+    """Its listeners all; of the heap no more than what a widget of 300 words leaves of any library."""
+    started(lab)
+    lab.run("plain")
+    control, _ = growth(lab, "plain")
+    grown = {name: growth(lab, name) for name in ("player", "lens", "monitor")}
+    assert {name: listeners for name, (_, listeners) in grown.items() if listeners > 0} == {}
+    assert {name: heap for name, (heap, _) in grown.items() if heap > 4 * control} == {}
+
+
+def test_an_output_that_is_cleared_and_a_cell_that_is_deleted_hold_no_player(lab: Lab) -> None:
+    """The widgets stay, as a deleted cell can be brought back: then it plays again."""
+    execute = "(name) => { window.jupyterapp.commands.execute(name); }"
+    before = started(lab)
+    lab.run("player")
+    lab.page.evaluate(execute, "notebook:clear-cell-output")
+    assert until(lambda: lab.held() == before - 1)
+    lab.run("player")
+    assert until(lambda: lab.held() == before)
+    lab.page.evaluate(execute, "notebook:delete-cell")
+    assert until(lambda: lab.held() == before - 1)
+    lab.page.evaluate(execute, "notebook:undo-cell-action")
+    back = lab.cell("player").locator(".nb-player")
+    playwright.expect(back).to_be_attached()
+    back.focus()
+    lab.page.keyboard.press("ArrowRight")
+    playwright.expect(back).to_have_attribute("data-step", "1")
