@@ -131,6 +131,28 @@ def test_it_serves_another_user(nobody: Lab) -> None:
         assert "root" not in nobody.log.replace("root_dir", "")
 
 
+def test_its_first_screen_asks_nothing(lab: Lab) -> None:
+    """JupyterLab's question about news is answered, unless the reader's own settings answer it."""
+    with lab.serving("--port=0") as page:
+        base, token = page.partition("/lab/tree/")[0], page.partition("?")[2]
+        with urllib.request.urlopen(f"{base}/lab/api/settings?{token}", timeout=30) as reply:
+            found = json.load(reply)["settings"]
+    (news,) = (each for each in found if each["id"] == "@jupyterlab/apputils-extension:notification")
+    assert news["schema"]["properties"]["fetchNews"]["default"] == "false"
+    assert news["schema"]["properties"]["checkForUpdates"]["default"] is False
+    assert not list((lab.folder / "home").rglob("*notification*"))
+
+
+def test_of_a_folder_that_is_served_it_names_the_address(lab: Lab) -> None:
+    with lab.serving("--port=0") as page:
+        done = subprocess.run(lab.command("--port=0"), env=lab.env, cwd=lab.folder, capture_output=True, text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    base, token = page.partition("/lab/tree/")[0], page.partition("?")[2]
+    (line,) = [line for line in done.stderr.splitlines() if "nbautograd lab: this folder" in line]
+    port = base.rpartition(":")[2]
+    assert f":{port}/lab?{token}" in line and "name another one: nbautograd lab FOLDER" in line
+
+
 # -- root and other addresses ------------------------------------------------------------------------------------------
 
 

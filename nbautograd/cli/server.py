@@ -17,12 +17,17 @@ from typing import Any
 
 __all__ = ["serve"]
 
+DEFAULTS = Path(__file__).with_name("jupyter")
+"""Defaults of JupyterLab's settings for its first screen: no question about news. The reader's own settings win."""
+
 
 def serve(arguments: Sequence[str]) -> int:
     """Run JupyterLab with these arguments until it is stopped; returns its exit status.
 
     :raises ImportError: JupyterLab is not installed.
     """
+    former = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (former, str(DEFAULTS))))
     try:
         with _folders():  # JupyterLab looks for its folders when it is imported
             from jupyterlab.labapp import LabApp
@@ -49,6 +54,10 @@ def _server() -> Any:
 
         def init_httpserver(self) -> None:
             asked = self.port
+            running = served(self.root_dir, self.runtime_dir)
+            if running:
+                say(f"this folder is served already: {running} (or name another one: nbautograd lab FOLDER)")
+                self.exit(0)
             try:
                 super().init_httpserver()
             except SystemExit:
@@ -96,6 +105,29 @@ def _server() -> Any:
             threading.Thread(target=open_it, daemon=True).start()
 
     return CourseServer
+
+
+def served(folder: str, notes: str) -> str:
+    """The address at which a server of this user serves a folder; nothing if none does.
+
+    :param notes: the folder in which Jupyter's servers note that they run.
+    """
+    from jupyter_server.serverapp import list_running_servers
+
+    for server in list_running_servers(notes):
+        if Path(server.get("root_dir", "")) == Path(folder) and _answers(server.get("port", 0)):
+            token = f"?token={server['token']}" if server.get("token") else ""
+            return f"{server['url']}lab{token}"
+    return ""
+
+
+def _answers(port: int) -> bool:
+    """Whether something listens on a port of this machine: a note outlives a server that was killed."""
+    try:
+        socket.create_connection(("localhost", port), timeout=2).close()
+    except OSError:
+        return False
+    return True
 
 
 def is_root() -> bool:

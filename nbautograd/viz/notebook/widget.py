@@ -67,7 +67,7 @@ class _View(anywidget.AnyWidget):
         """Close the widget, in the kernel and in the front end, and drop what is large in it."""
         super().close()
         self._made_layout.close()
-        self._trait_values = {name: it for name, it in self._trait_values.items() if not isinstance(it, list | dict)}
+        self._trait_values = {name: it for name, it in self._trait_values.items() if not isinstance(it, list | dict)}  # type: ignore[has-type]
 
 
 class BackwardPlayer(_View):
