@@ -275,12 +275,18 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
             delattr(torch.Tensor, name)
 
 
-def ask(program: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
-    """What a program answers under PyTorch, as plain data with bounds."""
+def ask(program: Callable[..., Any], inputs: tuple[Any, ...], raises: bool = False) -> Any:
+    """What a program answers under PyTorch, as plain data with bounds.
+
+    :param raises: whether it has to raise: then nothing is measured, as PyTorch leaves out some checks of numbers
+        where a mode watches its operations.
+    """
     needs.prepared(torch)
     worlds = Worlds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if raises:
+            return plain(program(torch, *inputs))
         with worlds, numbers_with_bounds(worlds):
             result = program(torch, *inputs)
         return plain(result, worlds.bound)
