@@ -183,7 +183,9 @@ class Worlds(TorchDispatchMode):
 
 
 def has_shadow(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
+    """Whether a value is a tensor of numbers in memory: forward mode makes others, of zeros and for shapes alone."""
+    is_one = isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
+    return is_one and not value._is_zerotensor() and value.device.type == "cpu"
 
 
 def is_strided(t: torch.Tensor) -> bool:
