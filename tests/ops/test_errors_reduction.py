@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import nbautograd as nb
-from tests import needs
-
-torch = needs.package("torch")
+from tests import oracle
 
 # A call with either library, and words that both messages contain.
 CALLS = {
@@ -26,7 +23,7 @@ CALLS = {
     "sum_to_size": (lambda T: T.ones(2, 3).sum_to_size(2, 2), "expandable"),
     "topk": (lambda T: T.ones(3).topk(4), "k out of range"),
     "kthvalue": (lambda T: T.ones(3).kthvalue(0), "k out of range"),
-    "quantile q": (lambda T: T.quantile(T.ones(3), 1.5), r"q must be in the range \[0, 1\]"),
+    "quantile q": (lambda T: T.quantile(T.ones(3), 1.5), "q must be in the range [0, 1]"),
     "quantile way": (lambda T: T.quantile(T.ones(3), 0.5, interpolation="cubic"), "interpolation must be one of"),
     "quantile of ints": (lambda T: T.quantile(T.ones(3, dtype=T.int64), 0.5), "either float or double"),
     "diff of 0-d": (lambda T: T.tensor(1.0).diff(), "at least one-dimensional"),
@@ -49,17 +46,13 @@ CALLS = {
     "cov weights": (lambda T: T.cov(T.ones(2, 2), fweights=T.ones(2)), "integral dtype"),
     "cummax": (lambda T: T.ones(2).cummax(3), "Dimension out of range"),
     "unique": (lambda T: T.tensor(1.0).unique(dim=0), "tensor has no dimensions"),
-    "unique backward": (
-        lambda T: T.ones(2, requires_grad=True).unique().sum().backward(),
-        "derivative for '.*unique.*' is not implemented",
-    ),
+    "unique backward": (lambda T: T.ones(2, requires_grad=True).unique().sum().backward(), "' is not implemented"),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_same_exception(name):
     call, words = CALLS[name]
-    with pytest.raises(Exception, match=words) as theirs:
-        call(torch)
-    with pytest.raises(theirs.type, match=words):
-        call(nb)
+    message = str(oracle.check_raises(call, says=words))
+    if name == "unique backward":  # which is _unique2 in PyTorch
+        assert "derivative for 'unique'" in message

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
+import numpy as np
 import pytest
 
-import nbautograd as nb
-from tests import needs
-
-torch = needs.package("torch")
+from tests import oracle
 
 
 def matrix(T):
@@ -120,28 +116,19 @@ CALLS = [
 
 @pytest.mark.parametrize(("words", "call"), CALLS, ids=[f"{i} {words}" for i, (words, _) in enumerate(CALLS)])
 def test_refused_as_pytorch_refuses_it(words, call):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(Exception) as theirs:
-            call(torch)
-        with pytest.raises(type(theirs.value)) as ours:
-            call(nb)
-    assert words.lower() in str(theirs.value).lower(), theirs.value
-    assert words.lower() in str(ours.value).lower(), ours.value
+    oracle.check_raises(call, says=words)
 
 
 def test_a_view_made_without_recording_is_not_written_to_while_recording():
-    for T in (torch, nb):
+    def program(T):
         x = T.ones(2, requires_grad=True) * 1
         with T.no_grad():
             view = x[0]
-        with pytest.raises(RuntimeError, match="created in no_grad mode"):
-            view.add_(1)
+        view.add_(1)
+
+    assert isinstance(oracle.check_raises(program, says="created in no_grad mode"), RuntimeError)
 
 
 def test_arrays_that_run_backwards_are_refused():
-    import numpy as np
-
-    for T in (torch, nb):
-        with pytest.raises(ValueError, match="negative"):
-            T.from_numpy(np.arange(3)[::-1])
+    error = oracle.check_raises(lambda T: T.from_numpy(np.arange(3)[::-1]), says="negative")
+    assert isinstance(error, ValueError)

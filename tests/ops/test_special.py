@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 import nbautograd as nb
-from tests import needs
-
-torch = needs.package("torch")
+from tests import oracle
 
 ODD = [math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5, -0.5, 1e-300, -1e-10, 1e300, 3.7, -3.7, 20.0, -20.0, 800.0]
 UNARY = [
@@ -40,16 +39,23 @@ UNARY = [
 POLYNOMIALS = [name for name in nb.special.__all__ if "polynomial" in name]
 
 
+def one_by_one(call, points, steps=1):
+    """Compare a function at points that are apart by hundreds of digits: each result has a bound of its own."""
+
+    def program(T):
+        return [call(T, T.tensor(x, dtype=T.float64)) for x in points]
+
+    oracle.check(program, steps=steps)
+
+
 @pytest.mark.parametrize("name", UNARY)
 def test_far_out_and_at_poles(name: str) -> None:
-    ours, theirs = (getattr(T.special, name)(T.tensor(ODD, dtype=T.float64)).numpy() for T in (nb, torch))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    one_by_one(lambda T, x: getattr(T.special, name)(x), ODD)
 
 
 @pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai"])
 def test_bessel_functions_where_pytorch_is_right_to_six_digits_only(name: str) -> None:
-    ours, theirs = (getattr(T.special, name)(T.tensor(ODD, dtype=T.float64)).numpy() for T in (nb, torch))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    one_by_one(lambda T, x: getattr(T.special, name)(x).float(), ODD)
 
 
 def test_bessel_functions_by_their_wronskian() -> None:
@@ -61,17 +67,21 @@ def test_bessel_functions_by_their_wronskian() -> None:
 @pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])
 def test_of_two_variables(name: str) -> None:
     finite = [v for v in ODD if math.isfinite(v) and v != 1e-300 and abs(v) < 1e300]
-    x, y = (np.ravel(m) for m in np.meshgrid(finite, finite))
-    ours, theirs = (getattr(T.special, name)(T.tensor(x), T.tensor(y)).numpy() for T in (nb, torch))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+
+    def call(T, pair):
+        value = getattr(T.special, name)(*pair)
+        # In float64 PyTorch has ten digits of gammainc(800, 800), and SciPy, which we ask, 14 of gammaincc(0.5, 1).
+        return value.float() if name.startswith("gammainc") else value
+
+    one_by_one(call, [*itertools.product(finite, finite)])
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
 @pytest.mark.parametrize("degree", [-2, -0.5, 0, 0.9, 1, 2, 5, 6, 7, 8.7, 30])
 def test_polynomials(name: str, degree: float) -> None:
     points = [-2.0, -1.0, -0.4, 0.0, 0.3, 0.5, 0.9999, 1.0, 1.7]
-    ours, theirs = (getattr(T.special, name)(T.tensor(points, dtype=T.float64), degree).numpy() for T in (nb, torch))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+    # PyTorch's kernel adds up as many terms, one upon another, whose rounding nobody sees
+    one_by_one(lambda T, x: getattr(T.special, name)(x, degree), points, max(1, int(degree)))
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
@@ -98,14 +108,18 @@ def test_ndtr_of_large_negative_numbers_is_not_zero() -> None:
     ],
 )
 def test_derivatives_at_the_edges(name: str, at: list[float], expected: list[float]) -> None:
-    for T in (nb, torch):
+    def program(T):
         x = T.tensor(at, dtype=T.float64, requires_grad=True)
         getattr(T.special, name)(x).sum().backward()
-        np.testing.assert_array_equal(x.grad.numpy(), expected)
+        return x.grad
+
+    np.testing.assert_array_equal(oracle.check(program, exact=True).numpy(), expected)
 
 
 def test_the_other_argument_has_a_derivative_where_the_first_has_none() -> None:
-    for T in (nb, torch):
+    def program(T):
         a, x = T.ones(1), T.full((1,), 2.0, requires_grad=True)
         T.igamma(a, x).backward()
-        np.testing.assert_allclose(x.grad.numpy(), [math.exp(-2)], rtol=1e-6)
+        return x.grad  # exp(-2)
+
+    oracle.check(program)

@@ -163,7 +163,7 @@ def _answer(file: str, test: str, number: int, program: Program, inputs: Any, ra
     from tests.oracle import asking
 
     try:
-        found = asking.ask(program, copy.deepcopy(inputs))
+        found = asking.ask(program, copy.deepcopy(inputs), bool(raises))
     except Exception as error:
         if raises is False:
             raise

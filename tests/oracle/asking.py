@@ -183,7 +183,9 @@ class Worlds(TorchDispatchMode):
 
 
 def has_shadow(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
+    """Whether a value is a tensor of numbers in memory: forward mode makes others, of zeros and for shapes alone."""
+    is_one = isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
+    return is_one and not value._is_zerotensor() and value.device.type == "cpu"
 
 
 def is_strided(t: torch.Tensor) -> bool:
@@ -275,12 +277,18 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
             delattr(torch.Tensor, name)
 
 
-def ask(program: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
-    """What a program answers under PyTorch, as plain data with bounds."""
+def ask(program: Callable[..., Any], inputs: tuple[Any, ...], raises: bool = False) -> Any:
+    """What a program answers under PyTorch, as plain data with bounds.
+
+    :param raises: whether it has to raise: then nothing is measured, as PyTorch leaves out some checks of numbers
+        where a mode watches its operations.
+    """
     needs.prepared(torch)
     worlds = Worlds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if raises:
+            return plain(program(torch, *inputs))
         with worlds, numbers_with_bounds(worlds):
             result = program(torch, *inputs)
         return plain(result, worlds.bound)

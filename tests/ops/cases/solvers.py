@@ -27,16 +27,18 @@ CASES = [
     case("linalg.tensorinv", lambda T, a: T.linalg.tensorinv(a, ind=1), (4, 2, 2)),
     case("linalg.tensorsolve", lambda T, a, b: T.linalg.tensorsolve(a, b), (2, 2, 4), (2, 2)),
     case("linalg.det", lambda T, a: T.linalg.det(a), (3, 3)),
-    case("det batch", lambda T, a: a.det(), (2, 2, 2)),
+    case("det batch", lambda T, a: a.det(), (2, 2, 2), seed=1),  # of 0, one matrix is nearly singular
     case("linalg.slogdet", lambda T, a: T.linalg.slogdet(a).logabsdet, (3, 3)),
     case("logdet", lambda T, a: T.logdet(a @ a), (2, 2)),
     case("linalg.pinv tall", lambda T, a: T.linalg.pinv(a), (3, 2)),
     case("linalg.pinv wide", lambda T, a: T.linalg.pinv(a), (2, 2, 3)),
     case("linalg.pinv hermitian", lambda T, a: T.linalg.pinv(a + a.mT, hermitian=True), (3, 3)),
     case("linalg.lstsq", lambda T, a, b: T.linalg.lstsq(a, b).solution, (4, 2), (4, 3)),
-    case("linalg.lstsq wide vector", lambda T, a, b: T.linalg.lstsq(a, b, driver="gels").solution, (2, 3), (2, 1)),
+    case(
+        "linalg.lstsq wide vector", lambda T, a, b: T.linalg.lstsq(a, b, driver="gels").solution, (2, 3), (2, 1), seed=1
+    ),
     case("linalg.lstsq residuals", lambda T, a, b: T.linalg.lstsq(a, b, driver="gels").residuals, (4, 2), (4, 3)),
-    case("linalg.matrix_exp", lambda T, a: T.linalg.matrix_exp(a), (3, 3)),
+    case("linalg.matrix_exp", lambda T, a: T.linalg.matrix_exp(a), (3, 3), seed=1),
     case("matrix_exp batch", lambda T, a: a.matrix_exp(), (2, 2, 2), low=-9, high=9),
     case("linalg.matrix_power", lambda T, a: T.linalg.matrix_power(a, 5), (2, 2)),
     case("linalg.matrix_power negative", lambda T, a: T.linalg.matrix_power(a, -2), (2, 2, 2)),
