@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tests import needs
@@ -183,7 +183,9 @@ class Worlds(TorchDispatchMode):
 
 
 def has_shadow(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
+    """Whether numbers lie in memory: those of the meta device do not, nor do the zeros of forward mode."""
+    has_memory = isinstance(value, torch.Tensor) and not (value.is_meta or value._is_zerotensor())
+    return has_memory and value.dtype in OTHER and is_strided(value)
 
 
 def is_strided(t: torch.Tensor) -> bool:
@@ -262,7 +264,10 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
 
         def method_with_bounds(self: torch.Tensor) -> Any:
             value = method(self)
-            return known(value, None if torch._C._functorch.is_functorch_wrapped_tensor(self) else worlds.bound(self))
+            if torch._C._functorch.is_functorch_wrapped_tensor(self):
+                return value
+            with _disable_current_modes():
+                return known(value, worlds.bound(self))
 
         return method_with_bounds
 
