@@ -127,16 +127,17 @@ def same(ours: Any, theirs: Any) -> None:
     _compare(ours, theirs, exact=True)
 
 
-def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "") -> Any:
+def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "", measured: bool = True) -> Any:
     """What PyTorch answers to a program of a test, as plain data: ``Array``, ``Named``, ``Raised``, lists and numbers.
 
     :param raises: whether it has to raise, or None if it may; without, PyTorch's exception is the test's.
+    :param measured: not where PyTorch traces, and would trace the measuring: then numbers have no bound.
     """
     __tracebackhide__ = True
     if State.test is None:
         raise RuntimeError("outside of a test a question has a name: oracle.shared(name, program)")
     number = State.asked[State.test] = State.asked.get(State.test, -1) + 1
-    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says)
+    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says, measured)
 
 
 def shared(name: str, program: Program, *inputs: Any) -> Any:
@@ -175,7 +176,10 @@ def ask(program: Program, *inputs: Any) -> Any:
     return asking.ask(program, inputs)
 
 
-def _answer(file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str) -> Any:
+def _answer(
+    file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str,
+    measured: bool = True,
+) -> Any:  # fmt: skip
     __tracebackhide__ = True
     _, answers = store.read(store.file_of(file))
     stored = answers.get(test, [])
@@ -188,7 +192,7 @@ def _answer(file: str, test: str, number: int, program: Program, inputs: Any, ra
     from tests.oracle import asking
 
     try:
-        found = asking.ask(program, copy.deepcopy(inputs))
+        found = asking.ask(program, copy.deepcopy(inputs), measured)
     except Exception as error:
         if raises is False:
             raise

@@ -280,12 +280,14 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
             delattr(torch.Tensor, name)
 
 
-def ask(program: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
-    """What a program answers under PyTorch, as plain data with bounds."""
+def ask(program: Callable[..., Any], inputs: tuple[Any, ...], measured: bool = True) -> Any:
+    """What a program answers under PyTorch, as plain data, with bounds if it is measured."""
     needs.prepared(torch)
     worlds = Worlds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if not measured:
+            return plain(program(torch, *inputs))
         with worlds, numbers_with_bounds(worlds):
             result = program(torch, *inputs)
         return plain(result, worlds.bound)
