@@ -48,6 +48,27 @@ def test_an_error_of_a_few_units_is_noticed(name: str, dtype: str, units: int) -
             oracle.close(ours * (1 + sign * units * np.finfo(dtype).eps), theirs)
 
 
+@pytest.mark.parametrize(("dtype", "units"), [("float32", 8), ("float64", 16)])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_error_of_a_few_units_is_noticed_between_two_ways_of_ours(name: str, dtype: str, units: int) -> None:
+    x, y = X.astype(dtype), Y.astype(dtype)
+
+    def run(x: Any, y: Any) -> Any:
+        return OPERATIONS[name](nbautograd, *(nbautograd.tensor(a, requires_grad=True) for a in (x, y)))
+
+    oracle.agree(lambda x, y: run(np.asfortranarray(x), y), run, x, y)
+    for sign in (1, -1):
+        with pytest.raises(pytest.fail.Exception, match="not as PyTorch"):
+            oracle.agree(lambda x, y, sign=sign: run(x, y) * (1 + sign * units * np.finfo(dtype).eps), run, x, y)
+
+
+@oracle.both
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_what_is_asserted_holds_under_both(T: Any, shape: tuple[int, ...]) -> Any:
+    assert T.ones(shape).sum() == max(shape, default=1)
+    return T.ones(shape)
+
+
 def test_noise_is_allowed_where_a_program_cancels_and_nowhere_else() -> None:
     def cancelled(T: Any) -> Any:
         x = T.tensor(X, dtype=T.float32)

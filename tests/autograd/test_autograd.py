@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
 import pytest
 
 import nbautograd as nb
-from tests import needs
+from tests import oracle
 from tests.autograd.example_graph import example_graph
 
-torch = needs.optional("torch")
-LIBRARIES = [nb] if torch is None else [nb, torch]
-both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
 
-
-@both
+@oracle.both
 def test_the_graph_can_be_walked(T):
     w, x, a, _, y = example_graph(T)
     add, other = (edge[0] for edge in y.grad_fn.next_functions)
@@ -31,7 +26,7 @@ def test_the_graph_can_be_walked(T):
     assert y.grad_fn.next_functions[0][1] == 0
 
 
-@both
+@oracle.both
 def test_accumulation_over_passes(T):
     seen = []
     w, x = (T.tensor([v], requires_grad=True) for v in (1.0, 2.0))
@@ -59,7 +54,7 @@ def test_grad_shares_memory_with_nothing():
     assert b.tolist() == [1, 1, 1] and v.tolist() == [1, 1, 1]
 
 
-@both
+@oracle.both
 def test_retain_grad_and_the_grads_of_non_leaves(T):
     w, _, a, b, y = example_graph(T)
     a.retain_grad()
@@ -69,7 +64,7 @@ def test_retain_grad_and_the_grads_of_non_leaves(T):
         assert b.grad is None
 
 
-@both
+@oracle.both
 def test_inputs_restrict_accumulation(T):
     w, x, a, _, y = example_graph(T)
     y.backward(inputs=[x], retain_graph=True)
@@ -78,20 +73,20 @@ def test_inputs_restrict_accumulation(T):
     assert a.grad.item() == 2 and w.grad is None
 
 
-@both
+@oracle.both
 def test_gradients_of_a_computed_tensor_by_grad(T):
     _, _, a, b, y = example_graph(T)
     assert [g.item() for g in T.autograd.grad(y, [a, b])] == [2, 3]
 
 
-@both
+@oracle.both
 def test_unused_inputs(T):
     x, y = (T.ones(1, requires_grad=True) for _ in range(2))
     assert T.autograd.grad(x * 2, [x, y], allow_unused=True)[1] is None
     assert T.autograd.grad(x * 2, [x, y], materialize_grads=True)[1].item() == 0
 
 
-@both
+@oracle.both
 def test_several_roots_and_the_same_root_twice(T):
     x = T.tensor([3.0], requires_grad=True)
     y = x * x
@@ -99,21 +94,14 @@ def test_several_roots_and_the_same_root_twice(T):
     assert x.grad.item() == 166
 
 
-@both
+@oracle.both
 def test_derivatives_of_every_order(T):
     x = T.tensor(0.7, dtype=T.float64, requires_grad=True)
     g, found = (x.tanh() * x**3).exp(), []
     for _ in range(5):
         (g,) = T.autograd.grad(g, x, create_graph=True)
-        found.append(g.item())
-    expected = [1.905427146, 12.3297697, 73.7436127, 470.9286, 2987.99]
-    if torch is not None:
-        x = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
-        g, expected = (x.tanh() * x**3).exp(), []
-        for _ in range(5):
-            (g,) = torch.autograd.grad(g, x, create_graph=True)
-            expected.append(g.item())
-        np.testing.assert_allclose(found, expected, rtol=1e-10)
+        found.append(g)
+    return found
 
 
 def test_create_graph_of_backward_keeps_a_differentiable_grad(monkeypatch):
@@ -141,7 +129,7 @@ def test_branches_joined_late():
     assert nb.autograd.gradcheck(total, (nb.tensor(2.0, dtype=nb.float64, requires_grad=True),))
 
 
-@both
+@oracle.both
 def test_grad_modes(T):
     x = T.ones(1, requires_grad=True)
     with T.no_grad():
@@ -186,7 +174,7 @@ def test_grad_mode_belongs_to_its_thread():
     assert found == [True]
 
 
-@both
+@oracle.both
 def test_detach_and_data_share_memory(T):
     w = T.tensor([1.0], requires_grad=True)
     w.detach().data[0] = 999
@@ -201,7 +189,7 @@ def test_detach_and_data_share_memory(T):
     assert z.item() == 6
 
 
-@both
+@oracle.both
 def test_versions(T):
     x = T.zeros(3)
     view = x[1:]
@@ -213,7 +201,7 @@ def test_versions(T):
     assert x._version == 3 and x.tolist() == [11, 3, 3]
 
 
-@both
+@oracle.both
 def test_hooks_of_tensors(T):
     x = T.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2
@@ -235,7 +223,7 @@ def test_hooks_of_tensors(T):
         z.sum().backward()
 
 
-@both
+@oracle.both
 def test_hooks_of_nodes(T):
     x = T.tensor([1.0, 2.0], requires_grad=True)
     y = x * 3
@@ -246,7 +234,7 @@ def test_hooks_of_nodes(T):
     assert seen == [[1, 1], ([6, 6], [2, 2])] and x.grad.tolist() == [6, 6]
 
 
-@both
+@oracle.both
 def test_backward_from_several_threads_loses_nothing(T):
     x = T.zeros(50_000, requires_grad=True)
 
@@ -283,7 +271,7 @@ def test_a_backward_inside_a_backward():
     assert x.grad.item() == 6
 
 
-@both
+@oracle.both
 def test_views_follow_their_base(T):
     x = T.ones(2, 2, requires_grad=True)
     y = x * 2
@@ -294,7 +282,7 @@ def test_views_follow_their_base(T):
     assert x.grad.tolist() == [[0, 6], [0, 2]]
 
 
-@both
+@oracle.both
 def test_out_and_resizing(T):
     o = T.tensor([1])
     z = T.zeros((3, 3), out=o)
@@ -306,7 +294,7 @@ def test_out_and_resizing(T):
     assert p.tolist() == [2, 2, 2]
 
 
-@both
+@oracle.both
 def test_promotion(T):
     kinds = [T.bool, T.uint8, T.int8, T.int16, T.int32, T.int64, T.float32, T.float64, T.complex64, T.complex128]
     names = []
@@ -320,11 +308,7 @@ def test_promotion(T):
         names.append(str((T.ones(2, dtype=a) / 2).dtype) if a is not T.bool else "")
         names.append(str(T.ones(2, dtype=a).sum().dtype))
         names.append(str(T.exp(T.ones(2, dtype=a)).dtype))
-    results.setdefault(T.__name__, names)
-    assert len(set(map(tuple, results.values()))) == 1
-
-
-results: dict[str, list[str]] = {}
+    return names
 
 
 def test_pickle_and_deepcopy():

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-import nbautograd as nb
-import nbautograd.func as ours
-from tests import needs
-from tests.autograd.test_functional import flat, shape_of
+from tests import oracle
 
-torch = needs.package("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
@@ -43,14 +38,11 @@ CALLS = [
 
 @pytest.mark.parametrize("index", range(len(CALLS)))
 def test_results(index):
-    found = []
-    for T, F in ((nb, ours), (torch, torch.func)):
+    def program(T):
         x = T.tensor([[0.5, 2.0], [1.0, -1.0]], dtype=T.float64)
-        found.append(CALLS[index](F, x, T.tensor([1.5, 0.25], dtype=T.float64)))
-    assert shape_of(found[0]) == shape_of(found[1])
-    for a, b in zip(*map(flat, found), strict=True):
-        assert a[:2] == b[:2]
-        np.testing.assert_allclose(a[2], b[2], rtol=1e-9, atol=1e-12)
+        return CALLS[index](T.func, x, T.tensor([1.5, 0.25], dtype=T.float64))
+
+    oracle.check(program)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +54,7 @@ def test_results(index):
         (lambda T, F: F.jvp(T.sin, (T.ones(2),), ()), "primals and tangents"),
     ],
 )
-def test_misuse(call, message):
-    for T, F in ((nb, ours), (torch, torch.func)):
-        with pytest.raises(RuntimeError, match=message):
-            call(T, F)
+@oracle.both
+def test_misuse(T, call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call(T, T.func)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+import re
+
 import pytest
 
-import nbautograd as nb
-from tests import needs
+from tests import oracle
 
-torch = needs.package("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-def flat(value):
-    if isinstance(value, (tuple, list)):
-        return [part for v in value for part in flat(v)]
-    return [(tuple(value.shape), value.requires_grad, value.tolist())]
-
-
-def shape_of(value):
-    return tuple(map(shape_of, value)) if isinstance(value, (tuple, list)) else "tensor"
 
 
 def inputs(T):
@@ -57,12 +46,13 @@ CALLS = [
 
 @pytest.mark.parametrize("index", range(len(CALLS)))
 def test_results(index):
-    a = CALLS[index](nb, nb.autograd.functional, *inputs(nb))
-    b = CALLS[index](torch, torch.autograd.functional, *inputs(torch))
-    assert shape_of(a) == shape_of(b)
-    for (shape, recorded, values), (other_shape, other_recorded, other) in zip(flat(a), flat(b), strict=True):
-        assert shape == other_shape and (recorded == other_recorded or index == 5)  # it leaves a useless graph there
-        np.testing.assert_allclose(values, other, rtol=1e-10, atol=1e-12)
+    def program(T):
+        found = CALLS[index](T, T.autograd.functional, *inputs(T))
+        if index == 5:  # PyTorch gives lists here, and leaves a useless graph
+            return [[t.detach() for t in row] for row in found]
+        return found
+
+    oracle.check(program)
 
 
 MISUSES = [
@@ -124,8 +114,5 @@ MISUSES = [
 
 @pytest.mark.parametrize(("call", "message"), MISUSES)
 def test_misuse(call, message):
-    with pytest.raises(Exception) as theirs:
-        call(torch, torch.autograd.functional, torch.ones(2, requires_grad=True))
-    with pytest.raises(theirs.type) as ours:
-        call(nb, nb.autograd.functional, nb.ones(2, requires_grad=True))
-    assert ours.match(message)
+    error = oracle.check_raises(lambda T: call(T, T.autograd.functional, T.ones(2, requires_grad=True)))
+    assert re.search(message, str(error))

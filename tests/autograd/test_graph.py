@@ -10,10 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.compiler import op
 from nbautograd.core import dispatch_mode
-from tests import needs
-
-torch = needs.optional("torch")
-both = pytest.mark.parametrize("T", [nb] if torch is None else [nb, torch], ids=lambda T: T.__name__)
+from tests import oracle
 
 
 def doubled(T):
@@ -24,7 +21,7 @@ def doubled(T):
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
-@both
+@oracle.both
 def test_the_order_of_all_hooks(T):
     seen = []
     x, y = doubled(T)
@@ -51,7 +48,7 @@ def test_the_order_of_all_hooks(T):
     assert y.grad.tolist() == [4, 4]  # after the tensor's hooks, before the node's
 
 
-@both
+@oracle.both
 def test_leaves_are_visited_as_soon_as_they_are_complete(T):
     seen = []
     a, b = (T.ones(1, requires_grad=True) for _ in range(2))
@@ -87,7 +84,7 @@ BAD = [
 ]
 
 
-@both
+@oracle.both
 @pytest.mark.parametrize(("register", "message"), BAD)
 def test_what_hooks_may_not_return(T, register, message):
     x, y = doubled(T)
@@ -97,7 +94,7 @@ def test_what_hooks_may_not_return(T, register, message):
     assert x.grad is None
 
 
-@both
+@oracle.both
 def test_handles(T):
     _, y = doubled(T)
     calls = []
@@ -113,7 +110,7 @@ def test_handles(T):
         y.register_post_accumulate_grad_hook(print)
 
 
-@both
+@oracle.both
 def test_hooks_and_in_place_writes(T):
     x, y = doubled(T)
     seen = []
@@ -125,7 +122,7 @@ def test_hooks_and_in_place_writes(T):
     assert y.grad.tolist() == [1, 1] and y.retains_grad and x.grad.tolist() == [6, 6]
 
 
-@both
+@oracle.both
 def test_post_accumulate_hooks_can_take_the_gradient_away(T):
     x, y = doubled(T)
     seen = []
@@ -142,7 +139,7 @@ def test_post_accumulate_hooks_can_take_the_gradient_away(T):
     assert len(seen) == 1
 
 
-@both
+@oracle.both
 def test_hooks_run_in_grad_too(T):
     x, y = doubled(T)
     x.register_hook(lambda g: g * 10)
@@ -153,7 +150,7 @@ def test_hooks_run_in_grad_too(T):
         assert gy.tolist() == [10, 10]
 
 
-@both
+@oracle.both
 def test_multi_grad_hooks(T):
     a, b, c = (T.tensor(v, requires_grad=True) for v in (2.0, 3.0, 4.0))
     seen, first = [], []
@@ -175,7 +172,7 @@ def test_multi_grad_hooks(T):
 # -- nodes and edges -------------------------------------------------------------------------------------------------
 
 
-@both
+@oracle.both
 def test_gradient_edges(T):
     x = T.ones(4, requires_grad=True)
     y = x * 2
@@ -197,7 +194,7 @@ def test_gradient_edges(T):
         T.autograd.graph.get_gradient_edge(T.ones(1))
 
 
-@both
+@oracle.both
 def test_saved_accessors(T):
     x = T.tensor([2.0, 3.0], requires_grad=True)
     y = x * x
@@ -213,7 +210,7 @@ def test_saved_accessors(T):
         node._saved_self  # noqa: B018
 
 
-@both
+@oracle.both
 def test_nodes_can_be_called(T):
     x, y = doubled(T)
     assert y.grad_fn(T.ones(2))[0].tolist() == [2, 2]
@@ -221,7 +218,7 @@ def test_nodes_can_be_called(T):
     assert x.grad.tolist() == [1, 1]
 
 
-@both
+@oracle.both
 def test_versions_can_be_incremented(T):
     x = T.ones(2, requires_grad=True)
     y = x.exp()
@@ -238,7 +235,7 @@ def composed(T, x):
     return (x.exp() * x.sin()).sum() + (T.stack([x, x * x]) / 3).sum() + x.max(dim=0)[0] ** 3
 
 
-@both
+@oracle.both
 def test_saved_tensors_hooks(T):
     counts = {"pack": 0, "unpack": 0}
 
@@ -263,7 +260,7 @@ def test_saved_tensors_hooks(T):
     assert found[0] == found[1] and counts["pack"] > 4 and counts["unpack"] > 4
 
 
-@both
+@oracle.both
 def test_only_the_innermost_hooks_apply(T):
     x = T.ones(2, requires_grad=True)
     with (
@@ -275,7 +272,7 @@ def test_only_the_innermost_hooks_apply(T):
     assert x.grad.tolist() == [20, 20]
 
 
-@both
+@oracle.both
 def test_hooks_see_what_functions_save(T):
     class Square(T.autograd.Function):
         @staticmethod
@@ -296,7 +293,7 @@ def test_hooks_see_what_functions_save(T):
     assert x.grad.tolist() == [14, 14]
 
 
-@both
+@oracle.both
 def test_packed_nodes_are_freed_and_can_be_kept(T):
     x = T.ones(2, requires_grad=True)
     with T.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
@@ -308,7 +305,7 @@ def test_packed_nodes_are_freed_and_can_be_kept(T):
         y.backward()
 
 
-@both
+@oracle.both
 def test_packed_tensors_may_be_written_to(T):
     x = T.ones(2, requires_grad=True)
     with T.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
@@ -316,10 +313,10 @@ def test_packed_tensors_may_be_written_to(T):
         z = (y * y).sum()
     y.mul_(0)
     z.backward()
-    assert x.grad[0].item() == pytest.approx(14.778112)
+    return x.grad
 
 
-@both
+@oracle.both
 def test_hooks_on_one_saved_tensor(T):
     x = T.ones(2, requires_grad=True)
     y = x.exp()
@@ -327,10 +324,10 @@ def test_hooks_on_one_saved_tensor(T):
     with pytest.raises(RuntimeError, match="whose hooks have already been set"):
         y.grad_fn._raw_saved_result.register_hooks(lambda t: t, lambda t: t)
     y.sum().backward()
-    assert x.grad[0].item() == pytest.approx(2 * 2.7182818)
+    return x.grad
 
 
-@both
+@oracle.both
 def test_hooks_that_go_wrong(T):
     graph = T.autograd.graph
     x = T.ones(2, requires_grad=True)
@@ -353,7 +350,7 @@ def test_hooks_that_go_wrong(T):
         assert not dispatch_mode.is_on()
 
 
-@both
+@oracle.both
 def test_save_on_cpu(T):
     x = T.tensor([1.0, 2.0], requires_grad=True)
     with T.autograd.graph.save_on_cpu():
@@ -362,7 +359,7 @@ def test_save_on_cpu(T):
     assert x.grad.tolist() == [2, 4]
 
 
-@both
+@oracle.both
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_mutation_on_saved_tensors(T):
     with T.autograd.graph.allow_mutation_on_saved_tensors() as context:

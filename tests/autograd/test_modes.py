@@ -5,24 +5,19 @@ from __future__ import annotations
 import gc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import pytest
 
 import nbautograd as nb
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.utils import checkpoint as nb_checkpoint
-from tests import needs
-
-torch = needs.optional("torch")
-needs.optional("torch.utils.checkpoint")
-LIBRARIES = [nb] if torch is None else [nb, torch]
-both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
-
+from tests import oracle
 
 # -- anomaly ---------------------------------------------------------------------------------------------------------
 
 
-@both
+@oracle.both
 def test_anomaly_names_the_node_and_the_forward_line(T):
     with pytest.warns(UserWarning) as caught, T.autograd.detect_anomaly():
         x = T.tensor([0.0, 1.0], requires_grad=True)
@@ -38,7 +33,7 @@ def test_anomaly_names_the_node_and_the_forward_line(T):
         assert not dispatch_mode.is_on()
 
 
-@both
+@oracle.both
 def test_anomaly_without_looking_for_nan(T):
     x = T.tensor([0.0], requires_grad=True)
     with warnings.catch_warnings():
@@ -48,7 +43,7 @@ def test_anomaly_without_looking_for_nan(T):
     assert x.grad.isnan().all()
 
 
-@both
+@oracle.both
 def test_anomaly_in_the_second_derivative_tells_both_lines(T):
     with pytest.warns(UserWarning) as caught, T.autograd.set_detect_anomaly(True):
         assert T.is_anomaly_enabled()
@@ -62,7 +57,7 @@ def test_anomaly_in_the_second_derivative_tells_both_lines(T):
     assert "# the first line" in story and not T.is_anomaly_enabled()
 
 
-@both
+@oracle.both
 def test_anomaly_without_a_forward_pass(T):
     x = T.tensor([0.0], requires_grad=True)
     out = ((x * 0).sqrt() * 0).sum()
@@ -74,7 +69,7 @@ def test_anomaly_without_a_forward_pass(T):
         out.backward()
 
 
-@both
+@oracle.both
 def test_setting_anomaly_detection(T):
     T.autograd.set_detect_anomaly(True, check_nan=False)
     assert T.is_anomaly_enabled() and not T.is_anomaly_check_nan_enabled()
@@ -87,7 +82,7 @@ def test_setting_anomaly_detection(T):
 # -- inference mode --------------------------------------------------------------------------------------------------
 
 
-@both
+@oracle.both
 def test_inference_mode(T):
     x = T.ones(2, requires_grad=True)
     with T.inference_mode():
@@ -119,7 +114,7 @@ def test_inference_mode(T):
         assert not dispatch_mode.is_on()
 
 
-@both
+@oracle.both
 def test_views_made_in_inference_mode(T):
     x = T.ones(2, requires_grad=True) * 1
     with T.inference_mode():
@@ -128,7 +123,7 @@ def test_views_made_in_inference_mode(T):
         view.add_(1)
 
 
-@both
+@oracle.both
 def test_inference_mode_decorates(T):
     x = T.ones(2, requires_grad=True)
 
@@ -168,7 +163,7 @@ def test_operations_are_as_fast_as_before_once_the_last_inference_tensor_is_free
     assert not dispatch_mode.is_on()
 
 
-@both
+@oracle.both
 def test_views_made_without_recording(T):
     for write in (lambda y, v: v.add_(1), lambda y, v: v.__setitem__(0, 1.0)):
         y = T.ones(2, 2, requires_grad=True) * 1
@@ -184,7 +179,7 @@ def test_views_made_without_recording(T):
         v.add_(1)
 
 
-@both
+@oracle.both
 def test_multithreading_can_be_switched(T):
     def gradient():
         x = T.ones(1, requires_grad=True)
@@ -216,13 +211,13 @@ def test_messages_name_the_line_that_saved_and_the_line_that_wrote():
 
 
 def checkpoint_of(T):
-    return nb_checkpoint if T is nb else torch.utils.checkpoint
+    return import_module(f"{T.__name__}.utils.checkpoint")
 
 
 reentrant = pytest.mark.parametrize("reentrant", [False, True])
 
 
-@both
+@oracle.both
 @reentrant
 def test_checkpoint(T, reentrant):
     calls = []
@@ -241,7 +236,7 @@ def test_checkpoint(T, reentrant):
     assert found[0] == found[1] and len(calls) == 3
 
 
-@both
+@oracle.both
 @reentrant
 def test_checkpoint_repeats_random_numbers(T, reentrant):
     T.manual_seed(0)
@@ -254,14 +249,14 @@ def test_checkpoint_repeats_random_numbers(T, reentrant):
 
     out = checkpoint_of(T).checkpoint(block, x, use_reentrant=reentrant)
     T.rand(3)
-    after = T.random.get_rng_state() if T is torch else nb.default_generator.get_state()
+    after = T.get_rng_state()
     out.sum().backward()
     assert x.grad.tolist() == seen[0].tolist() == seen[1].tolist()
-    now = T.random.get_rng_state() if T is torch else nb.default_generator.get_state()
+    now = T.get_rng_state()
     assert after.tolist() == now.tolist()
 
 
-@both
+@oracle.both
 def test_checkpoint_stops_early(T):
     reached = []
 
@@ -280,7 +275,7 @@ def test_checkpoint_stops_early(T):
         assert len(reached) == count
 
 
-@both
+@oracle.both
 def test_nested_checkpoints(T):
     C = checkpoint_of(T)
     counts = {"inner": 0, "outer": 0}
@@ -303,19 +298,18 @@ def test_nested_checkpoints(T):
     assert found.tolist() == expected.tolist() and counts["outer"] == 2
 
 
-@both
+@oracle.both
 def test_checkpoints_keep_the_graph_and_its_derivatives(T):
     x = T.tensor([0.3, 0.7], dtype=T.float64, requires_grad=True)
     out = checkpoint_of(T).checkpoint(lambda x: (x * x).exp(), x, use_reentrant=False).sum()
     (first,) = T.autograd.grad(out, x, create_graph=True)
     (second,) = T.autograd.grad(first.sum(), x, retain_graph=True)
-    expected = [(2 + 4 * v * v) * 2.718281828459045 ** (v * v) for v in (0.3, 0.7)]
-    assert second.tolist() == pytest.approx(expected)
     out.backward()
-    assert x.grad.tolist() == pytest.approx(first.tolist())
+    assert x.grad.tolist() == first.tolist()
+    return second, x.grad
 
 
-@both
+@oracle.both
 def test_checkpoint_sequential(T):
     x = T.tensor([0.3, 0.7], requires_grad=True)
     functions = [T.exp, T.sin, T.cos, T.tanh, T.exp]
@@ -327,7 +321,7 @@ def test_checkpoint_sequential(T):
     assert T.autograd.grad(found.sum(), x)[0].tolist() == T.autograd.grad(expected.sum(), x)[0].tolist()
 
 
-@both
+@oracle.both
 @pytest.mark.parametrize(("segments", "error"), [(0, ZeroDivisionError), (3, ValueError)])
 def test_checkpoint_sequential_with_too_few_functions(T, segments, error):
     with pytest.raises(error):
@@ -339,13 +333,13 @@ def test_how_many_segments_there_may_be_is_said():
         nb_checkpoint.checkpoint_sequential([nb.exp], 0, nb.ones(2), use_reentrant=False)
 
 
-@both
+@oracle.both
 def test_checkpoint_without_recording(T):
     with T.no_grad():
         assert not checkpoint_of(T).checkpoint(T.exp, T.ones(2, requires_grad=True), use_reentrant=False).requires_grad
 
 
-@both
+@oracle.both
 def test_misused_checkpoints(T):
     C = checkpoint_of(T)
     x = T.ones(2, requires_grad=True)

@@ -19,6 +19,8 @@ PyTorch's answers are stored in ``tests/stored`` and read from there, whether or
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
@@ -30,13 +32,13 @@ import pytest
 
 import nbautograd
 from tests import needs
-from tests.oracle import store
+from tests.oracle import ourselves, store
 from tests.oracle.answers import Array, Named, Raised, plain, raised
 from tests.oracle.comparison import difference
 from tests.oracle.plugin import State
 
-__all__ = ["Array", "Named", "Raised", "answer", "ask", "check", "check_either", "check_raises", "check_warns", "close",
-           "fill", "live", "same", "shared"]  # fmt: skip
+__all__ = ["Array", "Named", "Raised", "agree", "answer", "ask", "both", "check", "check_either", "check_raises",
+           "check_warns", "close", "fill", "live", "same", "shared"]  # fmt: skip
 
 Program = Callable[..., Any]
 RENEW = "pytest {} --oracle=record, where PyTorch is installed, asks it again (nox -s oracle: all tests)"
@@ -96,6 +98,23 @@ def check_warns(program: Program, *inputs: Any, steps: int = 1, exact: bool = Fa
     return ours[1]
 
 
+def both(test: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a program, with a parameter ``T``, a test: what it asserts holds under both libraries.
+
+    It runs under PyTorch where that is asked, and each time under ours. What it returns is compared, too.
+    """
+
+    @functools.wraps(test)
+    def under_both(**arguments: Any) -> None:
+        __tracebackhide__ = True
+        check(lambda T: test(T=T, **arguments))
+
+    signature = inspect.signature(test)
+    others = [parameter for name, parameter in signature.parameters.items() if name != "T"]
+    under_both.__signature__ = signature.replace(parameters=others, return_annotation=None)  # type: ignore[attr-defined]
+    return under_both
+
+
 def close(ours: Any, theirs: Any, *, steps: int = 1, exact: bool = False) -> None:
     """Compare our result with PyTorch's answer, or a part of it."""
     __tracebackhide__ = True
@@ -108,16 +127,17 @@ def same(ours: Any, theirs: Any) -> None:
     _compare(ours, theirs, exact=True)
 
 
-def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "") -> Any:
+def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "", measured: bool = True) -> Any:
     """What PyTorch answers to a program of a test, as plain data: ``Array``, ``Named``, ``Raised``, lists and numbers.
 
     :param raises: whether it has to raise, or None if it may; without, PyTorch's exception is the test's.
+    :param measured: not where PyTorch traces, and would trace the measuring: then numbers have no bound.
     """
     __tracebackhide__ = True
     if State.test is None:
         raise RuntimeError("outside of a test a question has a name: oracle.shared(name, program)")
     number = State.asked[State.test] = State.asked.get(State.test, -1) + 1
-    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says)
+    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says, measured)
 
 
 def shared(name: str, program: Program, *inputs: Any) -> Any:
@@ -125,6 +145,12 @@ def shared(name: str, program: Program, *inputs: Any) -> Any:
     __tracebackhide__ = True
     file = sys._getframe(1).f_globals["__name__"].replace(".", "/") + ".py"
     return _answer(file, f"= {name}", 0, program, inputs, False, "")
+
+
+def agree(way: Program, other: Program, *inputs: Any) -> None:
+    """Compare what two programs of arrays, which have no ``T``, give here, within the bound of the other's runs."""
+    __tracebackhide__ = True
+    _compare(way(*copy.deepcopy(inputs)), ourselves.bounded(other, inputs))
 
 
 def fill(T: Any, module: Any, seed: int = 0) -> Any:
@@ -150,7 +176,10 @@ def ask(program: Program, *inputs: Any) -> Any:
     return asking.ask(program, inputs)
 
 
-def _answer(file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str) -> Any:
+def _answer(
+    file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str,
+    measured: bool = True,
+) -> Any:  # fmt: skip
     __tracebackhide__ = True
     _, answers = store.read(store.file_of(file))
     stored = answers.get(test, [])
@@ -163,7 +192,7 @@ def _answer(file: str, test: str, number: int, program: Program, inputs: Any, ra
     from tests.oracle import asking
 
     try:
-        found = asking.ask(program, copy.deepcopy(inputs), bool(raises))
+        found = asking.ask(program, copy.deepcopy(inputs), measured and raises is not True)
     except Exception as error:
         if raises is False:
             raise

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tests import needs
@@ -264,7 +264,10 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
 
         def method_with_bounds(self: torch.Tensor) -> Any:
             value = method(self)
-            return known(value, None if torch._C._functorch.is_functorch_wrapped_tensor(self) else worlds.bound(self))
+            if torch._C._functorch.is_functorch_wrapped_tensor(self):
+                return value
+            with _disable_current_modes():
+                return known(value, worlds.bound(self))
 
         return method_with_bounds
 
@@ -277,17 +280,16 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
             delattr(torch.Tensor, name)
 
 
-def ask(program: Callable[..., Any], inputs: tuple[Any, ...], raises: bool = False) -> Any:
-    """What a program answers under PyTorch, as plain data with bounds.
+def ask(program: Callable[..., Any], inputs: tuple[Any, ...], measured: bool = True) -> Any:
+    """What a program answers under PyTorch, as plain data, with bounds if it is measured.
 
-    :param raises: whether it has to raise: then nothing is measured, as PyTorch leaves out some checks of numbers
-        where a mode watches its operations.
+    What has to raise is not measured: PyTorch leaves out some checks of numbers where a mode watches its operations.
     """
     needs.prepared(torch)
     worlds = Worlds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if raises:
+        if not measured:
             return plain(program(torch, *inputs))
         with worlds, numbers_with_bounds(worlds):
             result = program(torch, *inputs)

@@ -42,9 +42,14 @@ def seed_of(y: Any) -> Any:
     return nb.tensor(np.random.default_rng(1).normal(size=y.shape)).to(y.dtype)
 
 
-def run(written: Program) -> dict[str, Any]:
-    """The gradients that the saved file gives, run in this process in a namespace of its own."""
+def run(written: Program, T: Any = None) -> dict[str, Any]:
+    """The gradients that the saved file gives, run in this process in a namespace of its own.
+
+    :param T: of a program in tensors, the library that it finds as PyTorch.
+    """
     source = written.source("data.npz").replace("np.load(Path(__file__).with_name('data.npz'))", "STORED")
+    if T is not None:
+        source = source.replace("import torch", f"import {T.__name__} as torch")
     scope: dict[str, Any] = {"__name__": "saved", "STORED": written.stored}
     exec(compile(source, "<saved program>", "exec"), scope)
     return scope["backward"]()  # type: ignore[no-any-return]
