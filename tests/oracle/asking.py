@@ -183,11 +183,12 @@ class Worlds(TorchDispatchMode):
 
 
 def has_shadow(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
+    return isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value) and not value._is_zerotensor()
 
 
 def is_strided(t: torch.Tensor) -> bool:
-    return t.layout is torch.strided and not t.is_nested
+    """Whether a tensor has numbers in a block of memory, or is one of zeros without (a derivative of sign)."""
+    return t.layout is torch.strided and not t.is_nested and t.device.type != "meta"
 
 
 def is_view(schema: Any) -> bool:
