@@ -276,18 +276,18 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
             delattr(torch.Tensor, name)
 
 
-def ask(program: Callable[..., Any], inputs: tuple[Any, ...], raises: bool = False) -> Any:
+def ask(program: Callable[..., Any], inputs: tuple[Any, ...], unwatched: bool = False) -> Any:
     """What a program answers under PyTorch, as plain data with bounds.
 
-    :param raises: whether it has to raise: then nothing is measured, as PyTorch leaves out some checks of numbers
-        where a mode watches its operations.
+    :param unwatched: without bounds. Where a mode watches its operations, PyTorch leaves out some checks of numbers,
+        counts writes to tensors otherwise, and has another inference mode.
     """
     needs.prepared(torch)
-    worlds = Worlds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if raises:
+        if unwatched:
             return plain(program(torch, *inputs))
+        worlds = Worlds()
         with worlds, numbers_with_bounds(worlds):
             result = program(torch, *inputs)
         return plain(result, worlds.bound)
