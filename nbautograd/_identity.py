@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from nbautograd import _namespaces
+from nbautograd import _lazy, _namespaces
 
 __all__ = ["VERSION", "ModuleName", "adopt", "give_back", "is_ours"]
 
@@ -104,4 +104,7 @@ def _place(cls: type, listed: str | None, seen_in: str) -> str:
     own = cls.__module__.partition(".")[2]
     if listed is not None and getattr(_namespaces.module(listed), cls.__name__, None) is cls:
         return listed
-    return own if own in _namespaces.MODULES else seen_in
+    if own in _namespaces.MODULES:
+        return own
+    is_packages = not own or cls.__name__ in _lazy.FAMILIES.get(own, "").split()  # whether or not it has loaded it
+    return "" if is_packages else seen_in

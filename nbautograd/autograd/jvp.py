@@ -19,6 +19,7 @@ from nbautograd.arrays import dtypes, version_counter
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
+    SPENT,
     Level,
     WriteFollower,
     below,
@@ -113,6 +114,7 @@ class _StandIns:
         leaf = self.leaves.get(id(value))
         if leaf is None:
             leaf = self.leaves[id(value)] = wrap(value._a, LEAF)
+            leaf.__dict__[SPENT] = True
             carry(value, leaf)
         return leaf
 

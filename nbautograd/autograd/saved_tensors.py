@@ -326,7 +326,9 @@ def _variant(cls: type[Node]) -> type[Node]:
             try:
                 return cls.vjp(self, g, True, needed)
             except ValueError as error:  # NumPy's
-                message = f"{self.name()}: what unpack hooks have returned does not fit the formulas: {error}"
+                message = (
+                    f"{self.name()}: what unpack hooks have returned has a size that does not fit the formulas: {error}"
+                )
                 raise ShapeError(message) from None
 
     def vjp_graph(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:

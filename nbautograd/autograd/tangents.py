@@ -27,6 +27,7 @@ from nbautograd.errors import AutogradError, ShapeError
 from nbautograd.ops._internal import cast
 
 __all__ = [
+    "SPENT",
     "Level",
     "WriteFollower",
     "below",
@@ -38,6 +39,10 @@ __all__ = [
     "tangent_of",
     "visible",
 ]
+
+
+SPENT = "_spent"
+"""Set in the ``__dict__`` of a leaf once the derivative with respect to it has been computed."""
 
 
 class _WeakTable:

@@ -298,7 +298,7 @@ def joined(results: list[Any], name: str) -> Any:
     if len(shapes) > 1:
         raise AutogradError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-            f"{name}(), whose results for single samples have the shapes {sorted(map(list, shapes))}"
+            f"{name}(), whose results for single samples are not of equal size: {sorted(map(list, shapes))}"
         )
     return stack(results)
 

@@ -155,7 +155,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """
     for each in futures:
         if not isinstance(each, Future):
-            raise TypeError(f"collect_all(): argument 'futures' must be Futures, got {type(each).__name__}")
+            raise TypeError(f"collect_all(): each argument in 'futures' must be a Future, got {type(each).__name__}")
     result: Future[list[Future[Any]]] = Future()
     awaited, lock = [len(futures)], threading.Lock()
 

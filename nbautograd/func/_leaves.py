@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.autograd.tangents import carry, has_tangent
+from nbautograd.autograd.tangents import SPENT, carry, has_tangent
 from nbautograd.autograd.topology import reachable
 from nbautograd.batching.levels import map_samples, on_level
 from nbautograd.core.batched import BatchedTensor, Level, levels
@@ -17,8 +17,6 @@ from nbautograd.errors import AutogradError, kind_of
 __all__ = ["Function", "Inputs", "Places", "detached", "places_of", "with_aux"]
 
 Function = Callable[..., Any]
-SPENT = "_spent"
-"""Set in the ``__dict__`` of a leaf once the derivative with respect to it has been computed."""
 Places = int | tuple[int, ...]
 
 

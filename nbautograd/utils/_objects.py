@@ -28,7 +28,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     for name, t in (("t1", t1), ("t2", t2)):
         if t._view is not None or t._views is not None or (t._fn is not None and t._fn is not LEAF):
             raise RuntimeError(
-                f"Cannot swap {name}, which is a view, has views, or belongs to a graph: detach() it first"
+                f"Cannot swap {name}: it is a view, has views, or a node of a graph holds it; detach() it first"
             )
     t1._a, t2._a = t2._a, t1._a
     t1._fn, t2._fn = t2._fn, t1._fn

@@ -1,124 +1,129 @@
-"""Programs that run under both libraries, and the comparison of what they come to.
+"""Programs that run under both libraries: ``@agrees`` makes tests of them that both come to the same.
 
 A program is a function of the library, ``torch``: it returns numbers, texts, tensors and containers of them, or raises.
-``@agrees`` makes a test of it that both libraries come to the same. ``@differs`` makes one that they do not, each to
-what the decorator says; ``docs/differences.md`` gives the reason under the same title.
+``@differs`` makes a test that they do not, each to what the decorator says; ``docs/differences.md`` gives the reason
+under the same title. What PyTorch comes to is the oracle's to say: see ``tests/oracle``.
 """
 
 from __future__ import annotations
 
-import cmath
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import nbautograd
-from tests import needs
+import numpy as np
 
-__all__ = ["TITLES", "Raised", "agrees", "differs", "numbers", "outcome"]
+import nbautograd
+from tests import oracle
+from tests.oracle.answers import plain, raised
+
+__all__ = ["TITLES", "Raised", "TensorValue", "agrees", "compare", "differs", "numbers"]
 
 Program = Callable[[Any], Any]
 TITLES: list[str] = []
 """Of the programs that differ."""
 
 
-class Raised(NamedTuple):
-    """That a program raised: the builtin exception that it is, and whether its message says what it has to."""
+class Raised(oracle.Raised):
+    """That a program raised, and what."""
 
-    exception: type[BaseException]
-    says: bool = True
+    def __new__(cls, exception: type[BaseException]) -> Raised:
+        return super().__new__(cls, exception.__name__, [])
 
 
 class TensorValue(NamedTuple):
-    """What can be compared of a tensor."""
+    """What is said of a tensor in a difference."""
 
     dtype: str
     shape: tuple[int, ...]
     values: Any
 
 
-def outcome(program: Program, library: Any, says: str = "") -> Any:
-    """What a program comes to under a library: its value, or what it raised.
+def compare(program: Program, says: str = "", exact: bool = False) -> None:
+    """Compare what a program comes to under both libraries; exceptions are of the same kind, and share a key word.
 
-    :param says: words of the message, which both libraries have to use.
+    :param says: words that both libraries' messages have; then both have to raise.
+    :param exact: whether numbers have to be the same to the last bit; then nothing watches PyTorch.
     """
-    library.manual_seed(0)
+    __tracebackhide__ = True
+    theirs = oracle.answer(seeded(program), raises=bool(says) or None, says=says, exact=exact)
+    ours = outcome(program)
+    oracle.close(ours, theirs, exact=exact)
+    assert not isinstance(theirs, oracle.Raised) or raised(ours).kind == theirs.kind
+
+
+def seeded(program: Program) -> Program:
+    """A program with the same random numbers each time."""
+
+    def run(torch: Any) -> Any:
+        torch.manual_seed(0)
+        return program(torch)
+
+    return run
+
+
+def outcome(program: Program) -> Any:
+    """What a program comes to under this library: what it returns or raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return comparable(program(library))
+            return seeded(program)(nbautograd)
         except Exception as error:
-            kind = next(cls for cls in type(error).__mro__ if cls.__module__ == "builtins")
-            return Raised(kind, says in str(error))
+            return error
 
 
-def comparable(value: Any) -> Any:
-    """A value with tensors, sizes and dtypes as plain Python's."""
-    if isinstance(value, (Raised, TensorValue)):
-        return value
-    if type(value).__name__ == "Size":
-        return tuple(value)
-    if isinstance(value, (list, tuple)):
-        return [comparable(part) for part in value]
-    if isinstance(value, dict):
-        return {key: comparable(part) for key, part in value.items()}
-    if type(value).__name__ == "dtype":
-        return str(value).rpartition(".")[2]
-    if hasattr(value, "detach") and hasattr(value, "tolist"):
-        plain = value.detach()
-        return TensorValue(str(plain.dtype).rpartition(".")[2], tuple(plain.shape), plain.tolist())
-    return value
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two outcomes are the same, numbers up to rounding."""
-    if isinstance(a, (list, tuple)) and type(a) is type(b):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, (float, complex)) and isinstance(b, (float, complex)):
-        return a == b or a != a and b != b or cmath.isclose(a, b, rel_tol=1e-5, abs_tol=1e-7)
-    return type(a) is type(b) and bool(a == b)
-
-
-def agrees(program: Program | None = None, *, says: str = "") -> Any:
-    """A test that a program comes to the same under both libraries.
-
-    :param says: words that both libraries' messages have, where it raises; without them only the exception counts.
-    """
+def agrees(program: Program | None = None, *, says: str = "", exact: bool = False) -> Any:
+    """A test that a program comes to the same under both libraries: see ``compare``."""
     if program is None:
-        return lambda program: agrees(program, says=says)
+        return lambda program: agrees(program, says=says, exact=exact)
     run = program
 
     def test() -> None:
-        theirs = outcome(run, needs.package("torch"), says)
-        ours = outcome(run, nbautograd, says)
-        assert not says or isinstance(theirs, Raised) and theirs.says, f"PyTorch does not say {says!r}"
-        assert same(ours, theirs), f"PyTorch comes to {theirs!r}, nbautograd to {ours!r}"
+        __tracebackhide__ = True
+        compare(run, says, exact)
 
     test.__name__, test.__doc__, test.__module__ = run.__name__, run.__doc__, run.__module__
     return test
 
 
 def differs(title: str, pytorch: Any, here: Any) -> Callable[[Program], Callable[[], None]]:
-    """A test that a program comes to different things, and to which.
+    """A test that a program comes to different things, and to which: numbers as they are printed.
 
     :param title: under which ``docs/differences.md`` says why.
-    :param pytorch: what it comes to under PyTorch, in the form of ``comparable``; a ``Raised`` where it raises.
+    :param pytorch: what it comes to under PyTorch; a ``Raised`` where it raises.
     :param here: what it comes to under this library.
     """
     TITLES.append(title)
 
     def decorate(program: Program) -> Callable[[], None]:
         def test() -> None:
-            assert same(outcome(program, nbautograd), comparable(here))
-            theirs = outcome(program, needs.package("torch"))
-            assert same(theirs, comparable(pytorch)), f"PyTorch comes to {theirs!r} now"
+            assert as_said(plain(outcome(program))) == as_said(plain(here))
+            theirs = as_said(oracle.answer(seeded(program), raises=None, exact=True))
+            assert theirs == as_said(plain(pytorch)), f"PyTorch comes to {theirs} now"
 
         test.__name__, test.__doc__, test.__module__ = program.__name__, program.__doc__, program.__module__
         return test
 
     return decorate
+
+
+def as_said(value: Any) -> str:
+    """Plain data in the words of ``differs``."""
+
+    def simple(value: Any) -> Any:
+        if isinstance(value, oracle.Raised):
+            return value.kind
+        if isinstance(value, oracle.Array):
+            return [value.dtype, list(value.shape), np.array2string(value.values)]
+        if isinstance(value, oracle.Named) and value.name == "TensorValue":
+            return simple(oracle.Array("", value.parts[0], False, np.array(value.parts[2], value.parts[0])))
+        if isinstance(value, oracle.Named):
+            return simple(value.parts)
+        if isinstance(value, float):
+            return value + 0.0  # of either sign
+        return list(map(simple, value)) if isinstance(value, (list, tuple)) else value
+
+    return repr(simple(value))
 
 
 def numbers(torch: Any, *shape: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import typing
 from typing import Any
 
@@ -13,8 +14,10 @@ from tests.differences.both import agrees, differs
 @pytest.fixture(autouse=True)
 def _flags_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch's own tools for tests, which other files import, forbid to set the flags of backends."""
-    backends = pytest.importorskip("torch").backends
-    monkeypatch.setitem(backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        flags = torch.backends.flags_frozen.__globals__
+        monkeypatch.setitem(flags, "__allow_nonbracketed_mutation_flag", True)
 
 
 # -- torch.jit ---------------------------------------------------------------------------------------------------------
@@ -100,7 +103,7 @@ def test_a_scripted_function_and_module_compute(torch: Any) -> Any:
     layer = torch.nn.Linear(2, 1)
     x = torch.ones(3, 2)
     frozen = torch.jit.freeze(torch.jit.script(layer.eval()))
-    return torch.equal(torch.jit.script(layer)(x), layer(x)), torch.allclose(frozen(x), layer(x))
+    return torch.equal(torch.jit.script(layer)(x), layer(x)), frozen(x).detach(), layer(x)
 
 
 @agrees
@@ -406,14 +409,14 @@ def test_questions_about_objects(torch: Any) -> Any:
     return names, asked, torch.is_vulkan_available(), torch.compiled_with_cxx11_abi(), torch.init_num_threads()
 
 
-@agrees
+@agrees(exact=True)
 def test_cond(torch: Any) -> Any:
     x = torch.ones(2)
     return [torch.cond(flag, lambda t: t + 1, lambda t: t - 1, (x,)) for flag in (True, False, torch.tensor(True))]
 
 
-@differs("Numbers below the smallest normal one are kept", [True, 0.0, True], [False, 1e-40, True])
+@differs("Numbers below the smallest normal one are kept", [True, 0.0, True], [False, 1.0, True])
 def test_flush_denormal(torch: Any) -> Any:
     answer = torch.set_flush_denormal(True)
-    value = (torch.tensor([1e-40]) * 1).item()
-    return [answer, value, torch.set_flush_denormal(False)]
+    value = (torch.tensor([2.0**-140]) * 1).item()
+    return [answer, value * 2.0**140, torch.set_flush_denormal(False)]

@@ -90,7 +90,7 @@ def described(value: Any) -> Any:
 
 
 def values(value: Any) -> Any:
-    return [values(part) for part in value] if isinstance(value, (tuple, list)) else value
+    return [values(part) for part in value] if isinstance(value, (tuple, list)) else value.detach()
 
 
 def like(torch: Any, value: Any) -> Any:

@@ -335,7 +335,11 @@ def test_inputs_of_several_kinds(torch: Any) -> Any:
     ]
 
 
-@agrees
+@differs(
+    "gradcheck leaves its inputs as they were when the function raises",
+    pytorch=[["KeyError", []], [1.000001, 2.0], 0, None],
+    here=[["KeyError", []], [1.0, 2.0], 0, None],
+)
 def test_inputs_are_left_as_they_were(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     calls = []

@@ -71,7 +71,7 @@ def test_writes_in_place_keep_a_subclass(torch: Any) -> Any:
     return [x is y, names(x, x.add_(1)), x.tolist()]
 
 
-@agrees
+@agrees(exact=True)
 def test_a_subclass_with_arguments_of_its_own(torch: Any) -> Any:
     class Metered(torch.Tensor):
         @staticmethod

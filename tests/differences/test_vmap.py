@@ -356,8 +356,9 @@ def test_requires_grad(torch: Any) -> Any:
     return [*seen, result.requires_grad]
 
 
-@differs("`linearize` can be put into other transforms, and they into it", pytorch=Raised(RuntimeError), here=True)
+@differs(
+    "`linearize` can be put into other transforms, and they into it", pytorch=Raised(RuntimeError), here=[2.0, 0.0, 8.0]
+)
 def test_linearize(torch: Any) -> Any:
-    x = torch.linspace(-1.0, 1.0, 3)
-    result = torch.vmap(lambda a: torch.func.linearize(torch.sin, a)[1](a))(x)
-    return bool(torch.allclose(result, x * x.cos()))
+    x = torch.tensor([-1.0, 0.0, 2.0])
+    return torch.vmap(lambda a: torch.func.linearize(torch.square, a)[1](a))(x).tolist()

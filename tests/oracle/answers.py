@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 import warnings
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -146,7 +147,7 @@ def plain(value: Any, bound_of: Any = None) -> Any:
         return Named(type(value).__name__, [[again(key), again(part)] for key, part in value.items()])
     if type(value) is list:
         return list(map(again, value))
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, deque)):
         return Named(type(value).__name__, list(map(again, value)))
     if isinstance(value, (set, frozenset)):
         return Named(type(value).__name__, sorted(map(again, value), key=repr))
