@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as nb
 from tests import oracle
-from tests.distributions.cases import CASES, Case, library_value
+from tests.distributions.cases import CASES, OF_TRIGAMMA, Case, is_wide, library_value, narrow
 
 BITWISE = {
     *("Normal", "HalfNormal", "Uniform", "Gamma", "Chi2", "Beta", "Dirichlet", "Poisson", "Bernoulli", "Binomial"),
@@ -20,12 +20,6 @@ BITWISE = {
 }
 BITWISE_IN_FLOAT32 = {"Exponential", "Cauchy", "HalfCauchy", "Laplace", "Pareto"}
 """All others' come from the same random numbers, through functions and sums whose last bit depends on the machine."""
-
-OF_TRIGAMMA = {
-    *("Gamma", "InverseGamma", "Beta", "Chi2", "FisherSnedecor", "StudentT", "NegativeBinomial", "Dirichlet"),
-    *("Kumaraswamy", "LKJCholesky", "Wishart"),
-}
-"""Derivatives of these have PyTorch's trigamma, of which 9 digits are right: they are compared in float32."""
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -144,25 +138,11 @@ def gradients(case: Case, T: Any, function: Callable[[Any], Any], second: bool =
         if not total.requires_grad:
             return {}
         slopes = T.autograd.grad(total, list(leaves.values()), allow_unused=True)
-    return {key: leaf * 0 if g is None else g for (key, leaf), g in zip(leaves.items(), slopes, strict=True)}
+    return {key: T.zeros_like(leaf) if g is None else g for (key, leaf), g in zip(leaves.items(), slopes, strict=True)}
 
 
 def same_gradients(case: Case, function: Callable[[Any, Any], Any], second: bool = False) -> None:
     oracle.check(lambda T: outcome(lambda: gradients(case, T, lambda d: function(T, d), second)))
-
-
-def is_wide(case: Case) -> bool:
-    return not any(getattr(value, "dtype", None) == np.float32 for value in case.parameters.values())
-
-
-def narrow(case: Case) -> Case:
-    """A case in float32."""
-
-    def of(value: Any) -> Any:
-        array = np.asarray(value)
-        return value if array.ndim == 0 or array.dtype.kind != "f" else array.astype(np.float32)
-
-    return case._replace(parameters={key: of(value) for key, value in case.parameters.items()})
 
 
 WIDE = [case for case in CASES if is_wide(case)]
