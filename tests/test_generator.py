@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import numpy as np
@@ -9,10 +10,8 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.rng.generator import Generator
-from tests import needs
+from tests import oracle
 from tests.random_streams import assert_same_numbers, drawn_by_mkl
-
-torch = needs.package("torch")
 
 EXACT = [
     "rand(3)",
@@ -75,22 +74,19 @@ def drawn(library, expression, seed):
 @pytest.mark.parametrize("seed", [0, 42, 2**63 + 1, -1])
 @pytest.mark.parametrize("expression", EXACT)
 def test_bit_for_bit(expression, seed):
-    (ours, after), (theirs, after_theirs) = drawn(nb, expression, seed), drawn(torch, expression, seed)
-    assert ours.dtype == theirs.dtype
-    np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(after, after_theirs)  # and as many words were used
+    oracle.check(drawn, expression, seed, exact=True)  # and as many words were used
 
 
 @pytest.mark.parametrize("expression", IN_BLOCKS)
 def test_normal_numbers_in_blocks(expression):
-    (ours, after), (theirs, after_theirs) = drawn(nb, expression, 42), drawn(torch, expression, 42)
+    (ours, after), (theirs, after_theirs) = drawn(nb, expression, 42), oracle.answer(drawn, expression, 42).parts
     assert_same_numbers(ours, theirs)
-    np.testing.assert_array_equal(after, after_theirs)
+    oracle.same(after, after_theirs)
 
 
 SIZES = [(), (0,), (7,), (15,), (16,), (33,), (5, 7), (1001,)]
-REAL = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
-WHOLE = {name: getattr(torch, name) for name in ("uint8", "int8", "int16", "int32", "int64")}
+REAL = ("float16", "float32", "float64")
+WHOLE = ("uint8", "int8", "int16", "int32", "int64")
 
 # Each as our method of a shape and a dtype, PyTorch's method that fills a tensor, and the arguments of both.
 FILLS = [
@@ -108,12 +104,22 @@ FILLS = [
 ]
 
 
+def digest(generator):
+    """Of the bytes of a generator's state."""
+    return hashlib.sha256(generator.get_state().numpy().tobytes()).hexdigest()
+
+
 def same_stream(ours, theirs, seed=12345678901234):
     """Both callables draw from generators of the same seed: equal values, and equal states afterwards."""
-    generator, reference = Generator().manual_seed(seed), torch.Generator().manual_seed(seed)
-    values, expected = ours(generator), theirs(reference).numpy()
-    assert_same_numbers(values, expected)
-    np.testing.assert_array_equal(generator.get_state(), reference.get_state().numpy())
+
+    def program(T):
+        reference = T.Generator().manual_seed(seed)
+        return theirs(T, reference).numpy(), digest(reference)
+
+    expected, state = oracle.answer(program).parts
+    generator = Generator().manual_seed(seed)
+    assert_same_numbers(ours(generator), expected)
+    assert digest(generator) == state
 
 
 @pytest.mark.parametrize("dtype", REAL)
@@ -124,7 +130,7 @@ def test_every_distribution_bit_for_bit(ours, theirs, arguments, dtype):
     for shape in SIZES:
         same_stream(
             lambda g, shape=shape: getattr(g, ours)(shape, np.dtype(dtype), *arguments),
-            lambda g, shape=shape: getattr(torch.empty(shape, dtype=REAL[dtype]), theirs)(*arguments, generator=g),
+            lambda T, g, shape=shape: getattr(T.empty(shape, dtype=getattr(T, dtype)), theirs)(*arguments, generator=g),
         )
 
 
@@ -135,17 +141,15 @@ def test_integer_dtypes(ours, theirs, arguments, dtype):
         arguments = (2, 100)
     same_stream(
         lambda g: getattr(g, ours)((50,), np.dtype(dtype), *arguments),
-        lambda g: getattr(torch.empty(50, dtype=WHOLE[dtype]), theirs)(*arguments, generator=g),
+        lambda T, g: getattr(T.empty(50, dtype=getattr(T, dtype)), theirs)(*arguments, generator=g),
     )
 
 
 def test_random_bools_and_the_whole_range_of_int64():
-    same_stream(
-        lambda g: g.random((50,), np.dtype(bool)), lambda g: torch.empty(50, dtype=torch.bool).random_(generator=g)
-    )
+    same_stream(lambda g: g.random((50,), np.dtype(bool)), lambda T, g: T.empty(50, dtype=T.bool).random_(generator=g))
     same_stream(
         lambda g: g.random((50,), np.dtype(np.int64), -(2**63)),
-        lambda g: torch.empty(50, dtype=torch.int64).random_(-(2**63), None, generator=g),
+        lambda T, g: T.empty(50, dtype=T.int64).random_(-(2**63), None, generator=g),
     )
 
 
@@ -163,27 +167,26 @@ def test_random_bools_and_the_whole_range_of_int64():
     ],
 )
 def test_randint(low, high):
-    same_stream(lambda g: g.randint((40,), low, high), lambda g: torch.randint(low, high, (40,), generator=g))
+    same_stream(lambda g: g.randint((40,), low, high), lambda T, g: T.randint(low, high, (40,), generator=g))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 10, 1000, 30_000])
 def test_randperm(n):
-    same_stream(lambda g: g.randperm(n), lambda g: torch.randperm(n, generator=g))
+    same_stream(lambda g: g.randperm(n), lambda T, g: T.randperm(n, generator=g))
 
 
 @pytest.mark.parametrize("p_dtype", REAL)
 @pytest.mark.parametrize("dtype", [*REAL, "int64"])
 def test_bernoulli(dtype, p_dtype):
-    chances = torch.linspace(0, 1, 60).to(REAL[p_dtype])
-    kind = getattr(torch, dtype)
+    chances = np.linspace(0, 1, 60, dtype=p_dtype)
     same_stream(
-        lambda g: g.bernoulli(chances.numpy(), (60,), np.dtype(dtype)),
-        lambda g: torch.empty(60, dtype=kind).bernoulli_(chances, generator=g),
+        lambda g: g.bernoulli(chances, (60,), np.dtype(dtype)),
+        lambda T, g: T.empty(60, dtype=getattr(T, dtype)).bernoulli_(T.tensor(chances), generator=g),
     )
     if not drawn_by_mkl():
         same_stream(
             lambda g: g.bernoulli(0.317, (60,), np.dtype(dtype)),
-            lambda g: torch.empty(60, dtype=kind).bernoulli_(0.317, generator=g),
+            lambda T, g: T.empty(60, dtype=getattr(T, dtype)).bernoulli_(0.317, generator=g),
         )
 
 
@@ -202,30 +205,34 @@ def test_bernoulli(dtype, p_dtype):
 def test_multinomial(weights, count, replacement, dtype):
     if drawn_by_mkl():
         pytest.skip("PyTorch draws these with Intel's library on this processor")
-    tensor = torch.tensor(weights, dtype=REAL[dtype])
+    array = np.array(weights, dtype)
     same_stream(
-        lambda g: g.multinomial(tensor.numpy(), count, replacement),
-        lambda g: torch.multinomial(tensor, count, replacement, generator=g),
+        lambda g: g.multinomial(array, count, replacement),
+        lambda T, g: T.multinomial(T.tensor(array), count, replacement, generator=g),
     )
 
 
 @pytest.mark.parametrize("words", [0, 1, 623, 624, 625, 1248])
 @pytest.mark.parametrize("normals", [0, 1, 2])
 def test_states_are_pytorchs_bytes(words, normals):
-    generator, reference = Generator().manual_seed(9), torch.Generator().manual_seed(9)
+    def program(T):
+        reference = T.Generator().manual_seed(9)
+        T.empty(words, dtype=T.int32).random_(generator=reference)
+        T.randn(normals, generator=reference)
+        there, digests = T.Generator(), [digest(reference)]
+        there.set_state(reference.get_state())
+        draws = [(T.randn(3, generator=there, dtype=T.float64).numpy(), digests.append(digest(there))) for _ in "12"]
+        return [draw for draw, _ in draws], digests
+
+    generator, here = Generator().manual_seed(9), Generator()
     generator.words(words)
-    torch.empty(words, dtype=torch.int32).random_(generator=reference)
     generator.randn((normals,), np.dtype(np.float32))
-    torch.randn(normals, generator=reference)
-    state, expected = generator.get_state().numpy(), reference.get_state()
-    np.testing.assert_array_equal(state, expected.numpy())
-    there, here = torch.Generator(), Generator()
-    there.set_state(torch.from_numpy(state))
-    here.set_state(nb.from_numpy(expected.numpy()))
-    for _ in range(2):
-        expected = torch.randn(3, generator=there, dtype=torch.float64).numpy()
-        np.testing.assert_array_equal(here.randn((3,), np.dtype(np.float64)), expected)
-        np.testing.assert_array_equal(here.get_state(), there.get_state().numpy())
+    expected, (first, *others) = oracle.answer(program, exact=True).parts
+    assert digest(generator) == first
+    here.set_state(nb.from_numpy(generator.get_state().numpy()))
+    for draw, after in zip(expected, others, strict=True):
+        oracle.same(here.randn((3,), np.dtype(np.float64)), draw)
+        assert digest(here) == after
 
 
 def test_the_rounding_of_a_fused_multiplication_and_addition():
@@ -241,13 +248,17 @@ def test_the_rounding_of_a_fused_multiplication_and_addition():
 
 @pytest.mark.parametrize("draws", ["rand(5)", "randn(3)", "randn(100)", "randint(9, (624,))", "rand(623)"])
 def test_states_travel_both_ways(draws):
-    for first, second in ((nb, torch), (torch, nb)):
-        drawn(first, draws, 5)
-        state = first.get_rng_state().numpy()
-        expected = first.randn(3).numpy(), first.rand(700).numpy()
-        second.set_rng_state(second.from_numpy(state))
-        np.testing.assert_array_equal(second.randn(3).numpy(), expected[0])
-        np.testing.assert_array_equal(second.rand(700).numpy(), expected[1])
+    def program(T):
+        drawn(T, draws, 5)
+        return T.get_rng_state().numpy().copy(), T.randn(3).numpy(), T.rand(700).numpy()
+
+    state, *expected = oracle.check(program, exact=True)  # so that PyTorch goes on from our state as from its own
+    theirs = oracle.answer(program, exact=True).parts[0]
+    nb.manual_seed(0)
+    nb.set_rng_state(nb.from_numpy(theirs.values))
+    np.testing.assert_array_equal(state, theirs.values)
+    np.testing.assert_array_equal(nb.randn(3).numpy(), expected[0])
+    np.testing.assert_array_equal(nb.rand(700).numpy(), expected[1])
 
 
 def test_a_clone_and_a_copy_go_their_own_ways():
@@ -288,10 +299,11 @@ def test_seeds():
     assert nb.initial_seed() == 123
     chosen = nb.seed()
     assert nb.initial_seed() == chosen and 0 <= chosen < 2**64
-    g = nb.Generator().manual_seed(7)
-    torch_g = torch.Generator().manual_seed(7)
-    np.testing.assert_array_equal(nb.rand(4, generator=g).numpy(), torch.rand(4, generator=torch_g).numpy())
-    assert nb.Generator().initial_seed() == torch.Generator().initial_seed()
+
+    def program(T):
+        return T.rand(4, generator=T.Generator().manual_seed(7)), T.Generator().initial_seed()
+
+    oracle.check(program, exact=True)
 
 
 @pytest.mark.parametrize(

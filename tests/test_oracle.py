@@ -177,3 +177,12 @@ def test_the_rules_see_what_they_forbid() -> None:
     )
     assert rules.counts(source) == (3, 5)
     assert Path(rules.LIST).exists()
+
+
+def test_what_is_exact_is_not_watched() -> None:
+    def program(T: Any) -> Any:
+        with T.inference_mode():
+            x = T.ones(2)
+        return x.clone()._version
+
+    oracle.check(program, exact=True)

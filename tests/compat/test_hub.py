@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import nbautograd
-from tests import needs
+from tests import oracle
 
 CONFIGURATION = '''
 dependencies = ["numpy"]
@@ -40,18 +41,16 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def libraries() -> list[Any]:
-    return [nbautograd, needs.package("torch")]
-
-
 def test_a_local_repository(repository: Path) -> None:
-    results = [lib.hub.load(str(repository), "line", 3, bias=False, source="local") for lib in libraries()]
-    assert results[0] == results[1] == ("layer", 3, False, str(repository))
-    assert str(repository) not in sys.path
+    def program(lib: Any) -> Any:
+        *parts, path = lib.hub.load(str(repository), "line", 3, bias=False, source="local")
+        return parts, path == str(repository), str(repository) in sys.path
+
+    assert oracle.check(program) == (["layer", 3, False], True, False)
 
 
 def test_what_is_wrong_with_a_repository(repository: Path) -> None:
-    for lib in libraries():
+    def program(lib: Any) -> None:
         with pytest.raises(RuntimeError, match="Cannot find callable curve in hubconf"):
             lib.hub.load(str(repository), "curve", source="local")
         with pytest.raises(ValueError, match="Unknown source"):
@@ -62,6 +61,8 @@ def test_what_is_wrong_with_a_repository(repository: Path) -> None:
         with pytest.raises(RuntimeError, match="Missing dependencies: what_nobody_has"):
             lib.hub.load(str(repository), "line", source="local")
         (repository / "hubconf.py").write_text(CONFIGURATION)
+
+    oracle.check(program)
 
 
 def test_a_repository_that_was_downloaded_before(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,7 @@ def test_a_repository_that_was_downloaded_before(repository: Path, monkeypatch: 
 
 
 def test_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for lib in libraries():
+    def program(lib: Any) -> None:
         monkeypatch.setattr(sys.modules[lib.hub.__name__], "_directory" if lib is nbautograd else "_hub_dir", None)
         monkeypatch.setenv("TORCH_HOME", str(tmp_path))
         assert lib.hub.get_dir() == str(tmp_path / "hub")
@@ -89,33 +90,41 @@ def test_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         assert lib.hub.get_dir() == str(tmp_path / "torch" / "hub")
 
+    oracle.check(program)
+
 
 def test_weights_that_were_downloaded_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     monkeypatch.setattr(sys.modules[nbautograd.hub.__name__], "_directory", None)
     checkpoints = tmp_path / "hub" / "checkpoints"
     checkpoints.mkdir(parents=True)
-    torch = needs.package("torch")
-    state = {"weight": torch.arange(3.0)}
-    torch.save(state, checkpoints / "model.pt")
-    for lib in libraries():
-        loaded = lib.hub.load_state_dict_from_url("https://example.org/model.pt")
-        assert loaded["weight"].tolist() == [0.0, 1.0, 2.0]
-    torch.save(state, tmp_path / "a file.pt")
+
+    def saved(lib: Any) -> bytes:
+        lib.save({"weight": lib.arange(3.0)}, file := io.BytesIO())
+        return file.getvalue()
+
+    file = oracle.answer(saved)
+    (checkpoints / "model.pt").write_bytes(file)
+    loaded = oracle.check(lambda lib: lib.hub.load_state_dict_from_url("https://example.org/model.pt"), exact=True)
+    assert loaded["weight"].tolist() == [0.0, 1.0, 2.0]
+    (tmp_path / "a file.pt").write_bytes(file)
     address = (tmp_path / "a file.pt").as_uri()
     assert nbautograd.utils.model_zoo.load_url(address, file_name="b.pt")["weight"].tolist() == [0.0, 1.0, 2.0]
     assert (checkpoints / "b.pt").exists()
-    for lib in libraries():
+
+    def copied(lib: Any) -> bool:
         lib.hub.download_url_to_file(address, str(tmp_path / "copy.pt"), progress=False)
-        assert (tmp_path / "copy.pt").read_bytes() == (tmp_path / "a file.pt").read_bytes()
+        return (tmp_path / "copy.pt").read_bytes() == file
+
+    assert oracle.check(copied)
 
 
 def test_the_hash_of_a_file(tmp_path: Path) -> None:
-    needs.package("torch")
     source, copy = tmp_path / "model-abcdef12.pt", tmp_path / "copy.pt"
     source.write_bytes(b"weights")
     digest = hashlib.sha256(b"weights").hexdigest()
-    for lib in libraries():
+
+    def program(lib: Any) -> None:
         for prefix in (digest, digest[:6], ""):
             lib.hub.download_url_to_file(source.as_uri(), str(copy), prefix, progress=False)
             assert copy.read_bytes() == b"weights"
@@ -128,3 +137,5 @@ def test_the_hash_of_a_file(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match=r'invalid hash value .expected "abcdef12"'):
             lib.hub.load_state_dict_from_url(source.as_uri(), str(tmp_path / "k"), check_hash=True, progress=False)
         assert not copy.exists() and not [*(tmp_path / "k").iterdir()]
+
+    oracle.check(program)

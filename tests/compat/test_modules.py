@@ -7,12 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 
 import nbautograd as torch
 from nbautograd import _namespaces
-from tests import needs
+from tests import oracle
 
 HEADS = """
 import torch.backends.cudnn as cudnn
@@ -64,7 +65,7 @@ def test_the_packages_behind_stay_importable() -> None:
 
 
 def test_the_processor() -> None:
-    needs.package("torch")
+    oracle.live()
     code = "import torch; print(torch.backends.cpu.get_cpu_capability())"
     environment = {name: value for name, value in os.environ.items() if name != "ATEN_CPU_CAPABILITY"}
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
@@ -119,8 +120,10 @@ def test_deprecated_functions_of_jit_warn_as_pytorchs_do() -> None:
     def plain(x: torch.Tensor) -> torch.Tensor:
         return x + 1
 
-    for library in (torch, needs.package("torch")):
+    def program(library: Any) -> None:
         with pytest.warns(DeprecationWarning, match="`torch.jit.script` is deprecated"):
             library.jit.script(plain)
         with pytest.warns(DeprecationWarning, match="`torch.jit.fork` is deprecated"):
             library.jit.fork(plain, library.ones(1))
+
+    oracle.check(program, exact=True)

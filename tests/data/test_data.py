@@ -17,19 +17,15 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import _absent
-from tests import needs
-
-torch = needs.package("torch")
-
+from tests import oracle
 
 data = nb.utils.data
-BOTH = (nb, torch)
 
 
 def plain(value: Any) -> Any:
     """Tensors as numbers, with their dtype."""
     if hasattr(value, "detach"):
-        return ("tensor", str(value.dtype).split(".")[-1], value.tolist())
+        return "tensor", str(value.dtype).split(".")[-1], value.tolist()
     if isinstance(value, dict):
         return {type(value).__name__: {k: plain(v) for k, v in value.items()}}
     if isinstance(value, (list, tuple)):
@@ -56,12 +52,12 @@ SAMPLERS: dict[str, Any] = {
 @pytest.mark.parametrize("own", [False, True], ids=["default generator", "own generator"])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_samplers(name: str, own: bool) -> None:
-    rows = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         T.manual_seed(5)
         sampler = SAMPLERS[name](T.utils.data, T.Generator().manual_seed(7) if own else None)
-        rows.append((len(sampler), list(sampler), list(sampler), T.rand(2).tolist()))
-    assert rows[0] == rows[1]
+        return len(sampler), list(sampler), list(sampler), T.rand(2).tolist()
+
+    oracle.check(program, exact=True)
 
 
 @pytest.mark.parametrize(
@@ -81,12 +77,12 @@ def test_samplers(name: str, own: bool) -> None:
     ids=str,
 )
 def test_bad_samplers(name: str, arguments: Any) -> None:
-    raised = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         with pytest.raises((TypeError, ValueError)) as info:
             getattr(T.utils.data, name)(*arguments)
-        raised.append((info.type, str(info.value)))
-    assert raised[0] == raised[1]
+        return info.type, str(info.value)
+
+    oracle.check(program, exact=True)
 
 
 # -- datasets ----------------------------------------------------------------------------------------------------------
@@ -113,7 +109,7 @@ def stream(T: Any, count: int) -> Any:
 
 
 def test_datasets() -> None:
-    for T in BOTH:
+    def program(T: Any) -> Any:
         D = T.utils.data
         pair = D.TensorDataset(T.arange(6).reshape(3, 2), T.arange(3))
         assert len(pair) == 3 and plain(pair[1]) == ["tuple", ("tensor", "int64", [2, 3]), ("tensor", "int64", 1)]
@@ -135,9 +131,11 @@ def test_datasets() -> None:
         with pytest.raises(NotImplementedError):
             D.Dataset()[0]
 
+    oracle.check(program, exact=True)
+
 
 def test_bad_datasets() -> None:
-    for T in BOTH:
+    def program(T: Any) -> Any:
         D = T.utils.data
         with pytest.raises(AssertionError, match="Size mismatch between tensors"):
             D.TensorDataset(T.ones(2), T.ones(3))
@@ -156,29 +154,33 @@ def test_bad_datasets() -> None:
         with pytest.raises(NotImplementedError, match="__getitems__"):
             type("Own", (D.Subset,), {"__getitem__": lambda self, i: 0})([1], [0])
 
+    oracle.check(program, exact=True)
+
 
 @pytest.mark.parametrize(
     "lengths", [[3, 7], [10], [4, 4, 2], [0.3, 0.7], [0.33, 0.33, 0.34], [0.5, 0.25, 0.25]], ids=str
 )
 @pytest.mark.parametrize("own", [False, True])
 def test_random_split(lengths: list[float], own: bool) -> None:
-    rows = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         T.manual_seed(11)
         options = {"generator": T.Generator().manual_seed(3)} if own else {}
         parts = T.utils.data.random_split(numbered(T), lengths, **options)
-        rows.append(([list(part.indices) for part in parts], T.rand(1).item()))
-    assert rows[0] == rows[1]
+        return [list(part.indices) for part in parts], T.rand(1).item()
+
+    oracle.check(program, exact=True)
 
 
 def test_bad_splits() -> None:
-    for T in BOTH:
+    def program(T: Any) -> Any:
         with pytest.raises(ValueError, match="does not equal the length"):
             T.utils.data.random_split(range(5), [2, 2])
         with pytest.raises(ValueError, match="Fraction at index 0"):
             T.utils.data.random_split(range(5), [-0.5, 1.5])
         with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
             T.utils.data.random_split(range(1), [0.5, 0.5])
+
+    oracle.check(program, exact=True)
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
@@ -209,12 +211,12 @@ KINDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", KINDS)
 def test_collate_and_convert(name: str) -> None:
-    rows = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         D = T.utils.data
         samples = [KINDS[name](T, i) for i in range(3)]
-        rows.append((plain(D.default_collate(samples)), plain(D.default_convert(samples[1]))))
-    assert rows[0] == rows[1]
+        return plain(D.default_collate(samples)), plain(D.default_convert(samples[1]))
+
+    oracle.check(program, exact=True)
 
 
 @pytest.mark.parametrize(
@@ -229,9 +231,11 @@ def test_collate_and_convert(name: str) -> None:
     ids=lambda value: re.sub(r" at 0x\w+", "", str(value)),
 )
 def test_what_cannot_be_collated(batch: Any, error: Any) -> None:
-    for T in BOTH:
+    def program(T: Any) -> Any:
         with pytest.raises(error):
             T.utils.data.default_collate(batch)
+
+    oracle.check(program, exact=True)
 
 
 def epochs(T: Any, loader: Any, count: int = 2) -> list[Any]:
@@ -261,48 +265,48 @@ def loader_of(T: Any, dataset: Any, options: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("options", LOADERS, ids=str)
 def test_loaders(options: dict[str, Any]) -> None:
-    rows = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         T.manual_seed(2)
         loader = loader_of(T, numbered(T, KINDS["tuple"]), options)
-        rows.append((len(loader), epochs(T, loader), T.rand(1).item()))
-    assert rows[0] == rows[1]
+        return len(loader), epochs(T, loader), T.rand(1).item()
+
+    oracle.check(program, exact=True)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("options", [LOADERS[1], LOADERS[4], LOADERS[6]], ids=str)
 def test_workers_change_nothing(options: dict[str, Any], workers: int) -> None:
-    rows = []
-    for T, count in ((nb, workers), (torch, 0)):
+    def program(T: Any, count: int = 0) -> Any:
         T.manual_seed(2)
         loader = loader_of(T, numbered(T, KINDS["tuple"]), options | {"num_workers": count})
-        rows.append((epochs(T, loader), T.rand(1).item()))
-    assert rows[0] == rows[1]
+        return epochs(T, loader), T.rand(1).item()
+
+    oracle.same(program(nb, workers), oracle.answer(program, exact=True))
 
 
 def test_workers_are_seeded_as_pytorchs() -> None:
     def draw(T: Any, i: int) -> Any:
-        return (T.rand(1).item(), random.random(), np.random.rand(), T.utils.data.get_worker_info().seed)
+        return T.rand(1).item(), random.random(), np.random.rand(), T.utils.data.get_worker_info().seed
 
-    rows = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         T.manual_seed(3)
         loader = T.utils.data.DataLoader(numbered(T, draw, 4), num_workers=2, collate_fn=list)
-        rows.append(epochs(T, loader, 1))
-    assert rows[0] == rows[1]
+        return epochs(T, loader, 1)
+
+    oracle.check(program, exact=True)
 
 
 @pytest.mark.parametrize("persistent", [False, True])
 def test_streams(persistent: bool) -> None:
+    def program(T: Any, options: dict[str, Any]) -> Any:
+        loader = T.utils.data.DataLoader(stream(T, 11), **options)
+        both = T.utils.data.DataLoader(stream(T, 11), num_workers=2, persistent_workers=persistent, **options)
+        with pytest.raises(TypeError, match="len"):
+            len(loader)
+        return epochs(T, loader), epochs(T, both)
+
     for options in ({"batch_size": 4}, {"batch_size": 4, "drop_last": True}, {"batch_size": None}):
-        rows = []
-        for T in BOTH:
-            loader = T.utils.data.DataLoader(stream(T, 11), **options)
-            both = T.utils.data.DataLoader(stream(T, 11), num_workers=2, persistent_workers=persistent, **options)
-            rows.append((epochs(T, loader), epochs(T, both)))
-        assert rows[0] == rows[1]
-    with pytest.raises(TypeError, match="len"):
-        len(loader)
+        oracle.check(program, options, exact=True)
 
 
 def test_persistent_workers_are_the_same_processes() -> None:
@@ -325,7 +329,7 @@ def test_worker_init_fn_and_info() -> None:
 
     def look(T: Any, i: int) -> Any:
         info = T.utils.data.get_worker_info()
-        return (info.id, info.num_workers, told[0], len(info.dataset))
+        return info.id, info.num_workers, told[0], len(info.dataset)
 
     loader = data.DataLoader(numbered(nb, look, 4), num_workers=2, worker_init_fn=init, collate_fn=list)
     assert list(loader) == [[(0, 2, 0, 4)], [(1, 2, 1, 4)], [(0, 2, 0, 4)], [(1, 2, 1, 4)]]
@@ -411,16 +415,16 @@ BAD: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", BAD, ids=str)
 def test_bad_loaders(options: dict[str, Any]) -> None:
-    raised = []
-    for T in BOTH:
+    def program(T: Any) -> Any:
         with pytest.raises(ValueError) as info:
             T.utils.data.DataLoader(numbered(T), **options)
-        raised.append(str(info.value).split()[:3])
-    assert raised[0] == raised[1]
+        return str(info.value).split()[:3]
+
+    oracle.check(program, exact=True)
 
 
 def test_more_bad_loaders() -> None:
-    for T in BOTH:
+    def program(T: Any) -> Any:
         D = T.utils.data
         for name, value in (("shuffle", True), ("sampler", [1]), ("batch_sampler", [[1]])):
             with pytest.raises(ValueError, match=f"expected unspecified {name} option"):
@@ -440,18 +444,23 @@ def test_more_bad_loaders() -> None:
         with pytest.raises(AssertionError):
             iter(D.DataLoader([1], timeout=1))
 
+    oracle.check(program, exact=True)
+
 
 def test_a_stream_that_lied_about_its_length() -> None:
-    for T in BOTH:
+    def program(T: Any) -> Any:
         lying = type("Lying", (type(stream(T, 3)),), {"__len__": lambda self: 2})()
         loader = T.utils.data.DataLoader(lying)
         assert len(loader) == 2
         with pytest.warns(UserWarning, match="was reported to be 2"):
             list(loader)
 
+    oracle.check(program, exact=True)
+
 
 def test_names() -> None:
-    missing = {n for n in torch.utils.data.__all__ if not n.startswith("_") and not hasattr(data, n)}
+    theirs = oracle.answer(lambda T: list(T.utils.data.__all__))
+    missing = {n for n in theirs if not n.startswith("_") and not hasattr(data, n)}
     assert missing <= _absent.names("utils.data")
     with pytest.raises(AttributeError, match="data pipes are deprecated"):
         _ = data.IterDataPipe

@@ -1,14 +1,16 @@
-"""Programs as they were written for PyTorch 0.1 to 0.4: functions of the library that print as they train."""
+"""Programs as they were written for PyTorch 0.1 to 0.4: functions of the library that print as they train.
+
+``say`` gets a line, and the tensors that are behind its numbers.
+"""
 
 # ruff: noqa: UP008, UP031, UP032
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-Say = Callable[[str], None]
+Say = Callable[..., None]
 
 
 def gan(torch: Any, say: Say) -> None:
@@ -57,9 +59,10 @@ def gan(torch: Any, say: Say) -> None:
         g_error.backward()
         g_optimizer.step()
         errors = [e.data.item() for e in (d_real_error, d_fake_error, g_error)]
-        say(f"{step}: " + " ".join("%.5f" % e for e in errors) + " %.5f" % fake.data[0][0])
+        say(f"{step}: " + " ".join("%.5f" % e for e in errors) + " %.5f" % fake.data[0][0],
+            d_real_error.data, d_fake_error.data, g_error.data, fake.data)  # fmt: skip
     look = G(Variable(torch.FloatTensor([[0.5], [1.0]]), volatile=True))
-    say(str(look.data.numpy().round(4).tolist()))
+    say(str(look.data.numpy().round(4).tolist()), look.data)
 
 
 def char_rnn(torch: Any, say: Say) -> None:
@@ -90,6 +93,7 @@ def char_rnn(torch: Any, say: Say) -> None:
 
     rnn, criterion, learning_rate, current = RNN(len(letters), 12, 2), nn.NLLLoss(), 0.05, 0.0
     for epoch in range(4):
+        losses = []
         for line, category in names:
             category_tensor = Variable(torch.LongTensor([category]))
             line_tensor, hidden = Variable(line_to_tensor(line)), rnn.init_hidden()
@@ -101,8 +105,9 @@ def char_rnn(torch: Any, say: Say) -> None:
             for p in rnn.parameters():
                 p.data.add_(-learning_rate, p.grad.data)
             current += loss.data.item()
+            losses.append(loss.data)
         top_n, top_i = output.data.topk(1)
-        say("%d %.4f %s %d" % (epoch, current / len(names), tuple(top_n.size()), int(top_i[0][0])))
+        say("%d %.4f %s %d" % (epoch, current / len(names), tuple(top_n.size()), int(top_i[0][0])), *losses, top_n)
         current = 0
 
 
@@ -131,7 +136,7 @@ def classifier(torch: Any, say: Say) -> None:
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
     for epoch in range(3):
         net.train()
-        order, total = torch.randperm(24), 0.0
+        order, total, losses = torch.randperm(24), 0.0, []
         for start in range(0, 24, 8):
             batch = order[start : start + 8]
             x, y = Variable(data[batch]), Variable(target[batch])
@@ -143,11 +148,12 @@ def classifier(torch: Any, say: Say) -> None:
             torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
             optimizer.step()
             total += loss.data.item() * len(batch)
+            losses.append(loss.data)
         net.eval()
         output = net(Variable(data, volatile=True))
         predicted = torch.max(output.data, 1)[1]
         correct = predicted.eq(target.view_as(predicted)).cpu().sum()
-        say("%d %.4f %d/%d" % (epoch, total / 24, correct, len(target)))
+        say("%d %.4f %d/%d" % (epoch, total / 24, correct, len(target)), *losses, output.data)
 
 
 def by_hand(torch: Any, say: Say) -> None:
@@ -159,7 +165,7 @@ def by_hand(torch: Any, say: Say) -> None:
         h = x.mm(w1)
         h_relu = h.clamp(min=0)
         y_pred = h_relu.mm(w2)
-        say("%d %.4f" % (t, (y_pred - y).pow(2).sum()))
+        say("%d %.4f" % (t, (y_pred - y).pow(2).sum()), y_pred)
         grad_y_pred = 2.0 * (y_pred - y)
         grad_h = grad_y_pred.mm(w2.t()).clone()
         grad_h[h < 0] = 0
@@ -169,7 +175,7 @@ def by_hand(torch: Any, say: Say) -> None:
     for t in range(3):
         loss = (Variable(x).mm(v1).clamp(min=0).mm(v2) - Variable(y, requires_grad=False)).pow(2).sum()
         loss.backward()
-        say("%d %.4f" % (t, loss.data.item()))
+        say("%d %.4f" % (t, loss.data.item()), loss.data)
         for v in (v1, v2):
             v.data -= 1e-3 * v.grad.data
             v.grad.data.zero_()
@@ -177,7 +183,8 @@ def by_hand(torch: Any, say: Say) -> None:
         loss.data[0]
     except IndexError as error:
         say(str(error)[:45])
-    say(f"{v1.data.new(2, 3).fill_(7).tolist()} {torch.addcmul(torch.zeros(2), 0.5, v2.data[0, :2], v2.data[1, :2])}")
+    added = torch.addcmul(torch.zeros(2), 0.5, v2.data[0, :2], v2.data[1, :2])
+    say(f"{v1.data.new(2, 3).fill_(7).tolist()} {added}", added, v1.data, v2.data)
 
 
 def autoencoder(torch: Any, say: Say) -> None:
@@ -207,7 +214,7 @@ def autoencoder(torch: Any, say: Say) -> None:
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(data, data), batch_size=5, shuffle=True)
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-2)
     for epoch in range(3):
-        total = 0.0
+        total, losses = 0.0, []
         for _batch, (x, _) in enumerate(loader):
             recon, mu, logvar = model(Variable(x))
             bce = F.binary_cross_entropy(recon, Variable(x), size_average=False)
@@ -217,14 +224,15 @@ def autoencoder(torch: Any, say: Say) -> None:
             loss.backward()
             optimizer.step()
             total += loss.data.item()
-        say("Train Epoch: {} {:.4f}".format(epoch, total / len(loader.dataset)))
+            losses.append(loss.data)
+        say("Train Epoch: {} {:.4f}".format(epoch, total / len(loader.dataset)), *losses)
     file = io.BytesIO()
     torch.save(model.state_dict(), file)
     file.seek(0)
     again = VAE()
     again.load_state_dict(torch.load(file))
     same = all((a == b).all() for a, b in zip(again.state_dict().values(), model.state_dict().values(), strict=True))
-    say(f"{same} {math.isclose(model.mu.weight.data.norm(), again.mu.weight.data.norm())}")
+    say(f"{same} {float(model.mu.weight.data.norm()) == float(again.mu.weight.data.norm())}")
 
 
 SCRIPTS = {each.__name__: each for each in (gan, char_rnn, classifier, by_hand, autoencoder)}

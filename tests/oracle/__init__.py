@@ -47,11 +47,11 @@ def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -
 
     :param inputs: what it gets behind the library; each run gets copies.
     :param steps: of the training loop that the program runs.
-    :param exact: whether the numbers have to be the same to the last bit.
+    :param exact: whether the numbers have to be the same to the last bit; then nothing watches PyTorch.
     :returns: our answer, as the program returned it.
     """
     __tracebackhide__ = True
-    theirs = answer(program, *inputs)
+    theirs = answer(program, *inputs, exact=exact)
     ours = program(nbautograd, *copy.deepcopy(inputs))
     close(ours, theirs, steps=steps, exact=exact)
     return ours
@@ -73,7 +73,7 @@ def check_raises(program: Program, *inputs: Any, says: str = "") -> BaseExceptio
 def check_either(program: Program, *inputs: Any, says: str = "", steps: int = 1, exact: bool = False) -> Any:
     """The same of a program that may raise, as long as it does so under both libraries."""
     __tracebackhide__ = True
-    theirs = answer(program, *inputs, raises=None, says=says)
+    theirs = answer(program, *inputs, raises=None, says=says, exact=exact)
     ours = _outcome(program, copy.deepcopy(inputs))
     _compare(ours, theirs, steps=steps, exact=exact)
     return ours
@@ -89,7 +89,7 @@ def check_warns(program: Program, *inputs: Any, steps: int = 1, exact: bool = Fa
             result = program(T, *inputs)
         return caught, result
 
-    theirs = answer(warned, *inputs)
+    theirs = answer(warned, *inputs, exact=exact)
     assert theirs.parts[0], f"PyTorch does not warn, it answers {theirs!r:.300}"
     ours = warned(nbautograd, *copy.deepcopy(inputs))
     _compare(ours, theirs, steps=steps, exact=exact)
@@ -108,23 +108,24 @@ def same(ours: Any, theirs: Any) -> None:
     _compare(ours, theirs, exact=True)
 
 
-def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "") -> Any:
+def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "", exact: bool = False) -> Any:
     """What PyTorch answers to a program of a test, as plain data: ``Array``, ``Named``, ``Raised``, lists and numbers.
 
     :param raises: whether it has to raise, or None if it may; without, PyTorch's exception is the test's.
+    :param exact: without bounds.
     """
     __tracebackhide__ = True
     if State.test is None:
         raise RuntimeError("outside of a test a question has a name: oracle.shared(name, program)")
     number = State.asked[State.test] = State.asked.get(State.test, -1) + 1
-    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says)
+    return _answer(*State.test.split("::", 1), number, program, inputs, raises, says, exact)
 
 
 def shared(name: str, program: Program, *inputs: Any) -> Any:
     """What PyTorch answers to a program that several tests share, or the parameters of tests: it has a name."""
     __tracebackhide__ = True
     file = sys._getframe(1).f_globals["__name__"].replace(".", "/") + ".py"
-    return _answer(file, f"= {name}", 0, program, inputs, False, "")
+    return _answer(file, f"= {name}", 0, program, inputs, False, "", False)
 
 
 def fill(T: Any, module: Any, seed: int = 0) -> Any:
@@ -150,7 +151,9 @@ def ask(program: Program, *inputs: Any) -> Any:
     return asking.ask(program, inputs)
 
 
-def _answer(file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str) -> Any:
+def _answer(
+    file: str, test: str, number: int, program: Program, inputs: Any, raises: bool | None, says: str, exact: bool
+) -> Any:
     __tracebackhide__ = True
     _, answers = store.read(store.file_of(file))
     stored = answers.get(test, [])
@@ -163,7 +166,7 @@ def _answer(file: str, test: str, number: int, program: Program, inputs: Any, ra
     from tests.oracle import asking
 
     try:
-        found = asking.ask(program, copy.deepcopy(inputs))
+        found = asking.ask(program, copy.deepcopy(inputs), exact or bool(raises))
     except Exception as error:
         if raises is False:
             raise

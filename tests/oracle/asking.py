@@ -113,10 +113,12 @@ class Worlds(TorchDispatchMode):
         worlds = (self.exact, *self.moved)
         found: list[Any] = [None] * len(worlds)
         is_mutable, is_random = func._schema.is_mutable, torch.Tag.nondeterministic_seeded in func.tags
-        state = torch.default_generator.get_state() if is_random else None
+        given = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Generator)]
+        generator = given[0] if given else torch.default_generator
+        state = generator.get_state() if is_random else None
         result = None if is_mutable else func(*args, **kwargs)
         if is_random and not is_mutable:  # as dropout is said to be, also where nothing is dropped
-            is_random = not torch.equal(torch.default_generator.get_state(), state)
+            is_random = not torch.equal(generator.get_state(), state)
         is_known = bool(operands) and not is_random
         if is_known:
             found[0] = self.exact.run(func, args, kwargs)
@@ -279,12 +281,18 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
             delattr(torch.Tensor, name)
 
 
-def ask(program: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
-    """What a program answers under PyTorch, as plain data with bounds."""
+def ask(program: Callable[..., Any], inputs: tuple[Any, ...], unwatched: bool = False) -> Any:
+    """What a program answers under PyTorch, as plain data with bounds.
+
+    :param unwatched: without bounds. Where a mode watches its operations, PyTorch leaves out some checks of numbers,
+        counts writes to tensors otherwise, and has another inference mode.
+    """
     needs.prepared(torch)
-    worlds = Worlds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if unwatched:
+            return plain(program(torch, *inputs))
+        worlds = Worlds()
         with worlds, numbers_with_bounds(worlds):
             result = program(torch, *inputs)
         return plain(result, worlds.bound)

@@ -158,7 +158,7 @@ def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
         batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
     except ValueError:
         raise ShapeError(
-            f"{name}: the batch dimensions of {labels} must be broadcastable, got the shapes "
+            f"{name}: the batch dimensions of {labels} must match or be broadcastable, got the shapes "
             + " and ".join(str(list(a.shape)) for a in arrays)
         ) from None
     return [np.broadcast_to(a, (*batch, *a.shape[-2:])) if a.shape[:-2] != batch else a for a in arrays]
