@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
-
-from tests import needs
 
 
 @pytest.fixture(autouse=True)
 def checked() -> Iterator[None]:
     """PyTorch's distributions as they are without its compiler."""
-    torch = needs.optional("torch")
+    torch = sys.modules.get("torch")  # nobody is asked before it is imported
     if torch is not None:
         torch.distributions.Distribution.set_default_validate_args(__debug__)
     yield

@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from tests import needs
-from tests.distributions.cases import SPD, TRIL, as_numpy, close, library_value
-
-torch = needs.package("torch")
+from tests import oracle
+from tests.distributions.cases import SPD, TRIL, as_numpy, library_value
 
 NUMBERS = [-2.0, -0.3, 0.0, 0.7, 3.0]
 POSITIVE = [0.2, 1.0, 4.0]
@@ -80,103 +78,97 @@ def attempt(function: Callable[[], Any]) -> Any:
         return type(error)
 
 
-def same(ours: Any, theirs: Any, tolerance: float = 1e-9) -> None:
-    if hasattr(theirs, "detach"):
-        close(ours, theirs, tolerance)
-    else:
-        assert ours == theirs
-
-
-def under_both(name: str) -> list[tuple[Any, Any, Any]]:
-    """The library, transform and input, for both libraries."""
+def made(T: Any, name: str) -> tuple[Any, Any]:
+    """The transform and its input."""
     make, values = TRANSFORMS[name]
-    return [(T, make(T.distributions, T), library_value(T, np.array(values, float))) for T in (nb, torch)]
+    return make(T.distributions, T), library_value(T, np.array(values, float))
 
 
 @every_transform
 def test_forward_and_back(name: str) -> None:
-    (_, ours, x), (_, theirs, tx) = under_both(name)
-    y, ty = ours(x), theirs(tx)
-    same(y, ty)
-    same(ours.inv(y), theirs.inv(ty), 1e-6)
-    if ours.bijective and "-800" not in str(as_numpy(x)):
-        same(ours(ours.inv(y)), ty, 1e-6)
+    def program(T: Any) -> Any:
+        transform, x = made(T, name)
+        y = transform(x)
+        back = transform.inv(y)
+        return y, back, transform(back) if transform.bijective else None
+
+    oracle.check(program)
 
 
 @every_transform
 def test_jacobians(name: str) -> None:
-    (_, ours, x), (_, theirs, tx) = under_both(name)
-    same(
-        attempt(lambda: ours.log_abs_det_jacobian(x, ours(x))),
-        attempt(lambda: theirs.log_abs_det_jacobian(tx, theirs(tx))),
-    )
-    same(
-        attempt(lambda: ours.inv.log_abs_det_jacobian(ours(x), x)),
-        attempt(lambda: theirs.inv.log_abs_det_jacobian(theirs(tx), tx)),
-    )
+    def program(T: Any) -> Any:
+        transform, x = made(T, name)
+        y = transform(x)
+        return (
+            attempt(lambda: transform.log_abs_det_jacobian(x, y)),
+            attempt(lambda: transform.inv.log_abs_det_jacobian(y, x)),
+        )
+
+    oracle.check(program)
 
 
 @pytest.mark.parametrize("name", ["exp", "softplus", "tanh", "sigmoid", "affine", "composed", "power"])
 def test_a_jacobian_is_the_derivative(name: str) -> None:
-    (_, ours, x), _ = under_both(name)
-    x = x[:5].clone().requires_grad_()
-    y = ours(x)
-    (slope,) = nb.autograd.grad(y.sum(), x)
-    np.testing.assert_allclose(as_numpy(ours.log_abs_det_jacobian(x, y)), np.log(abs(as_numpy(slope))), rtol=1e-9)
+    def program(T: Any, by_slope: bool = False) -> Any:
+        transform, x = made(T, name)
+        x = x[:5].clone().requires_grad_()
+        y = transform(x)
+        (slope,) = T.autograd.grad(y.sum(), x, retain_graph=True)
+        return slope.abs().log() if by_slope else transform.log_abs_det_jacobian(x, y).detach()
+
+    by_slope = oracle.answer(program, True)
+    oracle.close(program(nb, True), by_slope)
+    oracle.close(program(nb), by_slope)
 
 
 @every_transform
 def test_gradients(name: str) -> None:
-    gradients = []
-    for T, transform, x in under_both(name):
-        x = x.clone().requires_grad_()
+    def program(T: Any) -> Any:
+        transform, x = made(T, name)
+        x.requires_grad_()
         y = transform(x)
         weights = library_value(T, np.linspace(0.5, 1.5, y.numel()).reshape(tuple(y.shape)))
         total = (y * weights).sum()
-        slope = attempt(lambda transform=transform, x=x, y=y: transform.log_abs_det_jacobian(x, y))
+        slope = attempt(lambda: transform.log_abs_det_jacobian(x, y))
         if not isinstance(slope, type):
             total = total + slope.sum()
-        gradients.append(T.autograd.grad(total, x)[0])
-    close(*gradients, 1e-7)
+        return T.autograd.grad(total, x)[0]
+
+    oracle.check(program)
 
 
 @every_transform
 def test_what_a_transform_says_of_itself(name: str) -> None:
-    (_, ours, x), (_, theirs, _) = under_both(name)
-    assert repr(ours) == repr(theirs) and repr(ours.inv) == repr(theirs.inv)
-    assert bool(ours.bijective) == bool(theirs.bijective) == bool(ours.inv.bijective)
-    for domain in ("domain", "codomain"):
-        mine, other = getattr(ours, domain), getattr(theirs, domain)
-        assert repr(mine) == repr(other) and mine.event_dim == other.event_dim
-        assert repr(getattr(ours.inv, domain)) == repr(getattr(theirs.inv, domain))
-    same(attempt(lambda: ours.sign), attempt(lambda: theirs.sign))
-    same(attempt(lambda: ours.inv.sign), attempt(lambda: theirs.inv.sign))
-    assert attempt(lambda: ours.event_dim) == attempt(lambda: theirs.event_dim)
-    shape = tuple(x.shape)
-    assert tuple(ours.forward_shape(shape)) == tuple(theirs.forward_shape(shape))
-    forward = tuple(ours(x).shape)
-    assert tuple(ours.inverse_shape(forward)) == tuple(theirs.inverse_shape(forward))
-    assert tuple(ours.inv.forward_shape(forward)) == tuple(theirs.inv.forward_shape(forward))
-    assert tuple(ours.inv.inverse_shape(shape)) == tuple(theirs.inv.inverse_shape(shape))
+    def program(T: Any) -> Any:
+        transform, x = made(T, name)
+        found = [bool(transform.bijective), attempt(lambda: transform.event_dim)]
+        shape, forward = tuple(x.shape), tuple(transform(x).shape)
+        for t, before, after in ((transform, shape, forward), (transform.inv, forward, shape)):
+            found += [repr(t), attempt(lambda t=t: t.sign), bool(t.bijective)]
+            found += [(repr(t.domain), t.domain.event_dim, repr(t.codomain), t.codomain.event_dim)]
+            found += [tuple(t.forward_shape(before)), tuple(t.inverse_shape(after))]
+        return found
+
+    oracle.check(program)
 
 
 @every_transform
 def test_equality(name: str) -> None:
-    make, _ = TRANSFORMS[name]
-    first = [make(T.distributions, T) for T in (nb, torch)]
-    second = [make(T.distributions, T) for T in (nb, torch)]
-    other = [T.distributions.AffineTransform(9.0, 9.0) for T in (nb, torch)]
-    for pairs in (zip(first, first, strict=True), zip(first, second, strict=True), zip(first, other, strict=True)):
-        (a, b), (c, d) = pairs
-        assert (a == b) == (c == d) and (a != b) == (c != d)
-        assert (a.inv == b.inv) == (c.inv == d.inv)
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(first[0])
+    def program(T: Any) -> Any:
+        first, second = made(T, name)[0], made(T, name)[0]
+        others = first, second, T.distributions.AffineTransform(9.0, 9.0)
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(first)
+        return [(bool(first == other), bool(first != other), bool(first.inv == other.inv)) for other in others]
+
+    oracle.check(program)
 
 
 @every_transform
 def test_caches(name: str) -> None:
-    for _, transform, x in under_both(name):
+    def program(T: Any) -> Any:
+        transform, x = made(T, name)
         cached = transform.with_cache()
         assert cached.with_cache() is cached and type(cached) is type(transform)
         assert transform.with_cache(0) is transform
@@ -186,12 +178,16 @@ def test_caches(name: str) -> None:
         if not hasattr(cached, "parts"):
             assert cached(x) is y
         z = y.clone()
-        assert cached.inv(z) is not x or name in ("abs", "composed of none", "identity")
+        found = cached.inv(z)
+        assert found is not x or name in ("abs", "composed of none", "identity")
+        return y, found
+
+    oracle.check(program)
 
 
 @every_transform
 def test_inverses_and_copies(name: str) -> None:
-    (_, ours, x), _ = under_both(name)
+    ours, x = made(nb, name)
     inverse = ours.inv
     assert ours.inv is inverse and inverse.inv is ours
     for copied in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours)), copy.deepcopy(inverse).inv):
@@ -212,7 +208,7 @@ def test_an_inverse_leaves_no_cycle_of_references() -> None:
 
 
 def test_ones_own_transforms() -> None:
-    for T in (nb, torch):
+    def program(T: Any) -> Any:
         d = T.distributions
 
         class Cube(d.Transform):
@@ -238,11 +234,15 @@ def test_ones_own_transforms() -> None:
         assert isinstance(cube.with_cache(), Cube)
         with pytest.raises(NotImplementedError, match="with_cache is not implemented"):
             Scaled(2.0).with_cache()
-        cubed = d.TransformedDistribution(d.Normal(0.0, 1.0), [cube, cube.inv, cube])
-        assert cubed.log_prob(T.tensor(8.0)).item() == pytest.approx(-2.0 - 0.5 * math.log(2 * math.pi) - math.log(12))
-        assert cubed.cdf(T.tensor(0.0)).item() == pytest.approx(0.5)
         with pytest.raises(NotImplementedError):
             d.Transform()(T.ones(1))
+        cubed = d.TransformedDistribution(d.Normal(0.0, 1.0), [cube, cube.inv, cube])
+        return cubed.log_prob(T.tensor(8.0)), cubed.cdf(T.tensor(0.0))
+
+    theirs = oracle.answer(program)
+    expected = -2.0 - 0.5 * math.log(2 * math.pi) - math.log(12), 0.5
+    oracle.close(program(nb), theirs)
+    oracle.close(tuple(map(nb.tensor, expected)), theirs)
 
 
 ERRORS = {
@@ -278,21 +278,17 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name: str) -> None:
     function, words = ERRORS[name]
-    raised = []
-    for T in (nb, torch):
-        with pytest.raises((ValueError, AssertionError, NotImplementedError, TypeError, RuntimeError)) as error:
-            function(T.distributions, T)
-        assert words in str(error.value)
-        raised.append(error.type)
-    assert issubclass(raised[0], raised[1])
+    oracle.check_raises(lambda T: function(T.distributions, T), says=words)
 
 
 @pytest.mark.parametrize("diag", [-1, 0, 1])
 def test_triangles_as_vectors(diag: int) -> None:
-    matrices = np.arange(32.0).reshape(2, 4, 4)
-    vectors = [T.distributions.utils.tril_matrix_to_vec(library_value(T, matrices), diag) for T in (nb, torch)]
-    close(*vectors)
-    close(*(T.distributions.utils.vec_to_tril_matrix(v, diag) for T, v in zip((nb, torch), vectors, strict=True)))
+    def program(T: Any) -> Any:
+        utils = T.distributions.utils
+        vectors = utils.tril_matrix_to_vec(library_value(T, np.arange(32.0).reshape(2, 4, 4)), diag)
+        return vectors, utils.vec_to_tril_matrix(vectors, diag)
+
+    oracle.check(program, exact=True)
 
 
 CONSTRAINTS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
@@ -322,20 +318,17 @@ CONSTRAINTS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
 @pytest.mark.parametrize("name", CONSTRAINTS)
 def test_transforms_into_constraints(name: str, registry: str) -> None:
     make, values = CONSTRAINTS[name]
-    results = []
-    for T in (nb, torch):
+
+    def program(T: Any) -> Any:
         constraint = make(T.distributions.constraints, T)
-        transform = attempt(lambda T=T, constraint=constraint: getattr(T.distributions, registry)(constraint))
+        transform = attempt(lambda: getattr(T.distributions, registry)(constraint))
         if isinstance(transform, type):
-            results.append((transform, None, transform))
-            continue
+            return transform
         y = transform(library_value(T, np.array(values, float)))
         assert constraint.check(y).all()
-        results.append((repr(transform), y, transform.bijective))
-    (ours, y, mine), (theirs, ty, other) = results
-    assert ours == theirs and mine == other
-    if ty is not None:
-        close(y, ty)
+        return repr(transform), y, transform.bijective
+
+    oracle.check(program)
 
 
 CHECKS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
@@ -365,51 +358,55 @@ CHECKS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
 @pytest.mark.parametrize("name", CHECKS)
 def test_checks_of_constraints(name: str) -> None:
     make, values = CHECKS[name]
-    ours, theirs = (make(T.distributions.constraints, T) for T in (nb, torch))
-    same(
-        *(c.check(library_value(T, np.array(values, float))) for T, c in ((nb, ours), (torch, theirs))),
-    )
-    assert repr(ours) == repr(theirs)
-    assert ours.event_dim == theirs.event_dim and ours.is_discrete == theirs.is_discrete
+
+    def program(T: Any) -> Any:
+        c = make(T.distributions.constraints, T)
+        return c.check(library_value(T, np.array(values, float))), repr(c), c.event_dim, c.is_discrete
+
+    oracle.check(program)
 
 
 def test_the_constraints_are_pytorchs() -> None:
-    ours, theirs = (T.distributions.constraints for T in (nb, torch))
-    assert sorted(ours.__all__) == sorted(theirs.__all__)
-    for name in theirs.__all__:
-        mine, other = getattr(ours, name), getattr(theirs, name)
-        assert isinstance(mine, type) == isinstance(other, type)
-        if isinstance(other, type):
-            assert mine.__name__ == other.__name__
-        elif not callable(other):
-            assert repr(mine) == repr(other)
+    def program(T: Any) -> Any:
+        c = T.distributions.constraints
+        found = {name: getattr(c, name) for name in sorted(c.__all__)}
+        return {
+            name: value if isinstance(value, type) else "a function" if callable(value) else repr(value)
+            for name, value in found.items()
+        }
+
+    oracle.check(program)
 
 
 def test_dependent_constraints() -> None:
-    for T in (nb, torch):
+    def program(T: Any) -> Any:
         c = T.distributions.constraints
         assert c.is_dependent(c.dependent) and not c.is_dependent(c.real)
         assert c.is_dependent(T.distributions.Uniform.support) and T.distributions.Uniform.support.event_dim == 0
         assert not c.is_dependent(T.distributions.Uniform(0.0, 1.0).support)
         known = c.dependent(is_discrete=True, event_dim=2)
-        assert known.is_discrete and known.event_dim == 2 and known(event_dim=1).is_discrete
-        for asked in (lambda c=c: c.dependent.is_discrete, lambda c=c: c.dependent.event_dim):
-            with pytest.raises(NotImplementedError, match="cannot be determined statically"):
-                asked()
-        with pytest.raises(ValueError, match="Cannot determine validity of dependent constraint"):
-            c.dependent.check(T.ones(1))
-        for wrong, words in (
-            (lambda c=c: c.independent(3, 1), "base_constraint must be a Constraint, got int"),
-            (lambda c=c: c.independent(c.real, 1.0), "reinterpreted_batch_ndims must be an int, got float"),
-            (lambda c=c: c.independent(c.real, -1), "reinterpreted_batch_ndims must be >= 0, got -1"),
-            (lambda c=c: c.MixtureSameFamilyConstraint(3), "base_constraint must be a Constraint, got int"),
-            (lambda c=c: c.cat([3]), "All elements of cseq must be Constraint instances"),
-            (lambda c=c: c.cat([c.real], lengths=[1, 2]), "lengths (2) must match cseq (1)"),
-            (lambda c=c, T=T: c.stack([c.real], 3).check(T.ones(1)), "dim 3 out of range for value with 1 dimensions"),
-        ):
-            with pytest.raises(AssertionError) as error:
-                wrong()
-            assert words in str(error.value)
         for constraint in (c.independent(c.real, 2), c.MixtureSameFamilyConstraint(c.independent(c.real, 2))):
             with pytest.raises((ValueError, IndexError)):
                 constraint.check(T.ones(1))
+        return known.is_discrete, known.event_dim, known(event_dim=1).is_discrete
+
+    assert oracle.check(program) == (True, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda c, T: c.dependent.is_discrete, "cannot be determined statically"),
+        (lambda c, T: c.dependent.event_dim, "cannot be determined statically"),
+        (lambda c, T: c.dependent.check(T.ones(1)), "Cannot determine validity of dependent constraint"),
+        (lambda c, T: c.independent(3, 1), "base_constraint must be a Constraint, got int"),
+        (lambda c, T: c.independent(c.real, 1.0), "reinterpreted_batch_ndims must be an int, got float"),
+        (lambda c, T: c.independent(c.real, -1), "reinterpreted_batch_ndims must be >= 0, got -1"),
+        (lambda c, T: c.MixtureSameFamilyConstraint(3), "base_constraint must be a Constraint, got int"),
+        (lambda c, T: c.cat([3]), "All elements of cseq must be Constraint instances"),
+        (lambda c, T: c.cat([c.real], lengths=[1, 2]), "lengths (2) must match cseq (1)"),
+        (lambda c, T: c.stack([c.real], 3).check(T.ones(1)), "dim 3 out of range for value with 1 dimensions"),
+    ],
+)
+def test_misuse_of_constraints(wrong: Any, words: str) -> None:
+    oracle.check_raises(lambda T: wrong(T.distributions.constraints, T), says=words)
