@@ -286,8 +286,8 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
 def ask(program: Callable[..., Any], inputs: tuple[Any, ...], measured: bool = True) -> Any:
     """What a program answers under PyTorch, as plain data, with bounds if it is measured.
 
-    What has to raise or to be exact is not measured: where a mode watches its operations, PyTorch leaves out some checks
-    of numbers, counts writes to tensors otherwise, and has another inference mode.
+    What has to raise or to be exact is not measured: where a mode watches its operations, PyTorch leaves out some
+    checks of numbers, counts writes to tensors otherwise, and has another inference mode.
     """
     needs.prepared(torch)
     with warnings.catch_warnings():
