@@ -90,7 +90,8 @@ def test_a_tensor_of_pytorch_is_called_one(name: str, real: bool) -> None:
     theirs: Any = Theirs()
     if real:
         theirs = needs.package("torch").ones(2, 2)
-    with pytest.raises(TypeError, match=r"PyTorch's Tensor \(nbautograd.from_dlpack\(x.detach\(\)\)"):
+    advice = r"\(`from nbautograd import from_dlpack; from_dlpack\(\w+\.detach\(\)\)`"
+    with pytest.raises(TypeError, match=rf"PyTorch's Tensor {advice}"):
         MIXED[name](nb.ones(2, 2), theirs)
 
 
