@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nbautograd import _installing
 from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd.arrays.late_packages import late
 from nbautograd.arrays.scatter import scattered_sums
@@ -100,6 +99,8 @@ class _NumpyBackend:
 
 
 def _how_to_install() -> str:
+    from nbautograd import _installing  # only errors need it
+
     return f"{_installing.extra('cuda12')} (for a driver of CUDA 13: {_installing.extra('cuda13')})"
 
 

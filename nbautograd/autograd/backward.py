@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import _missing_graph, protocol
+from nbautograd import protocol
 from nbautograd.arrays import backend
 from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
@@ -324,6 +324,8 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
 
 def _no_graph(what: str, tensor: Any, input_number: int | None = None) -> NoGraphError:
     """The error about a tensor without a graph, with what the user's code says about the cause."""
+    from nbautograd import _missing_graph  # only errors need it
+
     cause = _missing_graph.cause_of(tensor, input_number=input_number)
     error = NoGraphError(_missing_graph.explained(what, cause))
     error.cause = cause
