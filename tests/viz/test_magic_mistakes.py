@@ -81,7 +81,7 @@ OWN = {
     "%autograd --depth -1": "'-1' does not fit",
     "%autograd --colour red": "unrecognized arguments: --colour",
     "%autograd nothing": "does not know 'nothing'",
-    "%autograd torch perhaps": "'perhaps' does not fit",
+    "%autograd torch perhaps": "does not know 'torch perhaps'; write one of %autograd torch, ",
     "%autograd --theme": "expected one argument",
 }
 LINES = list(OWN) + [line.format(m=f"%{m}") for m in MAGICS for line, _ in EVERY.values()]

@@ -15,6 +15,7 @@ torch = needs.package("torch")
 needs.package("IPython")
 from IPython.core.error import UsageError
 
+import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.capture import torch_watch
 from nbautograd.viz.read.notes import trace_of
@@ -251,3 +252,13 @@ def test_an_error_in_a_module_leaves_no_scope():
             net(torch.ones(3, 3))
         y = torch.ones(1, requires_grad=True) * 2
     assert trace_of(y.grad_fn).scope == ()
+
+
+def test_nbautograd_takes_its_place_in_a_watched_cell(run):
+    """What watches PyTorch goes at the end of the cell, though PyTorch is no longer among the modules."""
+    try:
+        run("torch.ones(2, requires_grad=True) * 2\n%autograd torch nbautograd").raise_error()
+        assert sys.modules["torch"] is nb
+        assert (modes(), torch_watch.watching()) == (0, None)
+    finally:
+        run("%autograd torch off\nimport torch\n%autograd torch on").raise_error()

@@ -140,7 +140,7 @@ class TorchWatch:
             if on:
                 self._mode.__enter__()
             else:
-                _taken_off(self._mode)
+                _taken_off(self._mode, self._torch.utils._python_dispatch)
 
     def __enter__(self) -> TorchWatch:
         self.start()
@@ -379,10 +379,12 @@ def _mode_class(torch: Any) -> type:
     return _modes[base]
 
 
-def _taken_off(mode: Any) -> None:
-    """Leave a mode; those that the block has entered above it and not left are put back."""
+def _taken_off(mode: Any, stack: Any) -> None:
+    """Leave a mode; those that the block has entered above it and not left are put back.
+
+    :param stack: PyTorch's module of modes, which ``sys.modules`` no longer has where nbautograd has taken its place.
+    """
     above: list[Any] = []
-    stack = sys.modules["torch.utils._python_dispatch"]
     current: Any = stack._get_current_dispatch_mode
     try:
         while current() not in (None, mode):
