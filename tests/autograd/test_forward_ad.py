@@ -2,95 +2,126 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 
 import nbautograd as nb
 import nbautograd.autograd.forward_ad as ours
-from tests import needs
+from tests import oracle
 from tests.ops.cases import CASES
 
-torch = needs.optional("torch")
-theirs = needs.optional("torch.autograd.forward_ad")
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
-both = pytest.mark.parametrize(
-    ("T", "F"), [(nb, ours)] if torch is None else [(nb, ours), (torch, theirs)], ids=lambda value: value.__name__
-)
 
-
-def directions_of(case):
+def directions_of(T, case, dtype):
     rng = np.random.default_rng(3)
-    return [nb.tensor(rng.standard_normal(a.shape)) for a in case.arrays()]
+    return [T.tensor(rng.standard_normal(a.shape)).to(dtype) for a in case.arrays()]
 
 
-def mixed(case, how):
-    """A derivative of ⟨w, f⟩ in the direction v: first order, or the gradient's, by one of three ways."""
-    arrays = case.arrays()
-    directions = directions_of(case)
+def mixed(T, case, how, *arrays):
+    """A derivative of ⟨w, f⟩ in the direction v: first order, or the gradient's, by one of several ways."""
+    xs = [T.tensor(a, requires_grad=how != "forward") for a in arrays]
+    found = found_by(T, case, how, xs, directions_of(T, case, xs[0].dtype))
+    like = [T.zeros((), dtype=xs[0].dtype)] if len(found) < len(xs) or how in SCALARS else xs
+    return [T.zeros_like(x).detach() if t is None else t.detach() for t, x in zip(found, like, strict=True)]
+
+
+def found_by(T, case, how, xs, directions):
+    F = T.autograd.forward_ad
 
     def weighted(xs):
-        out = case.call(nb, *xs)
+        out = case.call(T, *xs)
         parts = out if isinstance(out, (tuple, list)) else [out]
         total = 0
         for part in parts:
             weights = np.cos(1 + np.arange(part.numel())).reshape(part.shape)
-            product = part * nb.tensor(weights)
+            product = part * T.tensor(weights).to(xs[0].dtype)
             total = total + (product.real if product.is_complex() else product).sum()
         return total
 
-    xs = [nb.tensor(a, requires_grad=how != "forward") for a in arrays]
+    def duals(xs):
+        return [F.make_dual(x, v) for x, v in zip(xs, directions, strict=True)]
+
     if how == "forward":
-        with ours.dual_level():
-            return [
-                ours.unpack_dual(weighted([ours.make_dual(x, v) for x, v in zip(xs, directions, strict=True)])).tangent
-            ]
+        with F.dual_level():
+            return [F.unpack_dual(weighted(duals(xs))).tangent]
     if how == "reverse":
-        found = nb.autograd.grad(weighted(xs), xs, allow_unused=True)
+        found = T.autograd.grad(weighted(xs), xs, allow_unused=True)
         return [sum((g * v).sum() for g, v in zip(found, directions, strict=True) if g is not None)]
     if how == "forward over reverse":
-        with ours.dual_level():
-            duals = [ours.make_dual(x, v) for x, v in zip(xs, directions, strict=True)]
-            found = nb.autograd.grad(weighted(duals), duals, create_graph=True, allow_unused=True)
-            return [None if g is None else ours.unpack_dual(g).tangent for g in found]
+        with F.dual_level():
+            inputs = duals(xs)
+            found = T.autograd.grad(weighted(inputs), inputs, create_graph=True, allow_unused=True)
+            return [None if g is None else F.unpack_dual(g).tangent for g in found]
     if how == "reverse over forward":
-        with ours.dual_level():
-            tangent = ours.unpack_dual(
-                weighted([ours.make_dual(x, v) for x, v in zip(xs, directions, strict=True)])
-            ).tangent
+        with F.dual_level():
+            tangent = F.unpack_dual(weighted(duals(xs))).tangent
         if tangent is None or not tangent.requires_grad:
             return [None] * len(xs)
-        return nb.autograd.grad(tangent, xs, allow_unused=True)
+        return T.autograd.grad(tangent, xs, allow_unused=True)
     if how == "forward over forward":
-        with ours.nested_level() as outer:
-            duals = [ours.make_dual(x.detach(), v) for x, v in zip(xs, directions, strict=True)]
-            with ours.nested_level():
-                inner = [ours.make_dual(x, v) for x, v in zip(duals, directions, strict=True)]
-                along = ours.unpack_dual(weighted(inner)).tangent
-            return [None if along is None else ours.unpack_dual(along, level=outer).tangent]
-    first = nb.autograd.grad(weighted(xs), xs, create_graph=True, allow_unused=True)
+        with F.nested_level() as outer:
+            inputs = duals([x.detach() for x in xs])
+            with F.nested_level():
+                along = F.unpack_dual(weighted(duals(inputs))).tangent
+            return [None if along is None else F.unpack_dual(along, level=outer).tangent]
+    first = T.autograd.grad(weighted(xs), xs, create_graph=True, allow_unused=True)
     along = [(g * v).sum() for g, v in zip(first, directions, strict=True) if g is not None and g.requires_grad]
-    return nb.autograd.grad(along, xs, allow_unused=True) if along else [None] * len(xs)
+    found = T.autograd.grad(along, xs, allow_unused=True) if along else [None] * len(xs)
+    if how == "reverse over reverse":
+        return found
+    return [
+        sum(
+            ((g * v).sum() for g, v in zip(found, directions, strict=True) if g is not None),
+            T.zeros((), dtype=xs[0].dtype),
+        )
+    ]
 
 
-def same(found, expected):
-    for a, b in zip(found, expected, strict=True):
-        a, b = (np.zeros(()) if t is None else np.asarray(t.detach().numpy(), float) for t in (a, b))
-        np.testing.assert_allclose(*np.broadcast_arrays(a, b), rtol=1e-7, atol=1e-9)
+WAYS = {
+    "reverse": ["reverse", "forward"],
+    "reverse over reverse": ["reverse over reverse", "forward over reverse", "reverse over forward"],
+    "reverse over reverse, along": ["forward over forward"],
+}
+"""By how PyTorch is asked, what gives the same here."""
+NOT_ASKED = {
+    *("digamma", "digamma negative", "polygamma 0", "lgamma"),  # PyTorch's trigamma is a short series: 9 digits
+    *("mvlgamma 1", "mvlgamma 4", "special.multigammaln"),  # likewise
+    *("F.binary_cross_entropy mean", "F.binary_cross_entropy sum", "F.binary_cross_entropy none"),  # 1e-12 is added
+    *("det batch", "linalg.pinv wide", "linalg.lstsq wide vector"),  # PyTorch's one way loses less than the others do
+}
+"""Cases whose ways are compared with each other, because PyTorch's answer says nothing of their last digits."""
+SCALARS = ("reverse", "forward", "reverse over reverse, along", "forward over forward")
+
+
+def asked(T, case, how):
+    """The derivative; None where PyTorch has none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return mixed(T, case, how, *case.arrays())
+        except RuntimeError:
+            return None
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_first_and_second_derivatives_agree_all_ways(case):
-    same(mixed(case, "forward"), mixed(case, "reverse"))
-    expected = mixed(case, "reverse over reverse")
-    same(mixed(case, "forward over reverse"), expected)
-    same(mixed(case, "reverse over forward"), expected)
-    (along,) = mixed(case, "forward over forward")
-    pairs = zip(expected, directions_of(case), strict=True)
-    same([along], [sum(((g * v).real.sum() for g, v in pairs if g is not None), nb.zeros(()))])
+    if case.oracle and case.name not in NOT_ASKED:
+        answers = oracle.answer(lambda T: {how: asked(T, case, how) for how in WAYS}).parts
+    else:
+        answers = [[how, None] for how in WAYS]
+    for how, theirs in answers:
+        for way in WAYS[how]:
+            if theirs is not None:
+                oracle.close(mixed(nb, case, way, *case.arrays()), theirs)
+            elif way != how:
+                oracle.agree(partial(mixed, nb, case, way), partial(mixed, nb, case, how), *case.arrays())
 
 
-@both
-def test_levels(T, F):
+@oracle.both
+def test_levels(T):
+    F = T.autograd.forward_ad
     with pytest.raises(RuntimeError, match="no level exists"):
         F.make_dual(T.ones(2), T.ones(2))
     with F.dual_level() as level:
@@ -112,8 +143,9 @@ def test_levels(T, F):
     F.exit_dual_level(level=level)
 
 
-@both
-def test_bad_tangents(T, F):
+@oracle.both
+def test_bad_tangents(T):
+    F = T.autograd.forward_ad
     with F.dual_level():
         for primal, tangent in ((T.ones(2).long(), T.ones(2)), (T.ones(2), T.ones(2).long())):
             with pytest.raises(ValueError, match="to be floating point or complex, but got"):
@@ -122,8 +154,9 @@ def test_bad_tangents(T, F):
             F.make_dual(T.ones(2), T.ones(3))
 
 
-@both
-def test_a_write_to_a_view_reaches_the_tangent_of_its_base(T, F):
+@oracle.both
+def test_a_write_to_a_view_reaches_the_tangent_of_its_base(T):
+    F = T.autograd.forward_ad
     with F.dual_level():
         x = T.ones(2, 2)
         x[0].mul_(F.make_dual(T.full((2,), 2.0), T.full((2,), 5.0)))
@@ -137,8 +170,10 @@ def test_a_write_to_a_view_reaches_the_tangent_of_its_base(T, F):
         assert F.unpack_dual(y).tangent.tolist() == [0, 0, 0]
 
 
-@both
-def test_functions_with_jvp(T, F):
+@oracle.both
+def test_functions_with_jvp(T):
+    F = T.autograd.forward_ad
+
     class Power(T.autograd.Function):
         @staticmethod
         def forward(x, n):
@@ -208,14 +243,16 @@ def test_observers_see_the_passes_of_the_user_alone():
 
 def test_tangents_of_two_levels_pass_through_views_inside_of_operations() -> None:
     """``linear`` transposes its weight, which is computed here, by a view that nobody sees."""
-    x, v = (nb.tensor(np.random.default_rng(i).normal(size=(3, 3))) for i in range(2))
-    zeros = nb.zeros(3, dtype=nb.float64)
 
-    def along(function):
-        return lambda z: nb.func.jvp(function, (z,), (v,))[1]
+    def second(T, product, x, v):
+        def along(function):
+            return lambda z: T.func.jvp(function, (z,), (T.tensor(v),))[1]
 
-    seen, unseen = (
-        along(along(lambda z, product=product: product(z, z * z.sin()).sin().sum()))(x)
-        for product in (lambda a, b: a @ b.t(), lambda a, b: nb.nn.functional.linear(a, b, zeros))
-    )
-    np.testing.assert_allclose(unseen.numpy(), seen.numpy(), 1e-12)
+        return along(along(lambda z: product(z, z * z.sin()).sin().sum()))(T.tensor(x))
+
+    def program(T, x, v):
+        zeros = T.zeros(3, dtype=T.float64)
+        products = lambda a, b: a @ b.t(), lambda a, b: T.nn.functional.linear(a, b, zeros)
+        return [second(T, product, x, v) for product in products]
+
+    oracle.check(program, *(np.random.default_rng(i).normal(size=(3, 3)) for i in range(2)))

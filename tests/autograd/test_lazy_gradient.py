@@ -10,6 +10,7 @@ import pytest
 import nbautograd as T
 from nbautograd.arrays import thread_pool
 from nbautograd.fusion import lazy_gradient, tiling
+from tests import oracle
 
 SHAPE = (tiling.MIN_TILED_SIZE // 300 + 1, 300)
 
@@ -28,10 +29,14 @@ def made(monkeypatch):
     return known
 
 
-def leaves():
+def arrays():
     generator = np.random.default_rng(0)
     shapes = (SHAPE, SHAPE[1:], (SHAPE[0], 1))
-    return [T.tensor(generator.uniform(0.5, 1.5, shape).astype(np.float32), requires_grad=True) for shape in shapes]
+    return [generator.uniform(0.5, 1.5, shape).astype(np.float32) for shape in shapes]
+
+
+def leaves(*values):
+    return [T.tensor(a, requires_grad=True) for a in values or arrays()]
 
 
 def program(x, w, c):
@@ -40,20 +45,27 @@ def program(x, w, c):
 
 
 def gradients(run):
-    """Of ``program``, by parts of few rows, where nothing waits; and by ``run``."""
-    x, w, c = leaves()
-    run(x, w, c)
-    expected = [T.zeros_like(t) for t in (x, w, c)]
-    for start in range(0, SHAPE[0], 50):
-        rows = slice(start, start + 50)
-        part = [x.detach()[rows], w.detach(), c.detach()[rows]]
-        for t in part:
-            t.requires_grad_()
-        program(*part).sum().backward()
-        expected[0][rows], expected[2][rows] = part[0].grad, part[2].grad
-        expected[1] += part[1].grad
-    for t, e in zip((x, w, c), expected, strict=True):
-        np.testing.assert_allclose(t.grad.numpy(), e.numpy(), rtol=2e-4, atol=2e-5)
+    """Compare those of ``run`` with those of ``program`` by parts of few rows, where nothing waits."""
+
+    def at_once(*values):
+        tensors = leaves(*values)
+        run(*tensors)
+        return [t.grad for t in tensors]
+
+    def by_parts(*values):
+        x, w, c = leaves(*values)
+        found = [T.zeros_like(t).detach() for t in (x, w, c)]
+        for start in range(0, SHAPE[0], 50):
+            rows = slice(start, start + 50)
+            part = [x.detach()[rows], w.detach(), c.detach()[rows]]
+            for t in part:
+                t.requires_grad_()
+            program(*part).sum().backward()
+            found[0][rows], found[2][rows] = part[0].grad, part[2].grad
+            found[1] += part[1].grad
+        return found
+
+    oracle.agree(at_once, by_parts, *arrays())
 
 
 def test_a_chain_is_computed_in_one_go(made, monkeypatch):
@@ -108,45 +120,59 @@ def test_a_graph_that_is_watched_or_recorded_has_none_that_wait(made):
 
 
 def test_what_runs_in_between_may_write_to_what_was_saved(made):
-    x = leaves()[0].detach().requires_grad_()
-
     class Spoil(T.autograd.Function):
         @staticmethod
-        def forward(ctx, t):
+        def forward(ctx, t, saved):
+            ctx.saved = saved
             return t.clone()
 
         @staticmethod
         def backward(ctx, g):
-            saved.numpy()[...] = 0  # nobody is told
-            return g
+            ctx.saved[0].numpy()[...] = 0  # nobody is told
+            return g, None
 
-    spoilt = Spoil.apply(T.ones(3, requires_grad=True)).sum()
-    kept = x.exp()
-    saved = kept.detach()
-    expected = (x.exp() * x.detach().exp().cos()).detach()
-    (kept.sin().sum() + spoilt).backward()  # Spoil's node is older: it runs when the others have
-    np.testing.assert_allclose(x.grad.numpy(), expected.numpy(), rtol=1e-5)
+    def by_a_function(x):
+        (x,) = leaves(x)
+        saved = []
+        spoilt = Spoil.apply(T.ones(3, requires_grad=True), saved).sum()
+        kept = x.exp()
+        saved.append(kept.detach())
+        (kept.sin().sum() + spoilt).backward()  # Spoil's node is older: it runs when the others have
+        return x.grad
+
+    def by_a_hook(x):
+        (x,) = leaves(x)
+        hooked = T.ones(3, requires_grad=True) * 2
+        kept = x.exp()
+        saved = kept.detach()
+        hooked.register_hook(lambda g: saved.numpy().fill(0))
+        (kept.sin().sum() + hooked.sum()).backward()
+        return x.grad
+
+    def expected(x):
+        x = T.tensor(x)
+        return x.exp() * x.exp().cos()
+
+    oracle.agree(by_a_function, expected, arrays()[0])
     assert made
-
-    x.grad = None
-    other = T.ones(3, requires_grad=True)
-    hooked = other * 2
-    kept = x.exp()
-    saved = kept.detach()
-    hooked.register_hook(lambda g: saved.numpy().fill(0))
-    expected = (x.exp() * x.detach().exp().cos()).detach()
-    (kept.sin().sum() + hooked.sum()).backward()
-    np.testing.assert_allclose(x.grad.numpy(), expected.numpy(), rtol=1e-5)
+    oracle.agree(by_a_hook, expected, arrays()[0])
 
 
 def test_hooks_see_numbers():
-    seen = []
-    x = leaves()[0].detach().requires_grad_()
-    y = x.exp()
-    y.register_hook(lambda g: seen.append(g.numpy().copy()))
-    y.tanh().sum().backward()
-    np.testing.assert_allclose(seen[0], (1 - y.detach().tanh() ** 2).numpy(), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(x.grad.numpy(), seen[0] * y.detach().numpy(), rtol=1e-6)
+    def seen_by_hooks(x):
+        seen = []
+        (x,) = leaves(x)
+        y = x.exp()
+        y.register_hook(lambda g: seen.append(g.clone()))
+        y.tanh().sum().backward()
+        return seen, x.grad
+
+    def expected(x):
+        y = T.tensor(x).exp()
+        gradient = 1 - y.tanh() ** 2
+        return [gradient], gradient * y
+
+    oracle.agree(seen_by_hooks, expected, arrays()[0])
 
 
 def test_what_others_hold_is_not_written_to():
@@ -162,17 +188,15 @@ def test_what_others_hold_is_not_written_to():
 
 
 def test_long_chains_do_not_wait_for_ever(made):
-    x = leaves()[0]
-    y = x
-    for _ in range(100):
-        y = y * 0.5 + y.tanh() * 0.5
-    y.sum().backward()
-    reference = x.detach()[:5].clone().requires_grad_()
-    y = reference
-    for _ in range(100):
-        y = y * 0.5 + y.tanh() * 0.5
-    y.sum().backward()
-    np.testing.assert_allclose(x.grad[:5].numpy(), reference.grad.numpy(), rtol=1e-4, atol=1e-7)
+    def gradient(x):
+        (x,) = leaves(x)
+        y = x
+        for _ in range(100):
+            y = y * 0.5 + y.tanh() * 0.5
+        y.sum().backward()
+        return x.grad[:5]
+
+    oracle.agree(gradient, lambda x: gradient(x[:5]), arrays()[0])
     assert max(work.cost for work in made) <= lazy_gradient.MAX_FUSED_COST
 
 

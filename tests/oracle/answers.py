@@ -181,5 +181,5 @@ def _array(value: Any, bound_of: Any) -> Any:
         memory = memory.contiguous().view(sys.modules[type(memory).__module__.partition(".")[0]].int16)
         values = np.array(memory.numpy()).view(ml_dtypes.bfloat16)
     else:
-        values = np.array(memory.numpy(force=True))
+        values = np.array(memory.numpy(force=True))  # also of the zeros that PyTorch's forward mode keeps apart
     return Array(kind, dtype, bool(value.requires_grad), values.reshape(tuple(value.shape)), bound)
