@@ -291,7 +291,8 @@ def test_an_exception_in_the_middle_leaves_everything_as_it_was(error: type[Base
     assert x.grad is None and y.grad is None  # all or nothing
     assert nb.is_grad_enabled() and nb.autograd.graph.engine.current_graph_task() is None
     out.backward()
-    np.testing.assert_allclose(x.grad.numpy(), 2 * np.exp(2.0), rtol=1e-6)
+    e = nb.ones(3).exp().numpy()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * e * e)
     assert y.grad.tolist() == [2, 2, 2]
 
 
@@ -332,7 +333,7 @@ def test_threads_on_one_graph() -> None:
     for thread in threads:
         thread.join()
     assert not errors
-    np.testing.assert_allclose(x.grad.numpy(), 80 * expected, rtol=1e-5)
+    np.testing.assert_array_equal(x.grad.numpy(), sum([expected] * 79, expected))
 
 
 def test_threads_have_modes_of_their_own() -> None:

@@ -8,12 +8,13 @@ import sys
 import types
 import warnings
 from importlib import import_module
+from typing import Any
 
 import pytest
 
 import nbautograd
 from nbautograd import _namespaces
-from tests import needs
+from tests import oracle
 from tests.package_sources import PACKAGE, SOURCES, imported, statements, tree
 
 PATHS = [name.partition(".")[2] for name in SOURCES if name.partition(".")[2] and not name.endswith("__main__")]
@@ -129,9 +130,9 @@ OURS = {
 
 
 def test_dir_lists_pytorchs_names_and_a_few_of_our_own() -> None:
-    torch = needs.package("torch")
+    theirs = oracle.answer(lambda T: dir(T), exact=True)
     public = {name for name in dir(nbautograd) if not name.startswith("_")}
-    assert public - {*dir(torch)} - {"contrib", "library", "viz"} == OURS  # these three once imported
+    assert public - {*theirs} - {"contrib", "library", "viz"} == OURS  # these three once imported
     scope: dict[str, object] = {}
     exec("from nbautograd import *", scope)
     assert "tensor" in scope and not {"pieces", "annotations", "TYPE_CHECKING"} & {*scope}
@@ -159,43 +160,70 @@ def test_every_name_of_the_table_is_found() -> None:
 # -- against PyTorch -------------------------------------------------------------------------------------------------
 
 
-def held(path: str) -> set[str]:
-    """The public names of a module of PyTorch that a package around it has, too: there the same, and here at all."""
-    found, module, above = set(), sys.modules[f"torch.{path}"], path
-    while above:
-        above = above.rpartition(".")[0]
-        theirs = sys.modules[f"torch.{above}".rstrip(".")]
-        ours = _namespaces.module(above) if not above or above in _namespaces.MODULES else None
-        for name, value in vars(module).items():
-            if name.startswith("_") or name == "Tensor" or not hasattr(ours, name):
-                continue
-            if vars(theirs).get(name) is value and not isinstance(value, types.ModuleType):
-                listed = name in getattr(module, "__all__", ())
-                found |= {name} if listed or getattr(value, "__module__", None) == module.__name__ else set()
+def modules_of(T: Any) -> dict[str, Any]:
+    """Of each public module that ``import torch`` loads, and each of the table: its names, whether the package above
+    has it under its name (None: nothing), and by each package around it the names for the same, if they are its own."""
+    for path in _namespaces.MODULES:
+        if path not in ABSENT:
+            import_module(f"{T.__name__}.{path}")
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        path = name.partition(".")[2]
+        is_private = "._" in f".{path}" and path not in _namespaces.MODULES
+        if not name.startswith(f"{T.__name__}.") or not module or is_private:
+            continue
+        above, _, leaf = path.rpartition(".")
+        there = getattr(sys.modules[f"{T.__name__}.{above}".rstrip(".")], leaf, None)
+        kind = None if there is None else isinstance(there, types.ModuleType)
+        packages = [".".join(path.split(".")[:count]) for count in range(path.count(".") + 1)]
+        found[path] = [dir(module), kind, {package: names_around(T, module, package) for package in packages}]
     return found
 
 
-def test_the_table_says_what_pytorch_has() -> None:
-    needs.package("torch")
+def names_around(T: Any, module: Any, package: str) -> list[str]:
+    """The public names of a module that a package around it has for the same."""
+    around, listed = vars(sys.modules[f"{T.__name__}.{package}".rstrip(".")]), getattr(module, "__all__", ())
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and name != "Tensor" and not isinstance(value, types.ModuleType)
+        and around.get(name) is value
+        and (name in listed or getattr(value, "__module__", None) == module.__name__)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pytorchs() -> dict[str, Any]:
+    return {path: about.parts if hasattr(about, "parts") else about
+            for path, about in oracle.shared("its modules", modules_of).parts}  # fmt: skip
+
+
+def held(around: Any) -> set[str]:
+    """The names that PyTorch has in a module and around it, and that are here around it."""
+    found = set()
+    for package, names in around.parts:
+        if not package or package in _namespaces.MODULES:
+            ours = _namespaces.module(package)
+            found |= {name for name in names if hasattr(ours, name)}
+    return found
+
+
+def test_the_table_says_what_pytorch_has(pytorchs: dict[str, Any]) -> None:
     for path, names in _namespaces.MODULES.items():
         if path in ABSENT:
             continue
-        theirs, ours = import_module(f"torch.{path}"), _namespaces.module(path)
-        assert [name for name in names.split() if not hasattr(theirs, name)] == [], path
-        assert [name for name in held(path) if not hasattr(ours, name)] == [], path
+        theirs, kind, around = pytorchs[path]
+        ours = _namespaces.module(path)
+        assert [name for name in names.split() if name not in theirs] == [], path
+        assert [name for name in held(around) if not hasattr(ours, name)] == [], path
         above, _, leaf = path.rpartition(".")
-        there = getattr(import_module(f"torch.{above}".rstrip(".")), leaf, None)
-        if there is not None and path != "autograd.variable":  # a deprecated function, which nbautograd has not
+        if kind is not None and path != "autograd.variable":  # a deprecated function, which nbautograd has not
             here = getattr(_namespaces.module(above), leaf)
-            assert isinstance(here, types.ModuleType) == isinstance(there, types.ModuleType), path
+            assert isinstance(here, types.ModuleType) == kind, path
 
 
-def test_no_module_of_pytorchs_is_forgotten() -> None:
+def test_no_module_of_pytorchs_is_forgotten(pytorchs: dict[str, Any]) -> None:
     """Of those that ``import torch`` loads."""
-    needs.package("torch")
-    paths = [
-        name.partition(".")[2] for name, module in list(sys.modules.items()) if name.startswith("torch.") and module
-    ]
-    public = [path for path in paths if not path.startswith("_") and "._" not in path]
     warnings.simplefilter("ignore")  # of deprecated names
-    assert {path: held(path) for path in public if not _namespaces.is_public(path) and held(path)} == {}
+    public = {path: held(around) for path, (_, _, around) in pytorchs.items() if not _namespaces.is_public(path)}
+    assert {path: names for path, names in public.items() if names} == {} and len(pytorchs) > 100

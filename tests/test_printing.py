@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
-from hypothesis.extra import numpy as hnp
 
 import nbautograd as nb
 from nbautograd.arrays import dtypes
 from nbautograd.core import printing
-from tests import needs
-
-torch = needs.package("torch")
+from tests import oracle
 
 INF, NAN = float("inf"), float("nan")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-5, 1e-4, 9.99995, 1e5, 1e8, 1.1e8, 1e-30, 3.14159, 999.0, 1000.5]
@@ -22,29 +20,73 @@ DTYPES = [
 ]  # fmt: skip
 
 
-@st.composite
-def arrays(draw):
-    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
-    shape = draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5))
-    if dtype.kind in "fc":
-        values = st.one_of(st.sampled_from(SPECIAL), st.floats(-1e4, 1e4, width=16))
-        parts = [draw(hnp.arrays(np.float64, shape, elements=values)) for _ in range(2)]
+class Draws(np.random.RandomState):
+    """Samples, the same each time: the numbers of this generator never change."""
+
+    def one(self, values):
+        return values[self.randint(len(values))]
+
+    def shape(self, dims, side):
+        return tuple(self.randint(0, side + 1, self.randint(0, dims + 1)).tolist())
+
+    def array(self):
+        """Any numbers, or special ones, or both, in any dtype and shape."""
+        dtype, shape, share = np.dtype(self.one(DTYPES)), self.shape(4, 5), self.one([0, 0.5, 1])
+
+        def floats():
+            usual = self.uniform(-1e4, 1e4, shape).astype(np.float16).astype(np.float64)
+            return np.where(self.uniform(size=shape) < share, self.choice(SPECIAL, shape), usual)
+
         with np.errstate(all="ignore"):
-            return (parts[0] + 1j * parts[1]).astype(dtype) if dtype.kind == "c" else parts[0].astype(dtype)
-    return draw(hnp.arrays(dtype, shape))
+            if dtype.kind == "c":
+                return (floats() + 1j * floats()).astype(dtype)
+            if dtype.kind == "f":
+                return np.asarray(floats()).astype(dtype)
+            if dtype.kind == "b":
+                return np.asarray(self.randint(0, 2, shape)).astype(bool)
+            info = np.iinfo(dtype)
+            bits = self.one([2, 8, info.bits])  # small numbers, larger ones, all
+            low, high = max(info.min, -(2 ** (bits - 1))), min(info.max, 2 ** (bits - 1) - 1)
+            return np.asarray(self.randint(low, high, shape, np.int64)).astype(dtype)
+
+    def options(self):
+        """Some of the options of ``set_printoptions``."""
+        return {name: self.one(values) for name, values in OPTIONS.items() if self.randint(2)}
 
 
-@given(arrays())
-@settings(max_examples=400, deadline=None, derandomize=True)
-def test_same_text_as_torch(array):
-    assert repr(nb.tensor(array)) == repr(torch.tensor(array))
+OPTIONS = {
+    "precision": [0, 1, 2, 6, 10],
+    "threshold": [0, 1, 5, 20, INF],
+    "edgeitems": [0, 1, 2, 5],
+    "linewidth": [1, 10, 20, 40, 120],
+    "sci_mode": [False, True],
+    "profile": ["default", "short", "full"],
+}
+
+
+@contextmanager
+def printing_with(library, options, default="float32"):
+    """Options and a default dtype; afterwards the usual ones."""
+    try:
+        library.set_printoptions(**options)
+        library.set_default_dtype(getattr(library, default))
+        yield
+    finally:
+        library.set_printoptions(profile="default")
+        library.set_default_dtype(library.float32)
+
+
+def test_same_text_as_torch():
+    draws = Draws(0)
+    arrays = [draws.array() for _ in range(400)]
+    oracle.check(lambda T: [repr(T.tensor(array)) for array in arrays], exact=True)
 
 
 @pytest.mark.parametrize("shape", [(2000,), (100, 100), (7, 200), (200, 7), (10, 20, 30), (1001, 1), (8, 2, 2, 40)])
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_long_tensors_are_summarised_alike(shape, dtype):
     array = (np.arange(np.prod(shape)).reshape(shape) / (7 if dtype == "float32" else 1)).astype(dtype)
-    assert repr(nb.from_numpy(array)) == repr(torch.from_numpy(array))
+    oracle.check(lambda T: repr(T.from_numpy(array)), exact=True)
 
 
 @pytest.mark.parametrize(
@@ -65,78 +107,75 @@ def test_long_tensors_are_summarised_alike(shape, dtype):
 def test_print_options(options):
     kind = np.float32
     arrays = [np.linspace(0, 1e4, 12, dtype=kind), np.eye(9, dtype=kind), np.arange(1200.0, dtype=kind)]
-    try:
-        for library in (nb, torch):
-            library.set_printoptions(**options)
-        for array in arrays:
-            assert repr(nb.tensor(array)) == repr(torch.tensor(array))
-    finally:
-        for library in (nb, torch):
-            library.set_printoptions(profile="default")
+
+    def program(T):
+        with printing_with(T, options):
+            return [repr(T.tensor(array)) for array in arrays]
+
+    oracle.check(program, exact=True)
 
 
 def test_notes_wrap_onto_a_new_line():
-    for n in range(1, 30):
-        ours, theirs = (lib.arange(float(n), requires_grad=True) for lib in (nb, torch))
-        assert repr(ours) == repr(theirs)
-        assert repr(ours * 2) == repr(theirs * 2)
-        assert repr(ours.double().mean()) == repr(theirs.double().mean())
+    def program(T):
+        tensors = [T.arange(float(n), requires_grad=True) for n in range(1, 30)]
+        return [[repr(t), repr(t * 2), repr(t.double().mean())] for t in tensors]
+
+    oracle.check(program, exact=True)
 
 
 def test_a_tuple_of_tensors_and_formatting():
-    ours, theirs = nb.tensor([6.0]), torch.tensor([6.0])
-    assert str((ours,)) == str((theirs,))
-    assert f"{ours}" == f"{theirs}"
-    assert f"{nb.tensor(3.14159):.2f}" == f"{torch.tensor(3.14159):.2f}"
+    def program(T):
+        return str((T.tensor([6.0]),)), f"{T.tensor([6.0])}", f"{T.tensor(3.14159):.2f}"
 
-
-OPTIONS = st.fixed_dictionaries(
-    {},
-    optional={
-        "precision": st.sampled_from([0, 1, 2, 6, 10]),
-        "threshold": st.sampled_from([0, 1, 5, 20, INF]),
-        "edgeitems": st.sampled_from([0, 1, 2, 5]),
-        "linewidth": st.sampled_from([1, 10, 20, 40, 120]),
-        "sci_mode": st.booleans(),
-        "profile": st.sampled_from(["default", "short", "full"]),
-    },
-)
+    oracle.check(program, exact=True)
 
 
 @pytest.fixture
 def default_printing():
-    """Both libraries print with their default options, and PyTorch has its default dtype, afterwards too."""
+    """It prints with the default options afterwards, too."""
     yield
     printing.set_printoptions(profile="default")
-    torch.set_printoptions(profile="default")
-    torch.set_default_dtype(torch.float32)
 
 
-@given(arrays(), OPTIONS, st.sampled_from(["float16", "float32", "float64"]), st.sampled_from(["", "leaf", "result"]))
-@settings(
-    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_options_default_dtypes_and_notes(default_printing, array, options, default, role):
-    for library in (printing, torch):
-        library.set_printoptions(profile="default")
-        library.set_printoptions(**options)
-    torch.set_default_dtype(getattr(torch, default))
-    theirs = torch.from_numpy(np.array(array))
-    notes = {}
-    if role and array.dtype.kind in "fc":
-        theirs.requires_grad_()
-        notes["requires_grad"] = True
-        if role == "result":
-            theirs = theirs.clone()
-            notes["grad_fn"] = theirs.grad_fn.name()
-    ours = printing.format_tensor(
-        array, dtype=dtypes.of(array.dtype), default_dtype=dtypes.of(np.dtype(default)), **notes
-    )
-    assert ours == repr(theirs)
+def test_options_default_dtypes_and_notes(default_printing):
+    draws = Draws(1)
+    samples = [
+        (
+            draws.array(),
+            draws.options(),
+            draws.one(["float16", "float32", "float64"]),
+            draws.one(["", "leaf", "result"]),
+        )
+        for _ in range(400)
+    ]
+
+    def program(T):
+        texts = []
+        for array, options, default, role in samples:
+            with printing_with(T, options, default):
+                t, name = T.from_numpy(np.array(array)), None
+                if role and array.dtype.kind in "fc":
+                    t.requires_grad_()
+                    if role == "result":
+                        t = t.clone()
+                        name = t.grad_fn.name()
+                texts.append([repr(t), t.requires_grad, name])
+        return texts
+
+    for (array, options, default, _), (text, requires_grad, name) in zip(
+        samples, oracle.answer(program, exact=True), strict=True
+    ):
+        notes = {"grad_fn": name} if name else {}
+        printing.set_printoptions(profile="default")
+        printing.set_printoptions(**options)
+        ours = printing.format_tensor(
+            array, dtype=dtypes.of(array.dtype), default_dtype=dtypes.of(np.dtype(default)),
+            requires_grad=requires_grad, **notes,
+        )  # fmt: skip
+        assert ours == text
 
 
 EDGES = [1e30, 1e38, 1e-38, 1e-45, 5e-324, 1e308, 65504.0, 6e-8, 123456.789, 0.99995, 0.00009, 2.0**53, 99999999.0]
-FLOATS = st.sampled_from(SPECIAL + EDGES) | st.floats() | st.floats(width=16) | st.integers(-(10**9), 10**9).map(float)
 LAYOUTS = {
     "": lambda t: t,
     "transposed": lambda t: t.transpose(0, -1) if t.ndim > 1 else t,
@@ -146,69 +185,76 @@ LAYOUTS = {
 ROLES = {"": lambda t: t, "leaf": lambda t: t, "product": lambda t: t * 1, "copy": lambda t: t.clone()}
 
 
-@st.composite
-def few_values(draw):
+def few_values(draws):
     """A dtype, a shape, and elements taken from a few values, so that notations that hang on all of them come up."""
-    name = draw(st.sampled_from([*DTYPES, "bfloat16"]))
-    shape = draw(hnp.array_shapes(min_dims=0, max_dims=5, min_side=0, max_side=draw(st.sampled_from([2, 4, 8]))))
+    name = draws.one([*DTYPES, "bfloat16"])
+    shape = draws.shape(5, draws.one([2, 4, 8]))
     shape = shape if np.prod(shape) <= 400 else shape[:2]
-    if "int" in name:
+
+    def value():
+        kinds = [
+            lambda: draws.one(SPECIAL),
+            lambda: draws.one(EDGES),
+            lambda: float(draws.randint(-(10**9), 10**9)),
+            lambda: float(np.float16(draws.uniform(-1e3, 1e3))),
+            lambda: float(np.uint64(draws.randint(0, 2**63 - 1, dtype=np.int64)).view(np.float64)) * draws.one([1, -1]),
+        ]
+        return draws.one(kinds)()
+
+    def whole():
         info = np.iinfo(name)
-        values = st.integers(max(-3, int(info.min)), 3) | st.integers(int(info.min), int(info.max))
-    else:
-        values = {"bool": st.booleans(), "complex64": st.builds(complex, FLOATS, FLOATS)}.get(name, FLOATS)
-    some = draw(st.lists(values, min_size=1, max_size=12))
-    picked = np.random.RandomState(draw(st.integers(0, 2**32 - 1))).randint(0, len(some), int(np.prod(shape)))
-    return name, shape, [some[i] for i in picked.tolist()]
+        low, high = draws.one([(max(-3, int(info.min)), 3), (int(info.min), int(info.max))])
+        return low + int(draws.uniform() * (high - low))
+
+    make = whole if "int" in name else (lambda: bool(draws.randint(2))) if name == "bool" else value
+    make = (lambda: complex(value(), value())) if "complex" in name else make
+    some = [make() for _ in range(draws.randint(1, 13))]
+    wide = "float32" if name == "bfloat16" else name
+    with np.errstate(all="ignore"):
+        elements = np.array(some).astype(wide)
+    return name, elements[draws.randint(0, len(some), int(np.prod(shape)))].reshape(shape)
 
 
 @pytest.mark.sweep
-@given(
-    few_values(),
-    OPTIONS,
-    st.sampled_from(["float32", "float64", "float16"]),
-    st.sampled_from(list(ROLES)),
-    st.sampled_from(list(LAYOUTS)),
-)
-@settings(
-    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_tensors_of_any_values_dtype_layout_and_history(default_printing, values, options, default, role, layout):
-    name, shape, elements = values
-    texts = []
-    try:
-        for library in (nb, torch):
-            library.set_printoptions(profile="default")
-            library.set_printoptions(**options)
-            library.set_default_dtype(getattr(library, default))
-            t = torch.tensor(elements, dtype=getattr(torch, name)).reshape(shape)
-            if library is nb:
-                wide = t.float() if name == "bfloat16" else t
-                t = nb.from_numpy(wide.numpy()).to(getattr(nb, name))
-            t = LAYOUTS[layout](t)
-            if role and t.dtype.is_floating_point | t.dtype.is_complex:
-                t = ROLES[role](t.detach().requires_grad_())
-            texts.append(repr(t))
-    finally:
-        nb.set_default_dtype(nb.float32)
-    assert texts[0] == texts[1]
+def test_tensors_of_any_values_dtype_layout_and_history(default_printing):
+    draws = Draws(2)
+    samples = [
+        (*few_values(draws), draws.options(), draws.one(["float32", "float64", "float16"]),
+         draws.one(list(ROLES)), draws.one(list(LAYOUTS)))
+        for _ in range(400)
+    ]  # fmt: skip
+
+    def program(T):
+        texts = []
+        for name, array, options, default, role, layout in samples:
+            with printing_with(T, options, default):
+                t = LAYOUTS[layout](T.from_numpy(np.array(array)).to(getattr(T, name)))
+                if role and t.dtype.is_floating_point | t.dtype.is_complex:
+                    t = ROLES[role](t.detach().requires_grad_())
+                texts.append(repr(t))
+        return texts
+
+    oracle.check(program, exact=True)
 
 
 def test_a_long_note_moves_to_the_next_line(default_printing):
-    class AFunctionWithAVeryLongNameThatLeavesLittleRoom(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.clone()
+    def program(T):
+        class AFunctionWithAVeryLongNameThatLeavesLittleRoom(T.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.clone()
 
-        @staticmethod
-        def backward(ctx, g):
-            return g
+            @staticmethod
+            def backward(ctx, g):
+                return g
 
-    for n in range(1, 40):
-        theirs = AFunctionWithAVeryLongNameThatLeavesLittleRoom.apply(torch.arange(float(n), requires_grad=True))
-        name = theirs.grad_fn.name()
-        array = theirs.detach().numpy()
-        assert printing.format_tensor(array, dtype=nb.float32, default_dtype=nb.float32, grad_fn=name) == repr(theirs)
+        made = AFunctionWithAVeryLongNameThatLeavesLittleRoom
+        results = [made.apply(T.arange(float(n), requires_grad=True)) for n in range(1, 40)]
+        return [[t.grad_fn.name(), repr(t)] for t in results]
+
+    for n, (name, text) in enumerate(oracle.answer(program, exact=True), 1):
+        array = np.arange(n, dtype=np.float32)
+        assert printing.format_tensor(array, dtype=nb.float32, default_dtype=nb.float32, grad_fn=name) == text
 
 
 def test_a_device_is_named_before_the_dtype():
