@@ -79,6 +79,21 @@ def test_noise_is_allowed_where_a_program_cancels_and_nowhere_else() -> None:
     assert first > 100 * second > 0
 
 
+def test_noise_goes_through_writes_to_lists_and_layers_of_one_precision() -> None:
+    def program(T: Any) -> Any:
+        noisy = (T.tensor(X, dtype=T.float32) + 1000) - 1000
+        p = T.zeros(5, 4, requires_grad=True)
+        (p * noisy).sum().backward()
+        T.nn.utils.clip_grad_norm_([p], 0.1)
+        layer = oracle.fill(T, T.nn.LSTM(4, 3))
+        return p.grad, layer(noisy)[0], noisy[:1].expand(3, 4).tolist()
+
+    gradient, output, numbers = oracle.answer(program).parts
+    for part in (gradient, output):
+        assert part.bound > 100 * np.finfo(np.float32).eps * np.abs(part.values).max()
+    assert numbers[0][0].bound > 100 * np.finfo(np.float32).eps * abs(numbers[0][0])
+
+
 def test_what_is_exact_stays_exact_and_ties_stay_ties() -> None:
     def program(T: Any) -> Any:
         x = T.tensor([0.1, 0.7, 0.1, 0.7], requires_grad=True)

@@ -80,13 +80,16 @@ class World:
             return self.dtypes.get(value, value) if isinstance(value, torch.dtype) else value
 
         try:
-            return func(*tree_map(other, args), **tree_map(other, kwargs))
+            result = func(*tree_map(other, args), **tree_map(other, kwargs))
+            return [None] if result is None else result  # as operations on lists of tensors return
         except Exception:
             if is_mutable:
                 return None
 
         def nearby(value: Any) -> Any:
-            return self.moved(value, value, units=1 + depth / 2).to(value.dtype) if has_shadow(value) else value
+            if not has_shadow(value):
+                return value
+            return self.moved(self.of(value), value, units=1 + depth / 2).to(value.dtype)
 
         try:  # in that precision, with operands some units in the last place away
             return func(*tree_map(nearby, args), **tree_map(nearby, kwargs))

@@ -87,7 +87,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         tests = {file: State.tests.get(file, []) for file in data}
         session.config.workeroutput["oracle"] = State.version, data, tests
         return
-    is_part = any("::" in argument for argument in session.config.args)  # of the tests of a file
+    is_part = any("::" in argument for argument in session.config.args) or session.config.option.keyword
     for file, answers in State.recorded.items():
         path = store.file_of(file)
         kept = {key: value for key, value in store.read(path)[1].items() if is_part or key in State.tests[file]}
