@@ -186,5 +186,5 @@ def _decoded_array(
     count = -(-size // -(-size // COUNT))
     wide = "complex128" if dtype.startswith("complex") else "float64"
     sample = Sample(numbers(dtype, COUNT, offset), numbers(wide, count, sums), digest)
-    nothing = np.broadcast_to(sample.numbers[:1] * 0, tuple(shape))
+    nothing = np.broadcast_to(np.zeros_like(sample.numbers[:1]), tuple(shape))
     return Array(kind, dtype, requires_grad, nothing, bound, sample)
