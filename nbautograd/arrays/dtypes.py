@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd import _installing
 from nbautograd.arrays.late_packages import late
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
@@ -70,8 +71,6 @@ class _Bfloat16(dtype):
         except ImportError as error:
             if sys.platform == "emscripten":
                 raise  # it says what to do in a browser
-            from nbautograd import _installing  # only errors need it
-
             raise ImportError(
                 "bfloat16 needs the package ml_dtypes, which is not here. Install it with: "
                 f"{_installing.command('ml_dtypes')}"
