@@ -7,8 +7,9 @@ A picture of a backward pass needs only the event records below, which the engin
 
 from __future__ import annotations
 
+import linecache
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -16,7 +17,6 @@ from types import CodeType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from nbautograd import _lazy
-from nbautograd._source_locator import SourceLocator
 
 __all__ = [
     "Accumulated",
@@ -251,6 +251,25 @@ def current_scope() -> tuple[ScopeEntry, ...]:
     ['model', 'encoder']
     """
     return scopes.get()
+
+
+def _file_place(filename: str, lineno: int) -> tuple[str, str]:
+    return filename.rpartition("/")[2], linecache.getline(filename, lineno).strip()
+
+
+class SourceLocator:
+    """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number.
+
+    :returns: an object without state: ``locate`` is called on the class.
+
+    >>> SourceLocator.locate("/home/somebody/train.py", 3)
+    ('train.py', '')
+    """
+
+    locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
+    """From a file name and a line number to what the file is called and the text of the line."""
+    earlier: Callable[[str], Iterable[str]] = staticmethod(lambda filename: ())
+    """From a file name to those of the cells that ran before, the last one first."""
 
 
 # Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):

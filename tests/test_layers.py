@@ -41,7 +41,6 @@ LAYERS = [
             "_former",
             "_identity",
             "_installing",
-            "_source_locator",
             "_import_hook",
             "_atomic_file",
             "_namespaces",
