@@ -8,6 +8,7 @@ import sys
 import types
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ OURS = {
 
 
 def test_dir_lists_pytorchs_names_and_a_few_of_our_own() -> None:
-    theirs = oracle.answer(lambda T: dir(T), exact=True)
+    theirs = oracle.answer(lambda T: alone("print(json.dumps(dir(T)))", T), exact=True)
     public = {name for name in dir(nbautograd) if not name.startswith("_")}
     assert public - {*theirs} - {"contrib", "library", "viz"} == OURS  # these three once imported
     scope: dict[str, object] = {}
@@ -158,6 +159,17 @@ def test_every_name_of_the_table_is_found() -> None:
 
 
 # -- against PyTorch -------------------------------------------------------------------------------------------------
+
+
+def alone(code: str, T: Any) -> Any:
+    """What a process prints that has imported nothing else."""
+    code = f"import json\nimport {T.__name__} as T\n{code}"
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    return json.loads(done.stdout)
+
+
+MODULES_OF = "from tests.test_namespaces import modules_of\nprint(json.dumps(modules_of(T)))"
 
 
 def modules_of(T: Any) -> dict[str, Any]:
@@ -194,14 +206,13 @@ def names_around(T: Any, module: Any, package: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def pytorchs() -> dict[str, Any]:
-    return {path: about.parts if hasattr(about, "parts") else about
-            for path, about in oracle.shared("its modules", modules_of).parts}  # fmt: skip
+    return dict(oracle.shared("its modules", lambda T: alone(MODULES_OF, T)).parts)
 
 
 def held(around: Any) -> set[str]:
     """The names that PyTorch has in a module and around it, and that are here around it."""
     found = set()
-    for package, names in around.parts:
+    for package, names in dict(around.parts).items():
         if not package or package in _namespaces.MODULES:
             ours = _namespaces.module(package)
             found |= {name for name in names if hasattr(ours, name)}
