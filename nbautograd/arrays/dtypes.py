@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import _installing
 from nbautograd.arrays.late_packages import late
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
@@ -72,8 +71,7 @@ class _Bfloat16(dtype):
             if sys.platform == "emscripten":
                 raise  # it says what to do in a browser
             raise ImportError(
-                "bfloat16 needs the package ml_dtypes, which is not here. Install it with: "
-                f"{_installing.command('ml_dtypes')}"
+                "bfloat16 needs the package ml_dtypes, which is not here. Install it with: pip install ml_dtypes"
             ) from error
         bfloat: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return bfloat

@@ -18,6 +18,8 @@ FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-back
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    if needs.CHROMIUM is None:
+        pytest.skip(needs.reason("Chromium"))
     with playwright.sync_playwright() as api:
         browser = api.chromium.launch(executable_path=needs.CHROMIUM, headless=True, args=FLAGS.split())
         yield browser

@@ -116,6 +116,8 @@ def test_the_still_escapes_what_it_tells() -> None:
     assert "<img src=x>" not in animation.static_html() and "&lt;img src=x&gt;" in animation.static_html()
 
 
+@pytest.mark.browser
+@needs.chromium
 def test_the_culprit_stands_out(open_page: Any) -> None:
     with tracing.traced():
         names = written(nb)

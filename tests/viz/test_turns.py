@@ -82,6 +82,8 @@ def test_turns_are_counted_from_0_where_nothing_is_noted() -> None:
     assert loop_of(model).names == tuple(f"turn {n}" for n in range(5))
 
 
+@pytest.mark.browser
+@needs.chromium
 def test_the_grid_says_which_turn(open_page: Any) -> None:
     nb = needs.package("nbautograd")
     name = "<grid>"
