@@ -1,0 +1,24 @@
+"""What no test needs and every process would pay for: a plugin of pytest that is loaded before the others.
+
+Formats of addresses: nbformat checks notebooks by jsonschema, which builds a grammar of addresses in four scripts when
+it is imported (3 s); notebooks have no such field, and jsonschema does without the package where it is missing.
+
+Constants of our sources: hypothesis reads all loaded modules for numbers and texts to try (3 s). Which are loaded
+depends on the tests that ran before, so the examples of a test would not be the same each time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # as if it were not installed
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the sources out of hypothesis' examples."""
+    providers = importlib.import_module("hypothesis.internal.conjecture.providers")
+    if hasattr(providers, "is_local_module_file"):  # a private name: without it the examples vary a little
+        providers.is_local_module_file = lambda path: False
