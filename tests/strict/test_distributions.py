@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import oracle
 from tests.distributions.cases import CASES, Case
 
-from .comparison import STRICT
+from .comparison import CPU, STRICT
 
 
-def _on(place: Any, case: Case) -> dict[str, Any]:
-    leaves = {}
-    for key, value in case.tensors(nb).items():
-        moved = value.to(place) if isinstance(value, nb.Tensor) else value
-        leaves[key] = moved.requires_grad_() if isinstance(moved, nb.Tensor) and moved.is_floating_point() else moved
-    return leaves
-
-
-def _outcomes(place: Any, case: Case) -> dict[str, Any]:
+def _outcomes(case: Case, place: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Samples, probabilities, moments and gradients by the parameters of a distribution on a device."""
-    leaves = _on(place, case)
+    leaves = dict(given)
+    for key, value in given.items():
+        if isinstance(value, np.ndarray):
+            leaves[key] = nb.tensor(value, device=place, requires_grad=value.dtype.kind == "f")
     d = case.build(nb, leaves)
     nb.manual_seed(0)
     results = {"sample": d.sample((3,))}
@@ -44,7 +41,8 @@ def _outcomes(place: Any, case: Case) -> dict[str, Any]:
     if wanted and isinstance(total, nb.Tensor):
         gradients = nb.autograd.grad(total, wanted, allow_unused=True)
         results.update((f"gradient {i}", g) for i, g in enumerate(gradients) if g is not None)
-    return results
+    assert {value.device for value in results.values()} == {nb.device(place)}
+    return {name: value.detach().cpu() for name, value in results.items()}
 
 
 def _is_on_one_device(case: Case) -> bool:
@@ -56,12 +54,10 @@ def _is_on_one_device(case: Case) -> bool:
 
 @pytest.mark.parametrize("case", [case for case in CASES if _is_on_one_device(case)], ids=str)
 def test_numbers_are_those_of_the_cpu(case: Case) -> None:
+    given = {
+        key: np.array(value.tolist(), value.dtype.numpy) if isinstance(value, nb.Tensor) else value
+        for key, value in case.tensors(nb).items()
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours, expected = _outcomes(STRICT, case), _outcomes("cpu", case)
-    assert ours.keys() == expected.keys()
-    for name, value in expected.items():
-        assert ours[name].device == STRICT, name
-        np.testing.assert_allclose(
-            np.array(ours[name].cpu().tolist()), np.array(value.tolist()), rtol=1e-6, atol=1e-9, err_msg=name
-        )
+        oracle.agree(*(partial(_outcomes, case, place) for place in (STRICT, CPU)), given)
