@@ -109,7 +109,7 @@ def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes:
         launcher.kernel(*launcher.operands(values), size, partial)
         total = partial.sum()
         total = total if kind == arrays[0].dtype or not is_half(arrays[0].dtype) else total.astype(arrays[0].dtype)
-        return total.reshape((1,) * len(shape)) if keepdims else total
+        return total.reshape((1,) * (len(shape) if keepdims else len(shape) - len(axes)))
     if len(arrays) > 1 and left < MIN_SUMS:
         return None
     launcher = _launcher(kernel, values, library, _sum_launcher)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from tests import needs
+from tests import needs, oracle
 
-__all__ = ["REHEARSAL", "On", "assert_as", "host", "pytorch", "real", "two_devices", "watched_copies"]
+__all__ = ["REHEARSAL", "On", "agree", "host", "pytorch", "real", "two_devices", "watched_copies"]
 
 REHEARSAL = bool(os.environ.get("NBAUTOGRAD_REHEARSAL"))
 real = pytest.mark.skipif(REHEARSAL, reason="needs a CUDA device: the stand-in has no such thing")
@@ -56,11 +56,15 @@ def host(t: Any) -> np.ndarray[Any, Any]:
     return values
 
 
-def assert_as(ours: Any, theirs: Any, rtol: float = 1e-6, atol: float = 0.0, what: str = "") -> None:
-    """The same values, shape and dtype, not a number where the other is none."""
-    assert str(ours.dtype).removeprefix("nbautograd.") == str(theirs.dtype).removeprefix("nbautograd."), what
-    assert tuple(ours.shape) == tuple(theirs.shape), what
-    np.testing.assert_allclose(host(ours), host(theirs), rtol=rtol, atol=atol, err_msg=what)
+def agree(program: Any, *inputs: Any) -> None:
+    """A program of a place and of inputs returns the same tensors on both, the first of them on the place."""
+
+    def on_host(place: str, *inputs: Any) -> list[Any]:
+        results = program(place, *inputs)
+        assert results[0].device.type == place
+        return [None if t is None else t.detach().cpu() for t in results]
+
+    oracle.agree(lambda *given: on_host("cuda", *given), lambda *given: on_host("cpu", *given), *inputs)
 
 
 @contextmanager

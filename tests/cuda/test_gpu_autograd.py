@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import warnings
@@ -13,17 +14,20 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.errors import TracingError
-from tests import needs
-from tests.cuda.on_device import host, real, two_devices
+from tests import needs, oracle
+from tests.cuda.on_device import agree, host, real, two_devices
 
 needs.cuda_device()
 pytestmark = pytest.mark.cuda
 F = nb.nn.functional
 
 
+def array(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
 def values(*shape: int, seed: int = 0, grad: bool = True, kind: Any = nb.float64) -> nb.Tensor:
-    random = np.random.default_rng(seed).standard_normal(shape)
-    return nb.tensor(random, device="cuda", dtype=kind).requires_grad_(grad)
+    return nb.tensor(array(*shape, seed=seed), device="cuda", dtype=kind).requires_grad_(grad)
 
 
 CHECKED = [
@@ -72,37 +76,34 @@ def test_functional(how: str) -> None:
     def function(x: nb.Tensor) -> nb.Tensor:
         return (x.exp() * x.sin()).sum()
 
-    results = []
-    for place in ("cpu", "cuda"):
-        x = nb.linspace(0, 1, 5, dtype=nb.float64).to(place)
+    def program(place: str, x: Any) -> Any:
+        x = nb.tensor(x, device=place)
         if how in ("jacrev", "jacfwd"):
-            results.append(getattr(nb.func, how)(function)(x))
-        else:
-            more = () if how in ("jacobian", "hessian", "vjp") else (nb.ones_like(x),)
-            result = getattr(nb.autograd.functional, how)(function, x, *more)
-            results.append(result[1] if isinstance(result, tuple) else result)
-    assert results[1].device.type == "cuda"
-    np.testing.assert_allclose(host(results[1]), host(results[0]), rtol=1e-12)
+            return [getattr(nb.func, how)(function)(x)]
+        more = () if how in ("jacobian", "hessian", "vjp") else (nb.ones_like(x),)
+        result = getattr(nb.autograd.functional, how)(function, x, *more)
+        return [result[1] if isinstance(result, tuple) else result]
+
+    agree(program, np.linspace(0, 1, 5))
 
 
 def test_vmap() -> None:
-    x = values(5, 3, grad=False)
-    ours = nb.vmap(lambda row: row.softmax(0) @ row)(x)
-    np.testing.assert_allclose(host(ours), host((x.softmax(1) * x).sum(1)), rtol=1e-12)
-    assert ours.device.type == "cuda"
+    agree(lambda place, x: [nb.vmap(lambda row: row.softmax(0) @ row)(nb.tensor(x, device=place))], array(5, 3))
 
 
 def test_hooks_and_retained_gradients() -> None:
-    x = values(3)
-    seen: list[Any] = []
-    y = x * 2
-    y.retain_grad()
-    y.register_hook(lambda g: seen.append(g.device.type) or g * 3)
-    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.device.type))
-    (y**2).sum().backward()
-    assert seen == ["cuda", "cuda"]
-    np.testing.assert_allclose(host(x.grad), 2 * 3 * 2 * host(y), rtol=1e-12)
-    np.testing.assert_allclose(host(y.grad), 3 * 2 * host(y), rtol=1e-12)
+    def program(place: str, x: Any) -> Any:
+        x = nb.tensor(x, device=place, requires_grad=True)
+        seen: list[Any] = []
+        y = x * 2
+        y.retain_grad()
+        y.register_hook(lambda g: seen.append(g.device.type) or g * 3)
+        x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.device.type))
+        (y**2).sum().backward()
+        assert seen == [place, place]
+        return x.grad, y.grad
+
+    agree(program, array(3))
 
 
 def test_gradients_add_up_and_are_freed() -> None:
@@ -123,25 +124,28 @@ def test_gradients_add_up_and_are_freed() -> None:
 
 
 def test_saved_tensors_on_the_cpu() -> None:
-    x = values(10, 10)
-    (expected,) = nb.autograd.grad((x @ x).exp().mean(), x)
-    with nb.autograd.graph.save_on_cpu():
-        loss = (x @ x).exp().mean()
-    (gradient,) = nb.autograd.grad(loss, x)
-    assert gradient.device.type == "cuda"
-    np.testing.assert_allclose(host(gradient), host(expected), rtol=1e-12)
+    def gradient(x: Any, how: Any = contextlib.nullcontext) -> Any:
+        x = nb.tensor(x, device="cuda", requires_grad=True)
+        with how():
+            loss = (x @ x).exp().mean()
+        loss.backward()
+        assert x.grad.device.type == "cuda"
+        return x.grad.cpu()
+
+    oracle.agree(lambda x: gradient(x, nb.autograd.graph.save_on_cpu), gradient, array(10, 10))
 
 
 def test_checkpoints() -> None:
     from nbautograd.utils.checkpoint import checkpoint
 
-    x = values(8, 8)
     block = nb.nn.Sequential(nb.nn.Linear(8, 8), nb.nn.Dropout(0.5), nb.nn.Tanh()).double().cuda()
-    nb.manual_seed(0)
-    (expected,) = nb.autograd.grad(block(x).sum(), x)
-    nb.manual_seed(0)
-    (gradient,) = nb.autograd.grad(checkpoint(block, x, use_reentrant=False).sum(), x)
-    np.testing.assert_allclose(host(gradient), host(expected), rtol=1e-12)
+
+    def gradient(x: Any, run: Any = block) -> Any:
+        x = nb.tensor(x, device="cuda", requires_grad=True)
+        nb.manual_seed(0)
+        return nb.autograd.grad(run(x).sum(), x)[0].cpu()
+
+    oracle.agree(lambda x: gradient(x, lambda x: checkpoint(block, x, use_reentrant=False)), gradient, array(8, 8))
 
 
 def test_anomalies_name_the_operation() -> None:
@@ -173,39 +177,47 @@ def test_writing_in_place() -> None:
 
 
 def test_threads() -> None:
-    x, results = values(100, 100, grad=False), []
-
-    def work(seed: int) -> None:
-        w = values(100, 100, seed=seed)
+    def gradient(x: Any, w: Any) -> Any:
+        x, w = nb.tensor(x, device="cuda"), nb.tensor(w, device="cuda", requires_grad=True)
         (x @ w).tanh().sum().backward()
-        results.append((seed, host(w.grad)))
+        return w.grad.cpu()
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 4
-    for seed, gradient in results:
-        w = values(100, 100, seed=seed)
-        (x @ w).tanh().sum().backward()
-        np.testing.assert_allclose(gradient, host(w.grad), rtol=1e-10)
+    def at_once(x: Any, *weights: Any) -> Any:
+        results = {}
+
+        def work(place: int) -> None:
+            results[place] = gradient(x, weights[place])
+
+        threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [results[place] for place in range(4)]
+
+    arrays = [array(100, 100, seed=seed) for seed in range(5)]
+    oracle.agree(at_once, lambda x, *weights: [gradient(x, w) for w in weights], *arrays)
 
 
 def test_a_backward_pass_on_the_stream_of_its_caller() -> None:
-    x = values(500, 500)
-    first, second = nb.cuda.Stream(), nb.cuda.Stream()
-    first.wait_stream(nb.cuda.current_stream())
-    with nb.cuda.stream(first):
-        loss = (x @ x).tanh().sum()
-    second.wait_stream(first)
-    with nb.cuda.stream(second):
-        loss.backward()
-    nb.cuda.current_stream().wait_stream(second)
-    gradient = x.grad
-    x.grad = None
-    (x @ x).tanh().sum().backward()
-    np.testing.assert_allclose(host(gradient), host(x.grad), rtol=1e-10)
+    def gradient(x: Any) -> Any:
+        x = nb.tensor(x, device="cuda", requires_grad=True)
+        (x @ x).tanh().sum().backward()
+        return x.grad.cpu()
+
+    def on_streams(x: Any) -> Any:
+        x = nb.tensor(x, device="cuda", requires_grad=True)
+        first, second = nb.cuda.Stream(), nb.cuda.Stream()
+        first.wait_stream(nb.cuda.current_stream())
+        with nb.cuda.stream(first):
+            loss = (x @ x).tanh().sum()
+        second.wait_stream(first)
+        with nb.cuda.stream(second):
+            loss.backward()
+        nb.cuda.current_stream().wait_stream(second)
+        return x.grad.cpu()
+
+    oracle.agree(on_streams, gradient, array(500, 500))
 
 
 @real
@@ -240,7 +252,7 @@ def test_a_graph_over_cpu_and_device() -> None:
     w, x = nb.ones(3, requires_grad=True), values(3, kind=nb.float32)
     y = (w.cuda() * x).cpu() * w
     y.sum().backward()
-    np.testing.assert_allclose(host(w.grad), 2 * host(x), rtol=1e-6)
+    np.testing.assert_array_equal(host(w.grad), 2 * host(x))
     assert (w.grad.device.type, x.grad.device.type) == ("cpu", "cuda")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,70 +10,44 @@ import pytest
 
 import nbautograd as nb
 from tests import needs
+from tests.cuda.on_device import On, agree
 from tests.ops.cases import CASES, Case
 
 needs.cuda_device()
 pytestmark = pytest.mark.cuda
-PLACES = ("cpu", "cuda")
-
-
-class On:
-    """The library with its tensors made on a device, for cases that make tensors of their own."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(nb, name)
-        if name in ("tensor", "zeros", "ones", "full", "arange", "eye", "linspace", "empty"):
-            return lambda *args, **options: found(*args, **{"device": self.place, **options})
-        return found
-
-
-def host(t: nb.Tensor) -> np.ndarray[Any, Any]:
-    return t.detach().cpu().numpy()
 
 
 def uneven(t: nb.Tensor, place: str) -> nb.Tensor:
     return nb.tensor(np.cos(np.arange(t.numel())).reshape(t.shape).astype(t.dtype.numpy), device=place)
 
 
-def close(ours: Any, theirs: Any, rtol: float, atol: float) -> None:
-    assert (ours is None) == (theirs is None)
-    if ours is not None:
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-        np.testing.assert_allclose(host(ours), host(theirs), rtol=rtol, atol=atol)
-
-
-def computed(case: Case, place: str, kind: type[np.floating[Any]]) -> list[nb.Tensor | None]:
+def computed(case: Case, place: str, *arrays: Any) -> list[nb.Tensor | None]:
     """The result, its gradients, and the gradients of those."""
-    inputs = [nb.tensor(a.astype(kind), device=place, requires_grad=True) for a in case.arrays()]
-    out = case.call(On(place), *inputs)
-    assert out.device.type == place
+    inputs = [nb.tensor(a, device=place, requires_grad=True) for a in arrays]
+    out = case.call(On(nb, place), *inputs)
     first = nb.autograd.grad(out, inputs, uneven(out, place), create_graph=True, allow_unused=True)
     terms = [(g * uneven(g, place)).sum() for g in first if g is not None and g.requires_grad]
     second = nb.autograd.grad(sum(terms[1:], terms[0]), inputs, allow_unused=True) if terms else []
-    assert {g.device.type for g in (*first, *second) if g is not None} <= {place}
+    assert {t.device.type for t in (out, *first, *second) if t is not None} == {place}
     return [out, *first, *second]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_as_on_the_cpu(case: Case) -> None:
-    theirs, ours = (computed(case, place, np.float64) for place in PLACES)
-    for a, b in zip(ours, theirs, strict=True):
-        close(a, b, rtol=1e-8, atol=1e-10)
+    agree(partial(computed, case), *(a.astype(np.float64) for a in case.arrays()))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_in_single_precision(case: Case) -> None:
-    inputs = [[nb.tensor(a.astype(np.float32), device=place) for a in case.arrays()] for place in PLACES]
+    def result(place: str, *arrays: Any) -> Any:
+        return [case.call(On(nb, place), *(nb.tensor(a, device=place) for a in arrays))]
+
+    arrays = [a.astype(np.float32) for a in case.arrays()]
     try:
-        theirs = case.call(On("cpu"), *inputs[0])
+        result("cpu", *arrays)
     except RuntimeError as error:
         pytest.skip(f"the case is for double precision: {error}")
-    ours = case.call(On("cuda"), *inputs[1])
-    assert ours.dtype == theirs.dtype
-    np.testing.assert_allclose(host(ours), host(theirs), rtol=2e-4, atol=2e-5)
+    agree(result, *arrays)
 
 
 CHECKED = [
@@ -99,8 +74,7 @@ def test_adding_up_at_the_same_place(kind: nb.dtype) -> None:
     """Atomic addition knows few dtypes; the others take another way."""
     index = nb.randint(0, 7, (10_000,), generator=nb.Generator().manual_seed(0))
     values = (nb.arange(10_000) % 3 == 0).to(kind)
-    theirs, ours = (nb.zeros(7, dtype=kind, device=p).index_put((index.to(p),), values.to(p), True) for p in PLACES)
-    close(ours, theirs, rtol=1e-3, atol=0)
+    agree(lambda p: [nb.zeros(7, dtype=kind, device=p).index_put((index.to(p),), values.to(p), True)])
 
 
 @pytest.mark.parametrize("size", [(0,), (0, 3), (), (1,), (3, 0, 2)])
@@ -111,15 +85,14 @@ def test_few_elements(size: tuple[int, ...]) -> None:
         lambda x: x.reshape(-1),
         lambda x: x.cumsum(0) if x.ndim else x,
     ):
-        theirs, ours = (call(nb.ones(size, device=place)) for place in PLACES)
-        close(ours, theirs, rtol=1e-6, atol=0)
+        agree(lambda place, x, call=call: [call(nb.tensor(x, device=place))], np.ones(size, np.float32))
 
 
 def test_special_values() -> None:
-    values = [0.0, -0.0, 1.0, float("inf"), -float("inf"), float("nan"), 1e-40, 3e38]
+    values = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-40, 3e38], np.float32)
     for name in ("exp", "log", "sqrt", "sin", "tanh", "abs", "sign", "relu", "sigmoid", "rsqrt", "isnan", "floor"):
-        theirs, ours = (getattr(nb.tensor(values, device=place), name)() for place in PLACES)
-        np.testing.assert_allclose(host(ours), host(theirs), rtol=1e-5, atol=1e-38, err_msg=name)
+        for value in values:  # each has a bound of its own
+            agree(lambda p, x, name=name: [getattr(nb.tensor(x, device=p), name)()], np.asarray(value))
 
 
 def test_a_singular_matrix_is_an_error() -> None:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pytest
 
 import nbautograd as nb
 from nbautograd.errors import DeviceError
 from tests import needs
-from tests.cuda.on_device import real
+from tests.cuda.on_device import agree, real
 
 needs.cuda_device()
 pytestmark = pytest.mark.cuda
@@ -98,7 +97,7 @@ def test_memory_running_out_leaves_everything_usable() -> None:
             y[:, None, None].expand(1000, 1000, 1000).clone()
         assert nb.zeros(2**20, device="cuda").sum().item() == 0
         y.sum().backward()
-        np.testing.assert_allclose(x.grad.cpu().numpy(), 2 * np.exp(2), rtol=1e-6)
+        assert (x.grad == 2 * y).all()
     finally:
         pool.set_limit(size=before)
 
@@ -261,16 +260,18 @@ def test_pinned_memory() -> None:
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Rprop"])
 def test_training_as_on_the_cpu(name: str) -> None:
-    found = []
-    for place in ("cpu", "cuda"):
+    def program(place: str, data: Any) -> Any:
+        data = nb.tensor(data, device=place)
         nb.manual_seed(0)
-        model = nb.nn.Sequential(nb.nn.Linear(4, 8), nb.nn.Tanh(), nb.nn.Linear(8, 1)).to(place)
-        data = nb.rand(16, 4, generator=nb.Generator().manual_seed(1)).to(place)
+        model = nb.nn.Sequential(nb.nn.Linear(4, 8), nb.nn.Tanh(), nb.nn.Linear(8, 1)).to(place, data.dtype)
         optimiser = getattr(nb.optim, name)(model.parameters(), lr=0.01)
+        losses = []
         for _ in range(10):
             optimiser.zero_grad()
             loss = nb.nn.functional.mse_loss(model(data), data.sum(1, keepdim=True))
             loss.backward()
             optimiser.step()
-        found.append(loss.item())
-    assert found[1] == pytest.approx(found[0], rel=1e-4)
+            losses.append(loss)
+        return losses
+
+    agree(program, nb.rand(16, 4, generator=nb.Generator().manual_seed(1)).numpy())

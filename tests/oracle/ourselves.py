@@ -18,13 +18,14 @@ from tests.oracle.answers import Array, Named, plain
 
 __all__ = ["bounded"]
 
-OTHER = {"float32": "float64", "float64": "float32", "complex64": "complex128", "complex128": "complex64"}
+OTHER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "float64": "float32",
+         "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
 COARSE = {"float32": ml_dtypes.bfloat16, "float64": np.float32}
 DOWN = 2.0**-29  # the unit of float64 in that of float32
 
 
 def bounded(program: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
-    """The result of a program of arrays, as plain data with bounds."""
+    """The result of a program of arrays, and of their dtypes, as plain data with bounds."""
     result = plain(program(*inputs))
     arrays = list(_arrays(result))
     errors = [0.0] * len(arrays)
@@ -35,10 +36,11 @@ def bounded(program: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
             continue
         for i, (array, other) in enumerate(zip(arrays, _arrays(changed), strict=True)):
             share = 0.5 if other.dtype == array.dtype else DOWN if array.dtype in ("float64", "complex128") else 1.0
-            errors[i] = max(errors[i], _largest(_wide(array) - _wide(other)) * share)
+            with np.errstate(invalid="ignore"):  # infinities
+                errors[i] = max(errors[i], _largest(_wide(array) - _wide(other)) * share)
     for array, error in zip(arrays, errors, strict=True):
         if array.dtype in OTHER and array.values.size:
-            array.bound = error + float(np.finfo(array.dtype).eps) * _largest(_wide(array))
+            array.bound = error + float(ml_dtypes.finfo(array.values.dtype).eps) * _largest(_wide(array))
     return result
 
 
@@ -61,6 +63,8 @@ def _largest(values: Any) -> float:
 
 
 def _in_other_precision(x: Any) -> Any:
+    if isinstance(x, np.dtype):
+        return np.dtype(OTHER.get(x.name, x))
     return x.astype(OTHER[x.dtype.name]) if isinstance(x, np.ndarray) and x.dtype.name in OTHER else x
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import nbautograd as nb
+from tests import oracle
 from tests.ops.cases import Case
 
-STRICT = nb.device("strict")
-RTOL = 1e-12  # the same numbers by the same library, in another order here and there
+CPU, STRICT = nb.device("cpu"), nb.device("strict")
 
 
 class OnStrict:
@@ -23,24 +23,22 @@ class OnStrict:
         return found
 
 
-def host(t: nb.Tensor | None) -> np.ndarray[Any, Any] | None:
-    return None if t is None else t.numpy(force=True)
-
-
 def uneven(t: nb.Tensor, place: Any) -> nb.Tensor:
     """A cotangent that weighs every element otherwise."""
     return nb.tensor(np.cos(np.arange(t.numel())).reshape(t.shape).astype(t.dtype.numpy), device=place)
 
 
-def on(place: Any, case: Case) -> tuple[Any, list[nb.Tensor], nb.Tensor]:
+def on(place: Any, case: Case, *arrays: Any) -> tuple[Any, list[nb.Tensor], nb.Tensor]:
     library = OnStrict() if place is STRICT else nb
-    inputs = [nb.tensor(a, device=place, requires_grad=True) for a in case.arrays()]
+    inputs = [nb.tensor(a, device=place, requires_grad=True) for a in arrays or case.arrays()]
     return library, inputs, case.call(library, *inputs)
 
 
-def same(ours: Any, theirs: Any) -> None:
-    assert (ours is None) == (theirs is None)
-    if ours is not None:
-        assert ours.dtype == theirs.dtype
-        assert ours.shape == theirs.shape
-        np.testing.assert_allclose(host(ours), host(theirs), rtol=RTOL, atol=1e-13)
+def on_host(results: Any) -> list[Any]:
+    """Results of either device, without their graphs."""
+    return [None if t is None else t.detach().cpu() for t in results]
+
+
+def agree(program: Any, *inputs: Any) -> None:
+    """A program of a device and of inputs returns the same on both."""
+    oracle.agree(*(lambda *given, place=place: on_host(program(place, *given)) for place in (STRICT, CPU)), *inputs)

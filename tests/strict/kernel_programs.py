@@ -20,7 +20,7 @@ from nbautograd.fusion.cuda_source import CudaProgram, lower_to_cuda
 from nbautograd.fusion.kernel import ElementwiseKernel
 from nbautograd.fusion.symbolic import NeedsValue, NotFusable
 from nbautograd.optim.elementwise import change_of
-from tests.strict import kernels
+from tests.strict import comparison, kernels
 from tests.strict.kernels import KERNELS
 
 
@@ -166,20 +166,26 @@ def rules_of(make: Any) -> Iterator[tuple[Any, int]]:
         yield rule if change is None else change(rule), len(kept) + 2
 
 
-def trained(place: str, make: Any, dtype: nb.dtype) -> list[np.ndarray[Any, Any]]:
-    rng = np.random.default_rng(0)
-    parameters = [
-        nb.tensor(rng.normal(size=shape)).to(dtype).to(place).requires_grad_() for shape in ((3, 4), (5000,), (1,))
-    ]
+def arrays_of(rng: Any, dtype: nb.dtype, *shapes: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
+    return [nb.tensor(rng.normal(size=shape)).to(dtype).numpy() for shape in shapes]
+
+
+SHAPES = (3, 4), (5000,), (1,)
+STEPS = 4
+
+
+def trained(make: Any, place: Any, *arrays: np.ndarray[Any, Any]) -> list[nb.Tensor]:
+    """Parameters of these shapes, and what an optimizer keeps of them, after some steps by gradients that follow."""
+    count = len(SHAPES)
+    parameters = [nb.tensor(array, device=place, requires_grad=True) for array in arrays[:count]]
     optimizer = make(parameters)
-    for step in range(4):
-        for p in parameters:
-            p.grad = nb.tensor(rng.normal(size=p.shape)).to(dtype).to(place)
+    for step in range(STEPS):
+        for p, gradient in zip(parameters, arrays[count * (step + 1) :], strict=False):
+            p.grad = nb.tensor(gradient, device=place)
         if step == 2:
             optimizer.param_groups[0]["lr"] *= 0.5
         optimizer.step()
-    states = [value for p in parameters for value in optimizer.state[p].values()]
-    return [t.detach().cpu().double().numpy() for t in (*parameters, *states)]
+    return [*parameters, *(value for p in parameters for value in optimizer.state[p].values())]
 
 
 # -- what is launched --------------------------------------------------------------------------------------------------
@@ -201,18 +207,13 @@ class Launches:
         )
 
 
-def both(program: Any, *shapes: tuple[int, ...], dtype: Any = nb.float32) -> list[list[np.ndarray[Any, Any]]]:
-    """The result of a program and its gradients, on the strict device and on the CPU."""
-    found = []
-    for place in ("strict", "cpu"):
-        rng = np.random.default_rng(3)
-        inputs = [nb.tensor(rng.normal(size=shape)).to(dtype).to(place).requires_grad_() for shape in shapes]
+def agree(program: Any, *shapes: tuple[int, ...], dtype: nb.dtype = nb.float32) -> None:
+    """A program of tensors of these shapes has the same result and gradients on the strict device as on the CPU."""
+
+    def with_gradients(place: Any, *arrays: np.ndarray[Any, Any]) -> list[Any]:
+        inputs = [nb.tensor(array, device=place, requires_grad=True) for array in arrays]
         out = program(*inputs)
-        out.backward(nb.tensor(rng.normal(size=out.shape)).to(dtype).to(place))
-        found.append([t.detach().cpu().double().numpy() for t in (out, *(x.grad for x in inputs))])
-    return found
+        out.backward(comparison.uneven(out, place))
+        return [out, *(x.grad for x in inputs)]
 
-
-def agree(found: list[list[np.ndarray[Any, Any]]], tolerance: float = 1e-5) -> None:
-    for ours, theirs in zip(*found, strict=True):
-        np.testing.assert_allclose(ours, theirs, tolerance, tolerance)
+    comparison.agree(with_gradients, *arrays_of(np.random.default_rng(3), dtype, *shapes))

@@ -7,20 +7,20 @@ too, is asked in ``test_nvrtc.py``. No device was ever there to run it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays.summation import is_half
 from nbautograd.fusion import cuda_kernel
-from tests import needs
+from tests import needs, oracle
 from tests.ops.cases import CASES, Case
 from tests.strict.kernels import COMPILED, KERNELS
 
-from .comparison import STRICT, on, same, uneven
-from .kernel_programs import backward_functions, compiled_kernels, forward_functions, on_device, program_of
+from .comparison import STRICT, agree, on, uneven
+from .kernel_programs import SIZE, backward_functions, compiled_kernels, forward_functions, on_device, program_of
 
 pytestmark = needs.compiler
 
@@ -42,9 +42,9 @@ def compiled(strict_backend: None) -> Iterator[None]:
         yield
 
 
-def gradients(case: Case, place: Any) -> list[Any]:
+def gradients(case: Case, place: Any, *arrays: Any) -> list[Any]:
     """The result, first and second derivatives."""
-    _, inputs, out = on(place, case)
+    _, inputs, out = on(place, case, *arrays)
     out.backward(uneven(out, place), retain_graph=True)
     first = nb.autograd.grad(out, inputs, uneven(out, place), create_graph=True, allow_unused=True)
     terms = [(g * uneven(g, place)).sum() for g in first if g is not None and g.requires_grad]
@@ -54,23 +54,10 @@ def gradients(case: Case, place: Any) -> list[Any]:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_case(case: Case) -> None:
-    for ours, theirs in zip(gradients(case, STRICT), gradients(case, nb.device("cpu")), strict=True):
-        same(ours, theirs)
+    agree(lambda place, *arrays: gradients(case, place, *arrays), *case.arrays())
 
 
 # -- every operation and formula, by dtype -----------------------------------------------------------------------------
-
-
-def close(ours: Any, theirs: Any, what: str) -> None:
-    ours, theirs = getattr(ours, "_v", ours), np.asarray(theirs)
-    assert ours.dtype == theirs.dtype, what
-    if theirs.dtype.kind in "fcV":
-        half = is_half(theirs.dtype)
-        tolerance = {"e": 1e-3, "E": 8e-3}[theirs.dtype.char] if half else 32 * np.finfo(theirs.dtype).eps
-        ours, theirs = (a.astype(np.float32) if half else a for a in (ours, theirs))
-        np.testing.assert_allclose(ours, np.broadcast_to(theirs, ours.shape), tolerance, tolerance, err_msg=what)
-    else:
-        np.testing.assert_array_equal(ours, np.broadcast_to(theirs, ours.shape), what)
 
 
 @pytest.mark.parametrize(("functions", "least"), [(forward_functions, 450), (backward_functions, 280)])
@@ -86,15 +73,26 @@ def test_the_code_of_every_operation_and_formula(functions: Any, least: int) -> 
     assert len(made) >= least
     COMPILED.compile()
     for what, kernel, operands, program, launched in made:
-        names = {f"{name}_in": operand for name, operand in zip(kernel.names, operands, strict=True)}
-        given_operands = [
-            on_device(names[name]) if isinstance(names[name], np.ndarray) else names[name]
-            for _, name in program.in_params
-        ]
-        ours = launched(*given_operands)
-        theirs = cuda_kernel._eager(kernel, tuple(operands))
-        if program.is_many:
-            for one, other in zip(ours, theirs, strict=True):
-                close(one, other, what)
-        else:
-            close(ours, theirs, what)
+        try:
+            oracle.agree(partial(launch, kernel, program, launched), partial(steps, kernel), *operands)
+        except pytest.fail.Exception as error:
+            pytest.fail(f"{what}: {error}")
+
+
+def launch(kernel: Any, program: Any, launched: Any, *operands: Any) -> Any:
+    """What the kernel computes."""
+    named = {f"{name}_in": operand for name, operand in zip(kernel.names, operands, strict=True)}
+    given = [named[name] for _, name in program.in_params]
+    found = launched(*(on_device(each) if isinstance(each, np.ndarray) else each for each in given))
+    return broadcast(found if program.is_many else [found])
+
+
+def steps(kernel: Any, *operands: Any) -> Any:
+    """What its steps compute."""
+    found = cuda_kernel._eager(kernel, operands)
+    return broadcast(found if isinstance(found, (list, tuple)) else [found])
+
+
+def broadcast(results: Any) -> list[Any]:
+    """Numbers in the shape of all."""
+    return [np.broadcast_to(np.asarray(getattr(each, "_v", each)), (SIZE,)) for each in results]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,22 @@ import pytest
 import nbautograd as nb
 from nbautograd.arrays import backend, segmented_sum
 from nbautograd.fusion import multi_tensor
-from tests import needs
-from tests.strict import kernels
+from tests import needs, oracle
+from tests.strict import comparison, kernels
 from tests.strict.backend import _Add
 from tests.strict.kernels import COMPILED, KERNELS
 
-from .kernel_programs import OPTIMIZERS, agree, both, compiled_kernels, on_device, rules_of, trained
+from .kernel_programs import (
+    OPTIMIZERS,
+    SHAPES,
+    STEPS,
+    agree,
+    arrays_of,
+    compiled_kernels,
+    on_device,
+    rules_of,
+    trained,  # fmt: skip
+)
 
 pytestmark = needs.compiler
 
@@ -40,32 +51,31 @@ def compiled(strict_backend: None) -> Iterator[None]:
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers_update_all_parameters_by_one_kernel(name: str, dtype: nb.dtype) -> None:
     launches, kept = kernels.RawKernel.launches, len(multi_tensor._kernels)
-    on_strict = trained("strict", OPTIMIZERS[name], dtype)
-    assert kernels.RawKernel.launches - launches == 4  # one for each step
-    assert len(multi_tensor._kernels) - kept <= 4  # step sizes are arguments, not code
-    for ours, theirs in zip(on_strict, trained("cpu", OPTIMIZERS[name], dtype), strict=True):
-        np.testing.assert_allclose(ours, theirs, 1e-6)
+    arrays = arrays_of(np.random.default_rng(0), dtype, *SHAPES * (1 + STEPS))
+    comparison.agree(partial(trained, OPTIMIZERS[name]), *arrays)
+    assert kernels.RawKernel.launches - launches == STEPS
+    assert len(multi_tensor._kernels) - kept <= STEPS  # step sizes are arguments, not code
 
 
 def test_other_parameters_are_updated_as_before() -> None:
     """Those whose gradients lie in memory in another order, complex ones, and parameters of several groups."""
 
-    def values(place: str) -> list[Any]:
-        rng = np.random.default_rng(1)
-        first = nb.tensor(rng.normal(size=(2, 3)), device=place).t().requires_grad_()
-        second = nb.tensor(rng.normal(size=3) + 1j, device=place, requires_grad=True)
-        third = nb.tensor(rng.normal(size=3), device=place, requires_grad=True)
+    def values(place: Any, *arrays: Any) -> list[Any]:
+        first = nb.tensor(arrays[0], device=place).t().requires_grad_()
+        second, third = (nb.tensor(array, device=place, requires_grad=True) for array in arrays[1:3])
         optimizer = nb.optim.Adam([{"params": [first, second]}, {"params": [third], "lr": 0.5}])
         ((first * first).sum() + (second * second.conj()).real.sum() + third.exp().sum()).backward()
-        first.grad = nb.tensor(rng.normal(size=(3, 2)), device=place)
+        first.grad = nb.tensor(arrays[3], device=place)
         optimizer.step()
         copy = nb.optim.Adam([{"params": [first, second]}, {"params": [third]}])
         copy.load_state_dict(optimizer.state_dict())
         copy.step()
-        return [t.detach().cpu().numpy() for t in (first, second, third)]
+        return [first, second, third]
 
-    for ours, theirs in zip(values("strict"), values("cpu"), strict=True):
-        np.testing.assert_allclose(ours, theirs, 1e-12)
+    rng = np.random.default_rng(1)
+    shapes = (2, 3), (3,), (3,), (3, 2)
+    first, second, third, gradient = (rng.normal(size=shape) for shape in shapes)
+    comparison.agree(values, first, second + 1j, third, gradient)
 
 
 # -- places ------------------------------------------------------------------------------------------------------------
@@ -86,17 +96,24 @@ PLACES: dict[str, tuple[tuple[int, ...], Any]] = {
 def test_adding_at_indices(name: str, char: str) -> None:
     rng = np.random.default_rng(0)
     shape, places = PLACES[name]
-    key = places(rng)
+    key: Any = places(rng)
     start = (rng.normal(size=shape) * 3).astype(char)
     values = rng.integers(0, 3, start[key].shape).astype(char)
-    exact = start.astype("D" if char in "FD" else "d" if char in "fde" else start.dtype)
-    np.add.at(exact, key, values.astype(exact.dtype))
-    found = kernels.StrictArray(start.copy())
-    strict_key: Any = tuple(kernels.StrictArray(part) if isinstance(part, np.ndarray) else part for part in key)
-    backend.add_at(found, kernels.StrictArray(key) if isinstance(key, np.ndarray) else strict_key, on_device(values))
-    tolerance = {"f": 1e-5, "F": 1e-5, "e": 2e-3, "d": 1e-12, "D": 1e-12}.get(char, 0)
-    assert found.dtype == start.dtype
-    np.testing.assert_allclose(found._v.astype(exact.dtype), exact, tolerance, tolerance)
+
+    def on_strict(start: Any, values: Any) -> Any:
+        found = kernels.StrictArray(start)
+        strict_key: Any = tuple(kernels.StrictArray(part) if isinstance(part, np.ndarray) else part for part in key)
+        backend.add_at(
+            found, kernels.StrictArray(key) if isinstance(key, np.ndarray) else strict_key, on_device(values)
+        )
+        return found._v
+
+    def at_once(start: Any, values: Any) -> Any:
+        wide = start.astype("D" if start.dtype.kind == "c" else "d" if start.dtype.kind == "f" else start.dtype)
+        np.add.at(wide, key, values.astype(wide.dtype))
+        return wide.astype(start.dtype)
+
+    oracle.agree(on_strict, at_once, start, values)
 
 
 def test_long_segments_and_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,14 +121,19 @@ def test_long_segments_and_wide_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     rows = rng.random((70_000, 1)).astype(np.float32)
     index = np.repeat([2, 0], [65_000, 5_000])
-    found = backend.sum_of_rows(kernels.StrictArray(index), kernels.StrictArray(rows), 4)._v
-    exact = np.zeros((4, 1))
-    np.add.at(exact, index, rows.astype(np.float64))
-    np.testing.assert_allclose(found, exact, 2e-6)
+
+    def on_strict(rows: Any) -> Any:
+        return backend.sum_of_rows(kernels.StrictArray(index), kernels.StrictArray(rows), 4)._v
+
+    def at_once(rows: Any) -> Any:
+        exact = np.zeros((4, 1))
+        np.add.at(exact, index, rows.astype(np.float64))
+        return exact.astype(rows.dtype)
+
+    oracle.agree(on_strict, at_once, rows)
     monkeypatch.setattr(segmented_sum, "MAX_PARTIAL_SUMS", 1000)
     rows, index = rng.normal(size=(300, 7)).astype(np.float32), rng.integers(-4, 4, 300)
-    found = backend.sum_of_rows(kernels.StrictArray(index), kernels.StrictArray(rows), 4)._v
-    np.testing.assert_allclose(found, backend.sum_of_rows(index, rows, 4), 1e-5, 1e-5)
+    oracle.agree(on_strict, lambda rows: backend.sum_of_rows(index, rows, 4), rows)
 
 
 def test_gradients_of_indexing_are_added_up_without_atomics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,4 +152,4 @@ def test_gradients_of_indexing_are_added_up_without_atomics(monkeypatch: pytest.
         lambda x: nb.zeros_like(x).scatter_add(1, nb.tensor(index[:3, None], device=x.device), x),
         lambda x: x.max(1).values + x[:, 0],
     ):
-        agree(both(program, (3, 3)))
+        agree(program, (3, 3))

@@ -14,14 +14,13 @@ import nbautograd as nb
 from tests.ops.cases import CASES, Case
 from tests.strict.strict_array import StrictArray
 
-from .comparison import STRICT, OnStrict, on, same, uneven
+from .comparison import STRICT, OnStrict, agree, on, uneven
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_forward_and_both_kinds_of_backward(case: Case) -> None:
-    found = []
-    for place in (nb.device("cpu"), STRICT):
-        _, inputs, out = on(place, case)
+    def program(place: Any, *arrays: Any) -> Any:
+        _, inputs, out = on(place, case, *arrays)
         assert out.device == place
         assert isinstance(out._a, StrictArray) == (place is STRICT)
         out.backward(uneven(out, place), retain_graph=True)
@@ -32,9 +31,9 @@ def test_forward_and_both_kinds_of_backward(case: Case) -> None:
             nb.autograd.grad(sum(terms[1:], terms[0]), inputs, allow_unused=True) if terms else [None] * len(inputs)
         )
         assert {g.device for g in (*first, *second) if g is not None} <= {place}
-        found.append([out, *(x.grad for x in inputs), *first, *second])
-    for theirs, ours in zip(*found, strict=True):
-        same(ours, theirs)
+        return [out, *(x.grad for x in inputs), *first, *second]
+
+    agree(program, *case.arrays())
 
 
 def test_a_gradient_goes_back_to_the_device_of_its_leaf() -> None:
@@ -45,9 +44,13 @@ def test_a_gradient_goes_back_to_the_device_of_its_leaf() -> None:
     (y * y).sum().backward()
     assert x.grad.device == nb.device("cpu")
     assert x.grad.tolist() == [2.0, 4.0]
-    z = nb.tensor(3.0, requires_grad=True)
-    z.to("strict").exp().to("cpu").log().backward()
-    assert z.grad.item() == pytest.approx(1.0)
+
+    def there_and_back(place: Any, value: Any) -> Any:
+        z = nb.tensor(value, requires_grad=True)
+        z.to(place).exp().to("cpu").log().backward()
+        return [z.grad]
+
+    agree(there_and_back, np.array(3.0))
 
 
 def test_a_second_derivative_goes_back_too() -> None:
@@ -97,12 +100,12 @@ def test_a_second_derivative_goes_back_too() -> None:
     ],
 )
 def test_what_has_no_derivative(call: Any) -> None:
-    found = []
-    for library, place in ((nb, "cpu"), (OnStrict(), "strict")):
-        out = call(library, nb.tensor([[0.0, 1.0, 2.0], [3.0, 1.5, -1.0]], device=place))
-        assert out.device == nb.device(place)
-        found.append(out)
-    same(found[1], found[0])
+    def program(place: Any, values: Any) -> Any:
+        out = call(OnStrict() if place is STRICT else nb, nb.tensor(values, device=place))
+        assert out.device == place
+        return [out]
+
+    agree(program, np.array([[0.0, 1.0, 2.0], [3.0, 1.5, -1.0]], np.float32))
 
 
 @pytest.mark.parametrize(
@@ -136,19 +139,21 @@ def test_versions_are_counted_through_views() -> None:
 
 
 def test_training() -> None:
-    losses = []
-    for place in ("cpu", "strict"):
-        data = nb.linspace(-1, 1, 8).reshape(4, 2).to(place)
-        w, b = nb.full((2, 3), 0.5, device=place, requires_grad=True), nb.zeros(3, device=place, requires_grad=True)
+    def program(place: Any, kind: Any) -> Any:
+        dtype = nb.tensor(np.zeros(0, kind)).dtype
+        data = nb.linspace(-1, 1, 8, dtype=dtype).reshape(4, 2).to(place)
+        w = nb.full((2, 3), 0.5, dtype=dtype, device=place, requires_grad=True)
+        b = nb.zeros(3, dtype=dtype, device=place, requires_grad=True)
         for _ in range(5):
-            loss = nb.nn.functional.mse_loss(nb.tanh(data @ w + b), nb.ones(4, 3, device=place))
+            loss = nb.nn.functional.mse_loss(nb.tanh(data @ w + b), nb.ones(4, 3, dtype=dtype, device=place))
             loss.backward()
             with nb.no_grad():
                 for parameter in (w, b):
                     parameter -= 0.1 * parameter.grad
                     parameter.grad.zero_()
-        losses.append(loss.item())
-    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+        return [loss, w, b]
+
+    agree(program, np.dtype(np.float32))
 
 
 def test_the_stand_in_refuses_what_cupy_refuses() -> None:
