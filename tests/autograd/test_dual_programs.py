@@ -91,10 +91,10 @@ class Program:
     """The tensors of a library, and the steps that are done with them."""
 
     def __init__(self, T, seed):
-        self.T, self.random, numbers = T, random.Random(seed), np.random.default_rng(seed)
+        self.T, self.random, numbers = T, random.Random(seed), np.random.RandomState(seed)
         self.tensors, self.count, self.values, self.tangents = [], 0, Changes(), Changes()
         for shape, requires_grad in (((2, 2), False), ((2,), False), ((), False), ((3, 2), False), ((2, 2), True)):
-            t = T.tensor(numbers.random(shape) + 0.3, requires_grad=requires_grad)
+            t = T.tensor(np.asarray(numbers.random_sample(shape)) + 0.3, requires_grad=requires_grad)
             self.keep(t)
             self.keep(dual(T, t, t))
 
