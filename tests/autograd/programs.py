@@ -1,9 +1,9 @@
-"""Random programs that run step by step in nbautograd and in PyTorch, which have to agree after each step.
+"""Random programs that run step by step, in nbautograd and in PyTorch, which have to agree after each step.
 
 ``Program`` makes one from a source of choices, so that a random generator and hypothesis can both drive it. A step
-picks tensors, runs the same function of both libraries' tensors, and compares whether they raised; then the values and
-versions of all tensors, and now and then what else they know of themselves: asking a view for its history changes when
-that history is made, so that it must not be asked after every step.
+picks tensors and runs a function of the library's tensors. Seen is whether it raised; then the values and versions of
+all tensors, and now and then what else they know of themselves: asking a view for its history changes when that history
+is made, so that it must not be asked after every step.
 """
 
 from __future__ import annotations
@@ -15,18 +15,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["STEPS", "DisagreementError", "Program"]
+from tests.autograd.traces import Changes, DisagreementError, EndOfProgramError, Step
+
+__all__ = ["STEPS", "Program", "is_over", "trace"]
 
 Choose = Callable[[Any], Any]
 SLOTS = 10
-
-
-class DisagreementError(AssertionError):
-    """The libraries came to different things."""
-
-
-class EndOfProgramError(Exception):
-    """They did so as ``docs/differences.md`` says: nothing can be compared from here on."""
+INFERENCE = "Inplace update to inference tensor"
+RAISED = object()
+"""Instead of a result."""
 
 
 STEPS: dict[str, Callable[[Program], None]] = {}
@@ -63,41 +60,50 @@ class Program:
     :param choose: picks one of the items of a list.
     """
 
-    def __init__(self, choose: Choose, libraries: tuple[Any, Any]) -> None:
-        self.choose, self.libraries = choose, libraries
-        self.tensors: list[tuple[Any, Any]] = []
-        self.forgotten: list[tuple[Any, Any]] = []
-        self.log: list[str] = []
+    def __init__(self, choose: Choose, T: Any) -> None:
+        self.choose, self.T = choose, T
+        self.tensors: list[Any] = []
+        self.numbers: list[int] = []
+        self.forgotten: list[Any] = []
         self.counter = 0
+        self.values, self.gradients = Changes(), Changes()
+        self.begin()
         for shape in ((2, 3), (3,), ()):
-            values = self.fresh(shape)
-            self.add([T.tensor(values.tolist(), dtype=T.float64, requires_grad=True) for T in libraries])
+            self.add(T.tensor(self.fresh(shape).tolist(), dtype=T.float64, requires_grad=True))
+
+    def begin(self) -> None:
+        """Of a new step nothing is known."""
+        self.what, self.error, self.facts = "", "", ""
+        self.result: list[Any] = []
+        self.is_differentiated = False
 
     def fresh(self, shape: tuple[int, ...]) -> Any:
         """Other numbers each time."""
         self.counter += 1
         return np.cos(np.arange(np.prod(shape, dtype=int)) + self.counter).reshape(shape) + 0.25
 
-    def constant(self, T: Any, shape: tuple[int, ...]) -> Any:
+    def constant(self, shape: tuple[int, ...]) -> Any:
         """A tensor of numbers that depend on the shape only."""
         values = np.sin(np.arange(np.prod(shape, dtype=int)) + 1.0) + 1.5
-        return T.tensor(values.reshape(shape).tolist(), dtype=T.float64)
+        return self.T.tensor(values.reshape(shape).tolist(), dtype=self.T.float64)
 
-    def add(self, pair: Any) -> None:
-        """Keep a pair of results; an old tensor is forgotten for it."""
+    def add(self, t: Any) -> None:
+        """Keep a result; an old tensor is forgotten for it."""
         if len(self.tensors) >= SLOTS:
             position = self.choose(range(2, SLOTS))
             self.forgotten.append(self.tensors.pop(position))  # alive, since in PyTorch nodes hold what they saved
-        self.tensors.append(tuple(pair))
+            del self.numbers[position]
+        self.tensors.append(t)
+        self.numbers.append(len(self.tensors) + len(self.forgotten))
 
     def pick(self, *conditions: Callable[[Any], bool]) -> Any:
         """The position of a tensor that meets the conditions; None if there is none."""
-        positions = [i for i, (ours, _) in enumerate(self.tensors) if all(c(ours) for c in conditions)]
+        positions = [i for i, t in enumerate(self.tensors) if all(c(t) for c in conditions)]
         return self.choose(positions) if positions else None
 
     def fitting(self, position: int) -> int:
         """The position of a tensor that can be combined with another, which keeps its shape."""
-        shape = tuple(self.tensors[position][0].shape)
+        shape = tuple(self.tensors[position].shape)
         return self.pick(lambda t: tuple(t.shape) in ((), shape, shape[1:]))
 
     def mode(self) -> str:
@@ -105,85 +111,76 @@ class Program:
         return self.choose(["grad"] * 7 + ["no_grad"] * 2 + ["inference"])
 
     def run(self, what: str, function: Callable[..., Any], *positions: int, mode: str = "grad") -> Any:
-        """The results of a function of the libraries and their tensors; None if it raised, in both."""
-        self.log.append(f"{what} {positions} {mode}")
-        results: list[Any] = []
-        for side, T in enumerate(self.libraries):
-            try:
-                with mode_of(T, mode), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    results.append(function(T, *(self.tensors[i][side] for i in positions)))
-            except (RuntimeError, TypeError, ValueError, IndexError) as error:
-                results.append(error)
-        ours, theirs = (isinstance(r, Exception) for r in results)
-        if theirs and not ours:
-            self.allow(results[1], positions)
-        if ours and "Inplace update to inference tensor" in str(results[0]):
-            raise EndOfProgramError("PyTorch allows it for what was detached in normal mode")
-        if ours and not theirs:
-            raise DisagreementError(f"only nbautograd raised: {results[0]}")
-        if theirs and "Inplace update to inference tensor" in str(results[1]):
-            raise EndOfProgramError("PyTorch has written before it raises")
-        return None if ours or theirs else results
-
-    def allow(self, error: Exception, positions: Any) -> None:
-        """End the program where PyTorch refuses what is kept here on purpose."""
-        text = str(error)
-        for words in KEPT:
-            if words in text:
-                raise EndOfProgramError(text)
-        raise DisagreementError(f"only PyTorch raised: {text}")
+        """The result of a function of the library and its tensors, or RAISED."""
+        self.what = f"{what} {positions} {mode}"
+        try:
+            with mode_of(self.T, mode), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return function(self.T, *(self.tensors[i] for i in positions))
+        except (RuntimeError, TypeError, ValueError, IndexError) as error:
+            known = [words for words in (INFERENCE, *KEPT) if words in str(error)]
+            self.error = known[0] if known else "raises"
+            return RAISED
 
     def end_if_family_does_not_know(self, written: int) -> None:
         """After a write through ``detach()``: PyTorch's views of the memory make their histories again, ours go on."""
-        ours = self.tensors[written][0]
-        base, memory = ours._base, ours.detach().numpy()
-        for other, _ in (*self.tensors, *self.forgotten):
-            alike = other._is_view() and (ours if base is None else base) is not other._base
+        t = self.tensors[written]
+        base, memory = t._base, t.detach().numpy()
+        for other in (*self.tensors, *self.forgotten):
+            alike = other._is_view() and (t if base is None else base) is not other._base
             if alike and np.shares_memory(memory, other.detach().numpy()):
                 raise EndOfProgramError("written through detach()")
 
-    def advance(self) -> bool:
-        """Take a step; False once the program is over."""
-        name = self.choose(list(STEPS))
+    def advance(self) -> Step:
+        """Take a step, and say what is seen after it.
+
+        :raises EndOfProgramError: the program is over.
+        """
+        self.begin()
+        STEPS[self.choose(list(STEPS))](self)
+        return self.seen()
+
+    def seen(self) -> Step:
+        """What was done, whether it raised, what is known of all tensors; what values and gradients have changed."""
+        facts = [f"{self.facts} {self.error == ''}"]
+        for number, t in zip(self.numbers, self.tensors, strict=True):
+            version = "i" if t.is_inference() else t._version
+            facts.append(f"{number} {version} {int(t.requires_grad)}{int(t.retains_grad)}")
+        values = self.values.of(zip(self.numbers, self.tensors, strict=True))
+        if any(np.abs(self.values.known[number]).max(initial=0) > 1e6 for number, _ in values):
+            raise EndOfProgramError("large numbers")
+        gradients = zip(self.numbers, map(grad_of, self.tensors), strict=True) if self.is_differentiated else ()
+        return [self.what, self.error, ", ".join(facts), values, self.gradients.of(gradients), self.result]
+
+
+def trace(T: Any, choose: Choose, steps: int) -> list[Step]:
+    """What is seen of a program of so many steps, before the first one and after each."""
+    program = Program(choose, T)
+    found = [program.seen()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the gradients of what is no leaf
         try:
-            STEPS[name](self)
-            self.compare()
-        except EndOfProgramError:
-            return False
-        except DisagreementError as error:
-            raise DisagreementError(f"{error}\n" + "\n".join(self.log)) from None
+            for _ in range(steps):
+                found.append(program.advance())
+        except EndOfProgramError:  # of the last step, too, whether it raised
+            found.append([program.what, program.error, None, [], [], []])
+    return found
+
+
+def is_over(ours: Step, theirs: Step) -> bool:
+    """Whether the libraries have come apart as ``docs/differences.md`` says, so that nothing more can be compared."""
+    our_error, their_error = ours[1], theirs[1]
+    if ours[0] != theirs[0] and {ours[0].split()[1], theirs[0].split()[1]} == {"flat", "itself"}:
+        return True  # the layouts of results may differ, and what is contiguous
+    if their_error and not our_error:
+        if their_error in KEPT:  # PyTorch refuses what is kept here on purpose
+            return True
+        raise DisagreementError(f"only PyTorch raised: {their_error}")
+    if our_error == INFERENCE:  # PyTorch allows it for what was detached in normal mode
         return True
-
-    def compare(self) -> None:
-        """Values and versions of all tensors."""
-        for i, (ours, theirs) in enumerate(self.tensors):
-            a, b = np.asarray(ours.tolist()), np.asarray(theirs.tolist())
-            if np.abs(b).max(initial=0) > 1e6:
-                raise EndOfProgramError("large numbers")
-            if a.shape != b.shape or not np.allclose(a, b, rtol=1e-8, atol=1e-10, equal_nan=True):
-                raise DisagreementError(f"values of {i}: {a} {b}")
-            if ours.is_inference() != theirs.is_inference():
-                raise DisagreementError(f"is_inference of {i}")
-            if ours.requires_grad != theirs.requires_grad:
-                raise DisagreementError(f"requires_grad of {i}: PyTorch says {theirs.requires_grad}")
-            if not ours.is_inference() and ours._version != theirs._version:
-                raise DisagreementError(f"version of {i}: {ours._version} {theirs._version}")
-            if ours.retains_grad != theirs.retains_grad:
-                raise DisagreementError(f"retains_grad of {i}")
-
-    def compare_gradients(self) -> None:
-        """What has been accumulated."""
-        for i, (ours, theirs) in enumerate(self.tensors):
-            a, b = grad_of(ours), grad_of(theirs)
-            if (a is None) != (b is None) or isinstance(a, str) != isinstance(b, str):
-                raise DisagreementError(f"grad of {i}: {a} {b}")
-            if a is None or isinstance(a, str):
-                continue
-            if tuple(a.shape) != tuple(b.shape):
-                raise DisagreementError(f"shape of the grad of {i}: {a.shape} {b.shape}")
-            if not np.allclose(a.tolist(), b.tolist(), rtol=1e-7, atol=1e-9, equal_nan=True):
-                raise DisagreementError(f"grad of {i}: {a.tolist()} {b.tolist()}")
+    if our_error and not their_error:
+        raise DisagreementError(f"only nbautograd raised: {our_error}")
+    return their_error == INFERENCE  # PyTorch has written before it raises
 
 
 KEPT = (
@@ -200,10 +197,10 @@ KEPT = (
 def unary(p: Program) -> None:
     x = p.pick()
     name = p.choose(["sin", "tanh", "square", "neg", "sigmoid", "clone", "exp"])
-    if name == "exp" and np.abs(p.tensors[x][0].tolist()).max(initial=0) > 5:
+    if name == "exp" and np.abs(p.tensors[x].tolist()).max(initial=0) > 5:
         name = "tanh"
     result = p.run(name, lambda T, t: getattr(T, name)(t), x, mode=p.mode())
-    if result:
+    if result is not RAISED:
         p.add(result)
 
 
@@ -213,7 +210,7 @@ def binary(p: Program) -> None:
     y = p.fitting(x)
     name = p.choose(["add", "sub", "mul"])
     result = p.run(name, lambda T, a, b: getattr(T, name)(a, b), x, y, mode=p.mode())
-    if result:
+    if result is not RAISED:
         p.add(result)
 
 
@@ -225,7 +222,7 @@ def detach(p: Program) -> None:
     cuts = {"detach": lambda T, t: t.detach(), "data": lambda T, t: t.data, "copy": lambda T, t: t.detach().clone()}
     name = p.choose(list(cuts))
     result = p.run(name, cuts[name], x, mode=p.mode())
-    if result:
+    if result is not RAISED:
         p.add(result)
 
 
@@ -256,10 +253,10 @@ def view(p: Program) -> None:
     if x is None:
         return
     name = p.choose(list(VIEWS))
-    if name == "flat" and not all(t.is_contiguous() for t in p.tensors[x]):
-        name = "itself"  # the layouts of results may differ
+    if name == "flat" and not p.tensors[x].is_contiguous():
+        name = "itself"
     result = p.run(f"view {name}", lambda T, t: VIEWS[name](T, t), x, mode=p.mode())
-    if result:
+    if result is not RAISED:
         p.add(result)
 
 
@@ -273,7 +270,7 @@ def view_in_place(p: Program) -> None:
         return
     name = p.choose(["unsqueeze_", "squeeze_", "transpose_"])
     arguments = {"unsqueeze_": (0,), "squeeze_": (0,), "transpose_": (0, -1)}[name]
-    mode = "grad" if p.tensors[x][0].requires_grad else p.mode()  # a history of another shape is of no use
+    mode = "grad" if p.tensors[x].requires_grad else p.mode()  # a history of another shape is of no use
     p.run(name, lambda T, t: getattr(t, name)(*arguments) is t, x, mode=mode)
     p.end_if_family_does_not_know(x)
 
@@ -288,7 +285,7 @@ def write(p: Program) -> None:
     name = p.choose(["add_", "sub_", "mul_", "copy_"])
     p.run(name, lambda T, a, b: getattr(a, name)(b) is a, x, y, mode=p.mode())
     p.end_if_family_does_not_know(x)
-    arrays = [p.tensors[i][0].detach().numpy() for i in (x, y)]
+    arrays = [p.tensors[i].detach().numpy() for i in (x, y)]
     if x != y and np.shares_memory(*arrays):
         raise EndOfProgramError("PyTorch may read what it has written")
 
@@ -354,7 +351,7 @@ def exchange_data(p: Program) -> None:
     x = p.pick(lambda t: not t.is_inference() and not t._is_view(), lambda t: t.requires_grad and t.numel() > 0)
     if x is None:
         return
-    values = p.fresh(tuple(p.tensors[x][0].shape)).tolist()
+    values = p.fresh(tuple(p.tensors[x].shape)).tolist()
 
     def exchange(T: Any, t: Any) -> None:
         t.data = T.tensor(values, dtype=T.float64)
@@ -364,17 +361,13 @@ def exchange_data(p: Program) -> None:
 
 @step
 def forget_gradient(p: Program) -> None:
-    x = p.pick()
-    for t in p.tensors[x]:
-        t.grad = None
+    p.tensors[p.pick()].grad = None
 
 
 @step
 def inspect(p: Program) -> None:
-    x = p.pick()
-    facts = p.run("inspect", lambda T, t: (t.is_leaf, t.grad_fn is None, t._is_view(), t.output_nr), x)
-    if facts and facts[0] != facts[1]:
-        raise DisagreementError(f"is_leaf, no grad_fn, is_view, output_nr of {x}: {facts}")
+    facts = p.run("inspect", lambda T, t: (t.is_leaf, t.grad_fn is None, t._is_view(), t.output_nr), p.pick())
+    p.facts = f"is_leaf, no grad_fn, is_view, output_nr: {facts}" if facts is not RAISED else ""
 
 
 # -- custom functions ------------------------------------------------------------------------------------------------
@@ -435,14 +428,12 @@ def custom(p: Program) -> None:
         return result[0] if isinstance(result, tuple) else None if result is t else result
 
     result = p.run(name, apply, x, mode=p.mode())
-    if result is None:  # PyTorch has dropped the gradient before it refused
-        for t in p.tensors[x]:
-            t.grad = None
-    if result and (result[0] is None) != (result[1] is None):
-        raise DisagreementError("one library returned its input")
+    if result is RAISED:  # PyTorch has dropped the gradient before it refused
+        p.tensors[x].grad = None
+    p.facts = "returned its input" if result is None else ""
     if name == "Double":
         p.end_if_family_does_not_know(x)
-    if result and result[0] is not None:
+    if result is not None and result is not RAISED:
         p.add(result)
 
 
@@ -452,19 +443,16 @@ def custom(p: Program) -> None:
 @step
 def backward(p: Program) -> None:
     x = p.pick()
-    before = [[grad_of(t) for t in pair] for pair in p.tensors]
-    before = [[g.clone() if hasattr(g, "clone") else g for g in pair] for pair in before]
+    before = [g.clone() if hasattr(g, "clone") else g for g in map(grad_of, p.tensors)]
 
     def differentiate(T: Any, t: Any) -> None:
-        t.backward(p.constant(T, tuple(t.shape)), retain_graph=True)
+        t.backward(p.constant(tuple(t.shape)), retain_graph=True)
 
-    result = p.run("backward", differentiate, x)
-    if result is None:  # PyTorch may have accumulated a part
-        for pair, grads in zip(p.tensors, before, strict=True):
-            for t, g in zip(pair, grads, strict=True):
-                if g is None or not isinstance(g, str) and g.shape == t.shape:
-                    t.grad = g
-    p.compare_gradients()
+    if p.run("backward", differentiate, x) is RAISED:  # PyTorch may have accumulated a part
+        for t, g in zip(p.tensors, before, strict=True):
+            if g is None or not isinstance(g, str) and g.shape == t.shape:
+                t.grad = g
+    p.is_differentiated = True
 
 
 STEPS["backward once more"] = backward
@@ -475,14 +463,11 @@ def gradient(p: Program) -> None:
     x, y = p.pick(), p.pick()
 
     def differentiate(T: Any, a: Any, b: Any) -> Any:
-        (g,) = T.autograd.grad(a, b, p.constant(T, tuple(a.shape)), retain_graph=True, allow_unused=True)
-        return None if g is None else g.tolist()
+        (g,) = T.autograd.grad(a, b, p.constant(tuple(a.shape)), retain_graph=True, allow_unused=True)
+        return None if g is None else g.detach().clone()
 
     result = p.run("grad", differentiate, x, y)
-    if result == [None, None]:  # PyTorch has called the hooks of a lone root all the same
-        for t in p.tensors[x]:
-            t.grad = None
-    if result and (result[0] is None) != (result[1] is None):
-        raise DisagreementError(f"grad: {result}")
-    if result and result[0] is not None and not np.allclose(*result, rtol=1e-7, atol=1e-9, equal_nan=True):
-        raise DisagreementError(f"grad: {result}")
+    if result is None:  # PyTorch has called the hooks of a lone root all the same
+        p.tensors[x].grad = None
+    if result is not RAISED:
+        p.result = [[0, result]]

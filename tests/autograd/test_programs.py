@@ -1,44 +1,35 @@
-"""Random programs of up to 60 steps agree with PyTorch after every step."""
+"""Random programs against PyTorch: ``programs.py`` says what they consist of."""
 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-import nbautograd
-from tests import needs
-from tests.autograd.programs import Program
-from tests.fuzz.guard import LONG
+from tests.autograd.programs import is_over, trace
+from tests.autograd.traces import Step, drawn_program_agrees, programs_agree
+from tests.fuzz.guard import fuzzed
 
 
-def programs_agree(first: int, last: int, steps: int) -> None:
-    libraries = (nbautograd, needs.package("torch"))
-    for seed in range(first, last):
-        program = Program(random.Random(seed).choice, libraries)
-        for _ in range(steps):
-            if not program.advance():
-                break
+def of_seed(T: Any, seed: int) -> list[Step]:
+    return trace(T, random.Random(seed).choice, 60)
 
 
 def test_some_programs() -> None:
-    programs_agree(0, 40, 60)
+    assert programs_agree(of_seed, is_over, range(40)) > 1100
 
 
 @pytest.mark.sweep
-def test_many_programs() -> None:
-    programs_agree(40, 2000 if LONG else 600, 60)
+@pytest.mark.parametrize("block", range(7))
+def test_many_programs(block: int) -> None:
+    assert programs_agree(of_seed, is_over, range(40 + 80 * block, 120 + 80 * block)) > 2500
 
 
 @pytest.mark.sweep
-@settings(
-    max_examples=50, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)  # fmt: skip
-@given(data=st.data())
-def test_programs_that_can_be_shrunk(data: st.DataObject) -> None:
+@fuzzed(50)
+@given(data=st.data(), steps=st.integers(1, 30))
+def test_programs_that_can_be_shrunk(data: st.DataObject, steps: int) -> None:
     """The same with hypothesis, which finds the shortest program that fails."""
-    program = Program(lambda options: data.draw(st.sampled_from(options)), (nbautograd, needs.package("torch")))
-    for _ in range(data.draw(st.integers(1, 30))):
-        if not program.advance():
-            break
+    drawn_program_agrees(lambda T, choose: trace(T, choose, steps), is_over, data)
