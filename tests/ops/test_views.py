@@ -10,6 +10,7 @@ import pytest
 import nbautograd as nb
 from tests import oracle
 from tests.ops.drawn import Draws
+from tests.oracle.answers import raised
 
 
 def steps(draws, x):
@@ -134,7 +135,7 @@ def chain(draws, x, length):
         try:
             x = take(x, step)
         except Exception as error:
-            happened.append(error)
+            happened.append(raised(error).kind)  # the message has an address
             continue
         taken.append(step)
         happened.append((x._is_view(), x.detach(), geometry(x)))
@@ -152,10 +153,9 @@ def test_geometry(shape):
     for seed in range(25):
         ours = program(nb, seed)
         for mine, theirs in zip(ours, oracle.answer(program, seed, exact=True), strict=True):
-            if isinstance(theirs, oracle.Raised):
-                assert theirs.kind in {cls.__name__ for cls in type(mine).__mro__}, (mine, theirs)
+            if isinstance(theirs, str) or isinstance(mine, str):
+                oracle.same(mine, theirs)
             else:
-                assert not isinstance(mine, Exception), mine
                 is_view, values, place = theirs.parts
                 oracle.same(mine[:2], oracle.Named("tuple", [is_view, values]))
                 sizes, strides, *_ = place.parts
