@@ -28,7 +28,7 @@ SWEEPS = (
     "tests/cuda/test_gpu*.py", "tests/differences/test_f*.py", "tests/differences/test_gradcheck.py",
     "tests/differences/test_inference_mode.py", "tests/differences/test_saved_*.py", "tests/differences/test_v*.py",
     "tests/distributions/*.py", "tests/faults/test_interrupt*.py", "tests/faults/test_out_of_memory.py",
-    "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py", "tests/ops/test_opinfo.py",
+    "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py", "tests/ops/test_opinfo*.py",
     "tests/ops/test_shapes.py", "tests/soak/*.py", "tests/training/*.py",
     # Other programs: kernels, browsers, servers, type checkers, Pythons that import the package in their own way.
     "notebooks/*", "tests/*.ipynb", "tests/faults/test_errors_page.py", "tests/faults/test_kernel.py",

@@ -259,12 +259,12 @@ class Generator:
         kind = np.dtype(dtype)
         largest = largest_integer(kind)
         first, end = low or 0, largest + 1 if high is None else high
-        if first >= end:
+        if first >= end and (high is not None or kind.kind in "fV"):
             raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
         smallest, greatest = bounds(kind)
         for name, value in (("from", first), ("to - 1", end - 1)):
             if not smallest <= value <= greatest:
-                raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={end}")
+                raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={high}")
         if kind.kind in "fV" and (low is not None or high is not None):
             first, end = representable(first, end, kind)
             _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")

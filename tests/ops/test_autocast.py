@@ -1,37 +1,15 @@
-"""Autocast of every operation: the dtypes of results beside PyTorch's on the CPU, and PyTorch's own lists."""
+"""Autocast: PyTorch's own lists, and CUDA's on the CPU. Dtypes of results are compared in ``test_opinfo.py``."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import pytest
 
 import nbautograd as nb
 from nbautograd.amp import policies, state
-from tests import needs
-from tests.fuzz.guard import LONG
+from tests import oracle
 
-torch = needs.package("torch")
-
-from tests.ops import opinfo
-from tests.ops.opinfo_values import converted
-
-OTHERWISE = {
-    "linalg.pinv": "one operation here, in float32; PyTorch multiplies what svd gives it in half precision",
-    "linalg.pinv hermitian": "as linalg.pinv",
-    "pca_lowrank": "the database's matrix is a product of half precision, which LAPACK does not take",
-    "svd_lowrank": "as pca_lowrank",
-    "tensordot": "dimensions of length 1: PyTorch multiplies, which is not listed",
-}
-LISTED = " ".join(policies.POLICIES["cpu"].values()).split()
-ENTRIES = [
-    entry
-    for entry in opinfo.ENTRIES
-    if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE | OTHERWISE
-    and (LONG or entry.info.name.removeprefix("nn.functional.").replace(".", "_") in LISTED)
-]
-"""Those of the list; or all, of which the others must not be cast by what they are made of."""
 INNER = {
     *("_addmm_activation", "_convolution", "_grid_sampler_2d_cpu_fallback", "_lu_with_info", "convolution"),
     *("_native_multi_head_attention", "_scaled_dot_product_flash_attention", "_thnn_fused_gru_cell"),
@@ -49,41 +27,14 @@ PUBLIC |= {f"upsample_{name}": "interpolate" for name in ("bicubic2d", "bilinear
 PUBLIC |= {f"upsample_nearest{n}d": "interpolate" for n in (1, 2, 3)}
 
 
-def dtypes(result: Any) -> Any:
-    if isinstance(result, (tuple, list)):
-        return [dtypes(part) for part in result]
-    return str(getattr(result, "dtype", type(result).__name__))
-
-
-def outcome(call: Any, library: Any) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            with library.autocast("cpu"):
-                return dtypes(call())
-        except Exception:
-            return "an error"
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=str)
-def test_dtypes_of_results(entry: Any) -> None:
-    for kind in (torch.float32, torch.bfloat16):
-        if kind not in entry.info.supported_dtypes("cpu"):
-            continue
-        for sample in entry.samples(kind, False, 2):
-            inputs = (sample.input, *sample.args)
-            mine, options = converted((inputs, sample.kwargs), {})
-            theirs = outcome(lambda i=inputs, o=sample.kwargs: entry.info.op(*i, **o), torch)
-            assert outcome(lambda i=mine, o=options: entry.ours(*i, **o), nb) == theirs
-
-
 @pytest.mark.parametrize(("device", "key"), [("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")])
 def test_the_lists_are_pytorchs(device: str, key: str) -> None:
-    names = {
-        name.partition("::")[2].partition(".")[0]
-        for name in torch._C._dispatch_get_all_op_names()
-        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
-    }
+    def program(T: Any) -> Any:
+        every = T._C._dispatch_get_all_op_names()
+        return {name for name in every if T._C._dispatch_has_kernel_for_dispatch_key(name, key)}
+
+    full_names = oracle.answer(program, exact=True).parts
+    names = {name.removeprefix("aten::").partition(".")[0] for name in full_names if name.startswith("aten::")}
     listed = {name for policy, some in policies.POLICIES[device].items() if policy != "kept" for name in some.split()}
     assert {PUBLIC.get(name, name) for name in names - INNER} == listed - INNER
 

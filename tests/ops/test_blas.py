@@ -1,4 +1,4 @@
-"""Matrix products in blocks, whatever the BLAS of this machine is: next to float64, and next to one call."""
+"""Matrix products in blocks, whatever the BLAS of this machine is, next to PyTorch's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd.arrays import blas
 from nbautograd.core.tracing import traced
+from tests import oracle
 
 KERNELS = {"blocks": ("SkylakeX", lambda: 1), "many threads": ("SkylakeX", lambda: 64), "others": ("Zen", lambda: 1)}
 
@@ -29,15 +30,11 @@ def operands(dtype: Any, batch: int, inner: int, outer: int) -> tuple[Any, Any, 
     return tuple(random.standard_normal(shape).astype(dtype) for shape in shapes)  # type: ignore[return-value]
 
 
-def check(x: Any, w: Any, g: Any) -> None:
-    """A layer's product, and the gradients of its operands, next to float64."""
-    for a, b in ((x, w.T), (g, w), (g.T, x)):
-        result = blas.product(a, b)
-        expected = a.astype(np.float64) @ b.astype(np.float64)
-        assert result.dtype == a.dtype
-        assert result.flags.c_contiguous
-        tolerance = 8 * np.finfo(a.dtype).eps * a.shape[1] ** 0.5
-        np.testing.assert_allclose(result, expected, tolerance, tolerance * np.abs(expected).max())
+def in_blocks(x: Any, w: Any, g: Any) -> tuple[Any, ...]:
+    """A layer's product, and the gradients of its operands."""
+    results = tuple(blas.product(a, b) for a, b in ((x, w.T), (g, w), (g.T, x)))
+    assert all(result.flags.c_contiguous for result in results)
+    return results
 
 
 @settings(max_examples=25, deadline=None)
@@ -50,7 +47,7 @@ def check(x: Any, w: Any, g: Any) -> None:
 def test_random_shapes(batch: int, inner: int, outer: int, dtype: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blas, "_openblas", lambda: KERNELS["blocks"])
-        check(*operands(dtype, batch, inner, outer))
+        oracle.agree(in_blocks, lambda x, w, g: (x @ w.T, g @ w, g.T @ x), *operands(dtype, batch, inner, outer))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +55,11 @@ def test_random_shapes(batch: int, inner: int, outer: int, dtype: Any) -> None:
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_layers_and_their_gradients(kernels: Any, sizes: tuple[int, int, int], dtype: Any) -> None:
-    check(*operands(dtype, *sizes))
+    def program(T: Any) -> Any:
+        x, w, g = map(T.tensor, operands(dtype, *sizes))
+        return tuple(t.numpy() for t in (x @ w.T, g @ w, g.T @ x))
+
+    oracle.close(in_blocks(*operands(dtype, *sizes)), oracle.answer(program))
 
 
 def test_where_blocks_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:

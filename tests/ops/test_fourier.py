@@ -1,44 +1,50 @@
-"""Fourier transforms and windows: what holds of them without PyTorch at hand."""
+"""Fourier transforms and windows: what holds of them whatever the numbers are."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
+from tests import oracle
 
 
 @st.composite
-def transforms(draw: st.DrawFn) -> tuple[np.ndarray, dict[str, object]]:
-    """A signal and arguments of a short-time transform whose windows cover every element."""
+def transforms(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """A signal, a window and other arguments of a short-time transform whose windows cover every element."""
     n = draw(st.integers(4, 12))
     size = draw(st.integers(2, n))
     hop = draw(st.integers(1, max(1, size // 2)))
     length = draw(st.integers(n, 40))
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     signal = rng.standard_normal((*draw(st.sampled_from([(), (2,)])), length))
-    options: dict[str, object] = {"n_fft": n, "hop_length": hop, "win_length": size}
-    options["window"] = nb.tensor(rng.uniform(0.2, 1, size))
+    options: dict[str, Any] = {"n_fft": n, "hop_length": hop, "win_length": size}
+    window = rng.uniform(0.2, 1, size)
     options["normalized"] = draw(st.booleans())
     if draw(st.booleans()):
         signal = signal + 1j * rng.standard_normal(signal.shape)
         options["onesided"] = False
     elif draw(st.booleans()):
         options["onesided"] = draw(st.booleans())
-    return signal, options
+    return signal, window, options
 
 
 @settings(deadline=None, max_examples=60)
 @given(transforms(), st.sampled_from(["reflect", "constant", "replicate", "circular"]))
-def test_istft_inverts_stft(drawn: tuple[np.ndarray, dict[str, object]], pad_mode: str) -> None:
-    signal, options = drawn
-    x = nb.tensor(signal)
-    spectrum = nb.stft(x, **options, pad_mode=pad_mode, return_complex=True)
+def test_istft_inverts_stft(drawn: tuple[np.ndarray, np.ndarray, dict[str, Any]], pad_mode: str) -> None:
+    signal, window, options = drawn
     # The pieces reach as far as hops fit into the continued signal; what lies beyond them cannot be told.
     covered = signal.shape[-1] // options["hop_length"] * options["hop_length"]
-    back = nb.istft(spectrum, **options, length=covered, return_complex=x.is_complex())
-    np.testing.assert_allclose(back.numpy(), signal[..., :covered], rtol=1e-9, atol=1e-9)
+
+    def there_and_back(signal: np.ndarray, window: np.ndarray) -> np.ndarray:
+        x, w = nb.tensor(signal), nb.tensor(window)
+        spectrum = nb.stft(x, **options, window=w, pad_mode=pad_mode, return_complex=True)
+        return nb.istft(spectrum, **options, window=w, length=covered, return_complex=x.is_complex()).numpy()
+
+    oracle.agree(lambda signal, window: signal[..., :covered], there_and_back, signal, window)
 
 
 @settings(deadline=None, max_examples=40)
@@ -48,11 +54,14 @@ def test_istft_inverts_stft(drawn: tuple[np.ndarray, dict[str, object]], pad_mod
     st.lists(st.integers(2, 6), min_size=2, max_size=3),
 )
 def test_transforms_and_their_inverses(name: str, norm: str | None, shape: list[int]) -> None:
-    x = nb.tensor(np.random.default_rng(0).standard_normal(shape))
     inverse = name[1:] if name.startswith("i") else "i" + name
     several = {"s": shape[-2:] if "2" in name else shape} if name[-1] in "2n" else {"n": shape[-1]}
-    back = getattr(nb.fft, inverse)(getattr(nb.fft, name)(x, norm=norm), norm=norm, **several)
-    np.testing.assert_allclose(nb.real(back).numpy(), x.numpy(), atol=1e-12)
+
+    def there_and_back(x: np.ndarray) -> np.ndarray:
+        transformed = getattr(nb.fft, name)(nb.tensor(x), norm=norm)
+        return nb.real(getattr(nb.fft, inverse)(transformed, norm=norm, **several)).numpy()
+
+    oracle.agree(lambda x: x, there_and_back, np.random.default_rng(0).standard_normal(shape))
 
 
 @pytest.mark.parametrize("kind", [nb.float32, nb.float64, nb.complex64, nb.complex128])
@@ -81,18 +90,28 @@ def test_split_results_are_deprecated() -> None:
 
 
 def test_what_no_piece_reaches_is_zero() -> None:
-    spectrum = nb.stft(nb.ones(16), 4, window=nb.ones(4), return_complex=True)
-    with pytest.warns(UserWarning, match="shorter than the length"):
-        back = nb.istft(spectrum, 4, window=nb.ones(4), length=22)
-    np.testing.assert_allclose(back.numpy(), [1] * 18 + [0] * 4, atol=1e-6)
+    def there_and_back(ones: np.ndarray) -> np.ndarray:
+        window = nb.tensor(ones[:4])
+        spectrum = nb.stft(nb.tensor(ones), 4, window=window, return_complex=True)
+        with pytest.warns(UserWarning, match="shorter than the length"):
+            return nb.istft(spectrum, 4, window=window, length=22).numpy()
+
+    oracle.agree(
+        lambda ones: np.concatenate([ones[:1].repeat(18), np.zeros(4, ones.dtype)]), there_and_back, np.ones(16)
+    )
 
 
 @pytest.mark.parametrize("name", nb.signal.windows.__all__)
 def test_windows_are_symmetric_or_periodic(name: str) -> None:
     options = {"general_cosine": {"a": [0.4, 0.5, 0.1]}}.get(name, {})
     window = getattr(nb.signal.windows, name)
-    symmetric = window(9, dtype=nb.float64, **options).numpy()
-    np.testing.assert_allclose(symmetric, symmetric[::-1], atol=1e-12)
-    np.testing.assert_allclose(window(8, sym=False, dtype=nb.float64, **options).numpy(), symmetric[:-1], atol=1e-12)
+
+    def program(T: Any) -> Any:
+        make = getattr(T.signal.windows, name)
+        symmetric = make(9, dtype=T.float64, **options)
+        return symmetric, symmetric.flip(0), symmetric[:-1], make(8, sym=False, dtype=T.float64, **options)
+
+    symmetric, _, _, periodic = oracle.check(program)
+    oracle.close((symmetric, symmetric, periodic, periodic), oracle.answer(program))
     assert window(0, **options).shape == (0,)
     assert window(1, **options).tolist() == [1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,9 +10,7 @@ from typing import Any
 import pytest
 
 import nbautograd
-from tests import needs
-
-torch = needs.package("torch")
+from tests import oracle
 
 OTHERWISE = {"out", "dtype", "layout", "device", "pin_memory", "memory_format", "generator"}
 """Arguments that other tests are about."""
@@ -50,10 +49,10 @@ def value(library: Any, kind: str, name: str) -> Any:
 def keywords(library: Any, arguments: Any, names: dict[str, str]) -> dict[str, Any]:
     """A call's arguments, by the names of the schema or by NumPy's."""
     result = {}
-    for each in arguments:
-        given = value(library, str(each.type), each.name)
-        if given is not None or not each.has_default_value():
-            result[names.get(each.name, each.name)] = given
+    for name, kind, has_default in arguments:
+        given = value(library, kind, name)
+        if given is not None or not has_default:
+            result[names.get(name, name)] = given
     return result
 
 
@@ -67,18 +66,34 @@ def refuses(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return False
 
 
-def calls() -> Iterator[tuple[str, Any, Any, Any]]:
-    """Of each schema: the function or the method, PyTorch's and ours, and its arguments."""
-    for schema in torch._C._jit_get_all_schemas():
+def calls(T: Any) -> Iterator[tuple[str, str, list[Any]]]:
+    """Of each of PyTorch's schemas that we have: whether it is a function or a method, its name, and its arguments."""
+    for schema in T._C._jit_get_all_schemas():
         space, _, name = schema.name.partition("::")
         arguments = [each for each in schema.arguments if each.name not in OTHERWISE]
         odd = any(word in str(schema) for word in ("Dimname", "Generator", "QScheme"))
         if space != "aten" or odd or name.startswith("__") or schema.overload_name.endswith("out"):
             continue
-        for kind, theirs, ours in (("function", torch, nbautograd), ("method", torch.Tensor, nbautograd.Tensor)):
-            of_a_tensor = bool(arguments) and arguments[0].name == "self"
-            if hasattr(theirs, name) and hasattr(ours, name) and (kind == "function" or of_a_tensor):
-                yield f"{kind} {name}", getattr(theirs, name), getattr(ours, name), arguments
+        plain = [[each.name, str(each.type), each.has_default_value()] for each in arguments]
+        if hasattr(T, name) and hasattr(nbautograd, name):
+            yield "function", name, plain
+        if hasattr(T.Tensor, name) and hasattr(nbautograd.Tensor, name) and plain and plain[0][0] == "self":
+            yield "method", name, plain
+
+
+NAMES = {"self": "input"}, {"self": "input", **NUMPY}
+
+
+def refused_by(T: Any, kind: str, name: str, arguments: list[Any], names: dict[str, str]) -> bool:
+    """Whether a library refuses a call with such names."""
+    kwargs = keywords(T, arguments, names)
+    args = (kwargs.pop("input"),) if kind == "method" else ()
+    return refuses(getattr(T.Tensor if kind == "method" else T, name), args, kwargs)
+
+
+def accepted(T: Any) -> list[Any]:
+    """All calls, and which names are accepted."""
+    return [[*call, [not refused_by(T, *call, names) for names in NAMES]] for call in calls(T)]
 
 
 @pytest.mark.sweep
@@ -87,14 +102,11 @@ def test_names_of_arguments_are_accepted() -> None:
     refused, count = set(), 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, theirs, ours, arguments in calls():
-            for names in ({"self": "input"}, {"self": "input", **NUMPY}):
-                both = [keywords(library, arguments, names) for library in (torch, nbautograd)]
-                args = [(kwargs.pop("input"),) if name.startswith("method") else () for kwargs in both]
-                if not refuses(theirs, args[0], both[0]):
-                    count += 1
-                    if refuses(ours, args[1], both[1]):
-                        refused.add(name)
+        for kind, name, arguments, taken in oracle.answer(accepted, exact=True):
+            for names in itertools.compress(NAMES, taken):
+                count += 1
+                if refused_by(nbautograd, kind, name, arguments, names):
+                    refused.add(f"{kind} {name}")
     assert count > 2000
     left = {each.strip() for names in LEFT.values() for each in names.split(",")}
     assert refused - left == set(), "takes other names than PyTorch"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import pytest
 
+import nbautograd as nb
+from nbautograd.amp import policies
 from tests import needs
 from tests.fuzz.guard import LONG
 
 torch = needs.package("torch")
 
 from tests.ops import opinfo
+from tests.ops.opinfo_values import converted
 
 # PyTorch's own samples use it, and say so once, in whichever test comes first.
 pytestmark = pytest.mark.filterwarnings("ignore:torch.qr is deprecated:UserWarning")
@@ -57,3 +63,48 @@ def test_coverage():
     """Of what is in scope, at least 95 % exist and agree, and each that does not has its reason."""
     assert {entry.name for entry in opinfo.ENTRIES if entry.ours is None} == set(opinfo.ABSENT)
     assert len(opinfo.ABSENT | opinfo.OTHERWISE) <= 0.05 * len(opinfo.ENTRIES)
+
+
+CAST_OTHERWISE = {
+    "linalg.pinv": "one operation here, in float32; PyTorch multiplies what svd gives it in half precision",
+    "linalg.pinv hermitian": "as linalg.pinv",
+    "pca_lowrank": "the database's matrix is a product of half precision, which LAPACK does not take",
+    "svd_lowrank": "as pca_lowrank",
+    "tensordot": "dimensions of length 1: PyTorch multiplies, which is not listed",
+}
+LISTED = " ".join(policies.POLICIES["cpu"].values()).split()
+CAST = [
+    entry
+    for entry in opinfo.ENTRIES
+    if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE | CAST_OTHERWISE
+    and (LONG or entry.info.name.removeprefix("nn.functional.").replace(".", "_") in LISTED)
+]
+"""Those of the list; or all, of which the others must not be cast by what they are made of."""
+
+
+def dtypes(result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return [dtypes(part) for part in result]
+    return str(getattr(result, "dtype", type(result).__name__))
+
+
+def outcome(call: Any, library: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with library.autocast("cpu"):
+                return dtypes(call())
+        except Exception:
+            return "an error"
+
+
+@pytest.mark.parametrize("entry", CAST, ids=str)
+def test_dtypes_under_autocast(entry: Any) -> None:
+    for kind in (torch.float32, torch.bfloat16):
+        if kind not in entry.info.supported_dtypes("cpu"):
+            continue
+        for sample in entry.samples(kind, False, 2):
+            inputs = (sample.input, *sample.args)
+            mine, options = converted((inputs, sample.kwargs), {})
+            theirs = outcome(lambda i=inputs, o=sample.kwargs: entry.info.op(*i, **o), torch)
+            assert outcome(lambda i=mine, o=options: entry.ours(*i, **o), nb) == theirs

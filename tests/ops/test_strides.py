@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import nbautograd as nb
-from tests import needs
+from tests import oracle
 from tests.ops.cases import CASES
 from tests.ops.cases.case import Case, case
-
-torch = needs.package("torch")
+from tests.oracle.answers import plain
 
 Layout = Callable[[Any, Any, int], Any]
 """Lays out an input, given the library, the input and its number."""
@@ -186,7 +185,7 @@ EXPECTED: dict[str, str] = {
 
 def strides_of(t: Any) -> Strides | None:
     """The strides where they tell something: of dimensions of more than one element."""
-    if t is None or t.layout not in (nb.strided, torch.strided):
+    if t is None or str(t.layout) != "torch.strided":
         return None
     return tuple(s for n, s in zip(t.shape, t.stride(), strict=True) if n != 1) if t.numel() > 1 else ()
 
@@ -199,12 +198,8 @@ def tensors_in(result: Any) -> Iterator[Any]:
         yield result
 
 
-class Places(NamedTuple):
-    """The strides of results, and of the gradients that the inputs get; and which results are contiguous."""
-
-    results: list[Strides | None]
-    gradients: list[Strides | None]
-    contiguous: list[bool]
+Places = list[list[Any]]
+"""The strides of results, and of the gradients that the inputs get; and which results are contiguous."""
 
 
 def places(library: Any, case: Case, layout: Layout) -> Places:
@@ -218,27 +213,35 @@ def places(library: Any, case: Case, layout: Layout) -> Places:
     if isinstance(total, library.Tensor):
         total.backward()
     contiguous = [strides_of(t) is None or t.is_contiguous() for t in results]
-    return Places([strides_of(t) for t in results], [strides_of(x.grad) for x in inputs], contiguous)
+    return [[strides_of(t) for t in results], [strides_of(x.grad) for x in inputs], contiguous]
+
+
+def in_layout(layout: str) -> Iterator[Case]:
+    """The cases that may be in a layout."""
+    least = {"contiguous": 0, "channels last": 4}.get(layout, 2)
+    return (each for each in [*CASES, *MORE] if max((a.ndim for a in each.arrays()), default=0) >= least)
+
+
+def all_places(T: Any, layout: str) -> list[Places | None]:
+    """How the results of all cases lie in memory; None where PyTorch lacks one, or a layout does not suit it."""
+    found: list[Places | None] = []
+    for each in in_layout(layout):
+        try:
+            found.append(places(T, each, LAYOUTS[layout]))
+        except (RuntimeError, IndexError, NotImplementedError):
+            found.append(None)
+    return found
 
 
 @cache
 def differing(name: str) -> tuple[int, dict[str, tuple[Places, Places]]]:
     """How many cases were compared in a layout; and those that differ, with what they come to here and in PyTorch."""
     compared, output = 0, {}
-    layout = LAYOUTS[name]
-    for each in [*CASES, *MORE]:
-        arrays = each.arrays()
-        deepest = max((a.ndim for a in arrays), default=0)
-        if deepest < {"contiguous": 0, "channels last": 4}.get(name, 2):
-            continue
-        try:
-            theirs = places(torch, each, layout)
-        except (RuntimeError, IndexError, NotImplementedError):  # PyTorch lacks it, or a layout does not suit it
-            continue
-        if name == "expanded" and each.name in SINGULAR:
+    for each, theirs in zip(in_layout(name), oracle.shared(name, all_places, name), strict=True):
+        if theirs is None or name == "expanded" and each.name in SINGULAR:
             continue
         compared += 1
-        ours = places(nb, each, layout)
+        ours = plain(places(nb, each, LAYOUTS[name]))
         if ours != theirs:
             output[each.name] = ours, theirs
     return compared, output
@@ -250,7 +253,7 @@ def test_results_and_gradients_lie_as_in_pytorch(layout: str) -> None:
     compared, differ = differing(layout)
     assert {name: both for name, both in differ.items() if name not in EXPECTED} == {}
     for name, (ours, theirs) in differ.items():
-        as_good = all(mine or not other for mine, other in zip(ours.contiguous, theirs.contiguous, strict=True))
+        as_good = all(mine or not other for mine, other in zip(ours[2], theirs[2], strict=True))
         assert as_good or EXPECTED[name] in (CONTIGUOUS_THERE, PRODUCTS), f"{name}: view() would take PyTorch's only"
     assert compared > (60 if layout == "channels last" else 600)
 
