@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -86,6 +87,19 @@ def test_importing_it_by_pytorchs_name_does_so_too_and_finds_nothing_internal() 
     found, moved = walked("torch")
     assert {"autograd.gradcheck", "nn.functional", "optim.adam"} <= {*found} and moved == []
     assert [path for path in found if not _namespaces.is_public(path)] == []
+
+
+def test_what_is_imported_late_is_found_while_the_package_stands_in() -> None:
+    """Then its name is PyTorch's, by which ``from nbautograd import _x`` would look for what is not loaded yet."""
+    command = [sys.executable, "-c", "import sys, nbautograd; print(*sys.modules)"]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent).stdout.split()
+    late = {name for name in SOURCES if name.startswith("nbautograd._")} - {*loaded}
+    assert "nbautograd._installing" in late
+    for name in SOURCES:
+        for node in statements(tree(name)):
+            if isinstance(node, ast.ImportFrom) and node.module == "nbautograd":
+                found = {f"nbautograd.{alias.name}" for alias in node.names} & late
+                assert found == set(), f"{name}: write from nbautograd._x import ..."
 
 
 def test_nothing_is_imported_that_depends_on_what_was_imported_before() -> None:

@@ -99,9 +99,9 @@ class _NumpyBackend:
 
 
 def _how_to_install() -> str:
-    from nbautograd import _installing  # only errors need it
+    from nbautograd._installing import extra  # only errors need it
 
-    return f"{_installing.extra('cuda12')} (for a driver of CUDA 13: {_installing.extra('cuda13')})"
+    return f"{extra('cuda12')} (for a driver of CUDA 13: {extra('cuda13')})"
 
 
 FORKED = (

@@ -324,10 +324,10 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
 
 def _no_graph(what: str, tensor: Any, input_number: int | None = None) -> NoGraphError:
     """The error about a tensor without a graph, with what the user's code says about the cause."""
-    from nbautograd import _missing_graph  # only errors need it
+    from nbautograd._missing_graph import cause_of, explained  # only errors need it
 
-    cause = _missing_graph.cause_of(tensor, input_number=input_number)
-    error = NoGraphError(_missing_graph.explained(what, cause))
+    cause = cause_of(tensor, input_number=input_number)
+    error = NoGraphError(explained(what, cause))
     error.cause = cause
     return error
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
-from nbautograd import _installing
+from nbautograd._installing import extra
 from nbautograd.cli.server import say, serve
 
 __all__ = ["copy", "course", "run"]
@@ -91,7 +91,7 @@ def run(folder: Path, language: str, browser: bool, arguments: Sequence[str]) ->
     try:
         return serve([*options, *quiet, *arguments])
     except ImportError as error:
-        say(f"JupyterLab cannot be started ({error}): {_installing.extra('lab')}")
+        say(f"JupyterLab cannot be started ({error}): {extra('lab')}")
         say(f"another front end can open {target / page}")
         return 1
 

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from nbautograd import _installing
+import nbautograd._installing as _installing
 from nbautograd.cli import lab, wheels
 
 __all__ = ["build", "lacking", "run"]

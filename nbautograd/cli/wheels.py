@@ -15,7 +15,7 @@ from importlib.metadata import Distribution, distribution
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
-from nbautograd import _installing
+from nbautograd._installing import command
 
 __all__ = ["closure", "normalized", "repack", "repack_own"]
 
@@ -64,7 +64,7 @@ def repack(installed: Distribution, folder: Path) -> Path:
     """
     name = installed.metadata["Name"]
     if not installed.files or any(str(file).endswith(".pth") for file in installed.files):
-        raise ValueError(f"{name} is not installed as files of its own (is it editable?): {_installing.command(name)}")
+        raise ValueError(f"{name} is not installed as files of its own (is it editable?): {command(name)}")
     contents = {}
     for file in installed.files:
         path = PurePosixPath(file)

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd import _absent, _installing
+from nbautograd import _absent
+from nbautograd._installing import command
 from nbautograd.core.pytree import tree_map
 from nbautograd.core.tensor import Tensor
 
@@ -39,7 +40,7 @@ def _backend() -> Callable[..., Any]:
         raise ModuleNotFoundError(
             "nbautograd writes files for TensorBoard by tensorboardX, which can write everything, or by tensorboard, "
             "which can write scalars, histograms, texts and images; neither is installed: "
-            f"{_installing.command('tensorboardX')}",
+            f"{command('tensorboardX')}",
             name="tensorboard",
         ) from None
     return _Events
@@ -220,7 +221,7 @@ class _Events:
             file.close()
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"SummaryWriter.{name} needs tensorboardX: {_installing.command('tensorboardX')}")
+        raise AttributeError(f"SummaryWriter.{name} needs tensorboardX: {command('tensorboardX')}")
 
 
 def _edges() -> Any:
@@ -246,7 +247,7 @@ def _png(pixels: Any) -> bytes:
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"images need Pillow: {_installing.command('pillow')}", name="PIL") from error
+        raise ModuleNotFoundError(f"images need Pillow: {command('pillow')}", name="PIL") from error
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, format="PNG")
     return stream.getvalue()

@@ -13,7 +13,7 @@ from typing import Any
 import traitlets
 from traitlets.config import Configurable
 
-from nbautograd import _installing
+from nbautograd._installing import extra
 from nbautograd.viz import language
 from nbautograd.viz.translations import ENGLISH
 
@@ -65,7 +65,7 @@ class NBAutograd(Configurable):
     @traitlets.validate("image")
     def _can_draw(self, proposal: Any) -> Any:
         if proposal.value == "png" and find_spec("resvg_py") is None:
-            raise traitlets.TraitError(f"image: png needs resvg_py: {_installing.extra('png')}")
+            raise traitlets.TraitError(f"image: png needs resvg_py: {extra('png')}")
         return proposal.value
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:

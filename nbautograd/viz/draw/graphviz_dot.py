@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-from nbautograd import _installing
+from nbautograd._installing import command
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -28,7 +28,7 @@ def to_dot(model: GraphModel, direction: str = "LR") -> str:
     try:
         import graphviz  # takes a while to import, and most never need it
     except ImportError:
-        raise RuntimeError(f"Graphviz's source needs its Python package: {_installing.command('graphviz')}") from None
+        raise RuntimeError(f"Graphviz's source needs its Python package: {command('graphviz')}") from None
 
     drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
     drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")

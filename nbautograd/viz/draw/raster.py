@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from nbautograd import _installing
+from nbautograd._installing import extra
 from nbautograd.viz.draw import graphviz_dot
 
 __all__ = ["KINDS", "raster"]
@@ -36,7 +36,7 @@ def raster(svg: str, kind: str, dot: Callable[[], str] | None = None) -> bytes:
     except ImportError:
         if dot is None or graphviz_dot.program() is None:
             raise RuntimeError(
-                f"a {kind} file needs {module} ({_installing.extra(kind[1:])}) or Graphviz (the program dot); "
+                f"a {kind} file needs {module} ({extra(kind[1:])}) or Graphviz (the program dot); "
                 ".svg and .html need neither"
             ) from None
         return graphviz_dot.run(dot(), kind[1:])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache, partial
 from typing import Any
 
-from nbautograd import _installing
+from nbautograd._installing import command
 from nbautograd.viz import language
 from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
@@ -241,7 +241,7 @@ class Figure:
             try:
                 from nbautograd.viz.notebook.widget import BackwardPlayer
             except ImportError:
-                self._note = say("no_anywidget", command=_installing.command("anywidget"))
+                self._note = say("no_anywidget", command=command("anywidget"))
                 return None
             self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=self.text)
             self._widget.on_msg(self._asked)
