@@ -201,9 +201,10 @@ def test_all_answers_are_of_one_version_and_of_tests_that_are_there() -> None:
 def test_numbers_meet_pytorch_here_alone() -> None:
     allowed = rules.allowed()
     for name, (compared, asked) in rules.found().items():
-        most, live, _ = allowed.get(name, (0, 0, ""))
+        most, live, why = allowed.get(name, (0, 0, ""))
         assert compared <= most, f"{name} compares numbers by itself: tests/oracle does (CONTRIBUTING.md says how)"
         assert asked <= live, f"{name} asks PyTorch by itself: tests/oracle does (CONTRIBUTING.md says how)"
+        assert why, f"{name}: say in unconverted.txt why it does"
 
 
 def test_the_rules_see_what_they_forbid() -> None:

@@ -12,7 +12,7 @@ __all__ = ["allowed", "found"]
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("unconverted.txt")
-BEFORE = "# file: tolerances and comparisons, questions to a live PyTorch, and why they stay (if they do)"
+BEFORE = "# file: tolerances and comparisons, questions to a live PyTorch, and why they stay"
 COMPARISONS = {"allclose", "approx", "assert_allclose", "isclose"}
 TOLERANCES = {"atol", "rtol"}
 PYTORCH = {"importorskip", "optional", "package"}  # of needs, with "torch"
