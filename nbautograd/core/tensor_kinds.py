@@ -206,7 +206,12 @@ class TensorKinds:
         return self.contiguous().view(shape)
 
     def resize_as(self: Any, tensor: Any) -> Any:
-        """The old form of ``view_as``, which warns."""
+        """The old form of ``view_as``, which warns.
+
+        :raises TypeError: ``tensor`` is no tensor.
+        """
+        if not hasattr(tensor, "is_sparse"):
+            raise TypeError(f"resize_as(): argument 'tensor' (position 1) must be Tensor, not {kind_of(tensor)}")
         warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
         return self.contiguous().view(tensor.shape)
 

@@ -25,9 +25,10 @@ def _check(name: str, input: Any, other: Any, ranks: tuple[int, int] = (2, 2)) -
 
     :raises RuntimeError: one is not of that many dimensions or hybrid, dtypes differ, or the lengths do not fit.
     """
-    for position, (operand, rank) in enumerate(zip((input, other), ranks, strict=True), 1):
+    for position, operand in enumerate((input, other), 1):
         if not isinstance(operand, Tensor):
             raise TypeError(f"{name}(): argument (position {position}) must be Tensor, not {kind_of(operand)}")
+    for operand, rank in zip((input, other), ranks, strict=True):
         if operand.ndim != rank or is_sparse(operand) and operand.dense_dim():
             kinds = "matrices, without dense dimensions," if rank == 2 else "a vector"
             raise RuntimeError(f"{name}(): {kinds} expected, got shapes {list(input.shape)} and {list(other.shape)}")
@@ -202,6 +203,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
     1
     """
+    _check("hspmm", mat1, mat2)
     return to_sparse(mm(mat1, mat2), 1)
 
 
@@ -218,6 +220,7 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     >>> torch.smm(torch.eye(2).to_sparse(), torch.eye(2)).is_sparse
     True
     """
+    _check("smm", input, mat)
     return to_sparse(mm(input, mat))
 
 
