@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import needs
+from tests import needs, one_cpu
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -71,7 +71,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def run(command: list[str], folder: Path) -> str:
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    # Another NumPy knows other kernels: none are chosen for it.
+    env = {key: value for key, value in one_cpu.given_environment().items() if key != "PYTHONPATH"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
@@ -87,6 +88,7 @@ def test_the_wheel_holds_all_that_runs_and_nothing_else(packages: dict[str, Path
     course = {name.replace("notebooks/", "nbautograd/course/") for name in tracked("notebooks", "*.ipynb")}
     wanted = tracked("nbautograd", "*.py") | tracked("nbautograd", "*.pyi") | {"nbautograd/py.typed"}
     wanted |= tracked("nbautograd", "_*.txt") | tracked("nbautograd/viz/static", "*.*") | course
+    wanted |= tracked("nbautograd/cli/jupyter", "*.json")
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert {"nbautograd/__init__.pyi", "nbautograd/core/_tensor_methods.pyi"} <= wanted  # for editors
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -96,6 +98,7 @@ def test_the_source_archive_holds_what_tests_and_the_site_need(packages: dict[st
     with tarfile.open(packages["archive"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = tracked("tests", "*.py") | tracked("docs", "*.toml")
+    wanted |= tracked("tests/stored", "*.zip") | {"tests/oracle/unconverted.txt"}
     wanted |= {"docs/conf.py", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
     assert wanted <= names
     assert not [name for name in names if name.startswith(("docs/api/", "docs/course/", "build/", ".git/", ".venv/"))]
