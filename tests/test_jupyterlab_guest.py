@@ -1,4 +1,4 @@
-"""In a real JupyterLab a player is a guest: the notebook's shortcuts go on working, and what it took it gives back."""
+"""Test a player in a real JupyterLab: the notebook's shortcuts keep working, and a rerun cell frees its memory."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Lab:
 
 
 def until(found: Callable[[], bool]) -> bool:
-    """Whether something comes true, as what a page does in its own time does."""
+    """Wait, for a minute at most, until a condition holds; return whether it does."""
     deadline = time.monotonic() + 60
     while not (true := found()) and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -183,7 +183,7 @@ PLACES: dict[str, list[str]] = {
     "lens: pass": ["Enter"],
     "frame": [],
 }
-"""Where the focus is: in the output of which cell, in which part of it; and the keys that bring the part about."""
+"""Places of the focus: a cell's output, or a part of it; with the keys that show the part."""
 
 
 @pytest.mark.parametrize("place", PLACES)

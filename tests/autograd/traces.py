@@ -21,7 +21,7 @@ IsOver = Callable[[Step, Step], bool]
 
 
 class DisagreementError(AssertionError):
-    """The libraries came to different things."""
+    """The results of the two libraries differ."""
 
 
 class EndOfProgramError(Exception):

@@ -1,8 +1,8 @@
-"""Programs that run under both libraries: ``@agrees`` makes tests of them that both come to the same.
+"""Programs that run under both libraries: ``@agrees`` tests that their results are the same.
 
 A program is a function of the library, ``torch``: it returns numbers, texts, tensors and containers of them, or raises.
-``@differs`` makes a test that they do not, each to what the decorator says; ``docs/differences.md`` gives the reason
-under the same title. What PyTorch comes to is the oracle's to say: see ``tests/oracle``.
+``@differs`` tests that they differ as the decorator says; ``docs/differences.md`` gives the reason
+under the same title. PyTorch's results come from ``tests/oracle``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TensorValue(NamedTuple):
 
 
 def compare(program: Program, says: str = "", exact: bool = False) -> None:
-    """Compare what a program comes to under both libraries; exceptions are of the same kind, and share a key word.
+    """Compare the results of a program under both libraries; exceptions are of the same kind, and share a key word.
 
     :param says: words that both libraries' messages have; then both have to raise.
     :param exact: whether numbers have to be the same to the last bit; then nothing watches PyTorch.
@@ -63,7 +63,7 @@ def seeded(program: Program) -> Program:
 
 
 def outcome(program: Program) -> Any:
-    """What a program comes to under this library: what it returns or raises."""
+    """Run a program under this library; return its result, or what it raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -73,7 +73,7 @@ def outcome(program: Program) -> Any:
 
 
 def agrees(program: Program | None = None, *, says: str = "", exact: bool = False) -> Any:
-    """A test that a program comes to the same under both libraries: see ``compare``."""
+    """Test that a program has the same results under both libraries: see ``compare``."""
     if program is None:
         return lambda program: agrees(program, says=says, exact=exact)
     run = program
@@ -87,11 +87,11 @@ def agrees(program: Program | None = None, *, says: str = "", exact: bool = Fals
 
 
 def differs(title: str, pytorch: Any, here: Any) -> Callable[[Program], Callable[[], None]]:
-    """A test that a program comes to different things, and to which: numbers as they are printed.
+    """Test that a program has these two different results: numbers as they are printed.
 
     :param title: under which ``docs/differences.md`` says why.
-    :param pytorch: what it comes to under PyTorch; a ``Raised`` where it raises.
-    :param here: what it comes to under this library.
+    :param pytorch: its result under PyTorch; a ``Raised`` where it raises.
+    :param here: its result under this library.
     """
     TITLES.append(title)
 
@@ -99,7 +99,7 @@ def differs(title: str, pytorch: Any, here: Any) -> Callable[[Program], Callable
         def test() -> None:
             assert as_said(plain(outcome(program))) == as_said(plain(here))
             theirs = as_said(oracle.answer(seeded(program), raises=None, exact=True))
-            assert theirs == as_said(plain(pytorch)), f"PyTorch comes to {theirs} now"
+            assert theirs == as_said(plain(pytorch)), f"PyTorch's result is {theirs} now"
 
         test.__name__, test.__doc__, test.__module__ = program.__name__, program.__doc__, program.__module__
         return test
