@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from hypothesis import settings
 
 from nbautograd import _lazy
 from tests import needs
+from tests.settings import now
 
 pytest_plugins = ["tests.oracle.plugin"]
 _lazy.load()  # tests walk through all that is declared
@@ -146,13 +147,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """After each file, likewise: caches only grow, and hundreds of tests collect all that there is."""
+SETTINGS = now()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """Fail the test that leaves a setting changed; after each file, collect: caches only grow."""
     yield
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
+    settings = now()
+    if settings != SETTINGS:
+        left = {name: value for name, value in settings.items() if value != SETTINGS[name]}
+        SETTINGS.update(settings)  # the tests after this one are not to blame
+        raise AssertionError(f"the test leaves settings changed: {left}")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
