@@ -21,11 +21,10 @@ import types
 import uuid
 from typing import Any
 
+from nbautograd.core.file_forms import form_of
 from nbautograd.core.tensor import Tensor
-from nbautograd.nn.modules.module import Module
 from nbautograd.serialization import allowed_globals
 from nbautograd.serialization.files import UnsafeFileError, call_program
-from nbautograd.serialization.modules import from_pytorch
 from nbautograd.serialization.names import named_by_pytorch, pytorch_name
 from nbautograd.serialization.rebuild import NAMES, Function
 
@@ -145,11 +144,12 @@ def build(target: Any, state: Any) -> None:
     :raises UnsafeFileError: its class does that by a method of its own, and is not allowed to.
     """
     cls = type(target)
-    if isinstance(target, Module) and type(state) is dict:
-        state = from_pytorch(target, state)
+    form = form_of(cls)
+    if form is not None and type(state) is dict:
+        state = form.from_pytorch(target, state)
     method = getattr(cls, "__setstate__", None)
     if method is not None:
-        known = cls in DATA or isinstance(target, Module) or allowed_globals.is_safe(cls)
+        known = cls in DATA or form is not None or allowed_globals.is_safe(cls)
         if not known and getattr(method, "__module__", "").partition(".")[0] != PACKAGE:
             raise UnsafeFileError(f"load(): {cls.__qualname__} has a method __setstate__ of its own. {TRUSTED}")
         call_program(target.__setstate__, state)

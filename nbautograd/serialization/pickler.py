@@ -14,14 +14,12 @@ from nbautograd.arrays import backend, dtypes, raw_memory, strides
 from nbautograd.arrays.device import device
 from nbautograd.arrays.memory_format import layout, memory_format, sparse_coo
 from nbautograd.arrays.size import Size
+from nbautograd.core.file_forms import Form, form_of
 from nbautograd.core.hooks import warn_of_hooks
 from nbautograd.core.return_types import Results
 from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.nn.modules.module import Module
-from nbautograd.nn.parameter import Parameter
-from nbautograd.serialization.modules import to_pytorch
 from nbautograd.serialization.names import pytorch_name
 
 __all__ = ["TENSOR_FLAGS", "Pickler"]
@@ -156,17 +154,16 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
             return LAYOUT, (str(obj),)
         if isinstance(obj, Results):
             return _Global("torch.return_types", kind.__name__), (tuple(obj), {})
-        if isinstance(obj, Module):
-            return self._module(obj)
-        return NotImplemented
+        form = form_of(kind)
+        return NotImplemented if form is None else self._in_form(obj, form)
 
-    def _module(self, module: Module) -> Any:
-        """A module: its class, and its attributes as PyTorch's modules have them."""
-        reduced = module.__reduce_ex__(2)
+    def _in_form(self, obj: Any, form: Form) -> Any:
+        """Return the class of an object, such as a module, and the attributes that PyTorch's has."""
+        reduced = obj.__reduce_ex__(2)
         if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
             return reduced
         function, args, state, *rest = reduced
-        return function, args, to_pytorch(module, state) if "_parameters" in state else state, *rest
+        return function, args, form.to_pytorch(obj, state), *rest
 
     def _tensor(self, tensor: Tensor) -> Any:
         """A tensor: a function that builds it, and what of."""
@@ -176,7 +173,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         }
         if kind is Tensor:
             warn_of_hooks(tensor._hooks)
-        if kind is Parameter:
+        if vars(kind).get("_own_flag") == "is_parameter":  # not a class that is derived from it
             args: tuple[Any, ...] = (wrap(tensor._a), tensor._fn is not None, OrderedDict())
             if attributes:
                 return REBUILD_PARAMETER_WITH_STATE, (*args, attributes)

@@ -18,10 +18,9 @@ from nbautograd.core.node import LEAF
 from nbautograd.core.return_types import FIELDS, return_type
 from nbautograd.core.storage import STORAGE_TYPES, TypedStorage
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.nn.parameter import Parameter
 from nbautograd.serialization.files import UnsafeFileError, device_by_name, hashable
+from nbautograd.serialization.names import named_by_pytorch
 from nbautograd.serialization.pickler import TENSOR_FLAGS
-from nbautograd.sparse.tensors import sparse_coo_tensor, sparse_csr_tensor
 
 __all__ = ["NAMES", "Function", "StorageType", "set_numpy_state", "tensor_in", "typed_storage"]
 
@@ -149,7 +148,8 @@ def _tensor_of_dtype(
 def _parameter(machine: Any, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
     if not isinstance(data, Tensor) or hooks:
         raise UnsafeFileError("load(): the file holds a parameter with hooks, or without a tensor")
-    return Parameter(data.detach(), requires_grad=bool(requires_grad))
+    parameter = named_by_pytorch("torch.nn", "Parameter")
+    return parameter(data.detach(), requires_grad=bool(requires_grad))
 
 
 def _ordered_dict(machine: Any, pairs: Any = ()) -> OrderedDict[Any, Any]:
@@ -216,10 +216,11 @@ def _sparse(machine: Any, kind: Any, parts: Any) -> Tensor:
     if kind is formats.sparse_coo:
         indices, values, size, *coalesced = parts
         is_coalesced = bool(coalesced and coalesced[0])
-        return sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced, check_invariants=True)
+        make = named_by_pytorch("torch", "sparse_coo_tensor")
+        return make(indices, values, size, is_coalesced=is_coalesced, check_invariants=True)
     if kind is not formats.sparse_csr:
         raise UnsafeFileError(f"load(): the file holds a tensor of the layout {kind!r:.40}, which is not supported")
-    return sparse_csr_tensor(*parts, check_invariants=True)
+    return named_by_pytorch("torch", "sparse_csr_tensor")(*parts, check_invariants=True)
 
 
 def _with_attributes(tensor: Tensor, state: Any) -> Tensor:

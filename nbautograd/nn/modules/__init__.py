@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd import _absent
 from nbautograd.nn.modules import (
+    _files,
     activation,
     container,
     conv,

@@ -1,10 +1,11 @@
-"""The attributes of modules as PyTorch's modules have them, for files, and back."""
+"""How modules stand in files: with the attributes that PyTorch's modules have."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import Any
 
+from nbautograd.core.file_forms import Form, register
 from nbautograd.nn.functional import gelu, relu
 from nbautograd.nn.modules._calls import KINDS, _Registry
 from nbautograd.nn.modules.conv import _ConvNd, _ConvTransposeNd
@@ -31,7 +32,9 @@ DERIVED: dict[type[Module], tuple[str, ...]] = {
 
 
 def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a module, as one of PyTorch has them."""
+    """Return the attributes that PyTorch's module would have."""
+    if "_parameters" not in state:  # what a method of its own returns
+        return state
     result: dict[str, Any] = {}
     for name, value in state.items():
         result[name] = OrderedDict(value) if isinstance(value, _Registry) else value
@@ -60,7 +63,7 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _weights_of_layers(module: RNNBase) -> list[list[str]]:
-    """The names of the weights, by layer and direction, in the order in which PyTorch lists them."""
+    """Return the names of the weights by layer and direction, in PyTorch's order."""
     kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * bool(module.bias)
     kinds += ["weight_hr"] * bool(getattr(module, "proj_size", 0))
     directions = ("", "_reverse") if module.bidirectional else ("",)
@@ -72,7 +75,7 @@ def _weights_of_layers(module: RNNBase) -> list[list[str]]:
 
 
 def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a module of ours, from those of one of PyTorch's, or of ours in a file.
+    """Return the attributes of our module, made of those in a file.
 
     :raises ValueError: they are not those of a module.
     """
@@ -92,3 +95,6 @@ def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
         for number, hook in hooks.items():
             registry.add(hook, **{option: number in numbers for option, numbers in options.items()})
     return result
+
+
+register(Module, Form(to_pytorch, from_pytorch))
