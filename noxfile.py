@@ -71,6 +71,12 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
+def size(session: nox.Session) -> None:
+    """Files, lines and tokens of each wing; ``-- main`` also says what has been added since that commit."""
+    python(session, "-m", "tests.house", *session.posargs)
+
+
+@nox.session
 def bare(session: nox.Session) -> None:
     """README's two commands, word for word, where nothing else is installed."""
     python(session, ".ci/bare", *session.posargs)

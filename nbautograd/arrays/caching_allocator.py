@@ -4,7 +4,7 @@ The operating system clears every page that it hands out, and a large array that
 ten million numbers that costs more than multiplying them. So large results are laid into blocks which are kept here. A
 block is free when its reference count says that nothing but the list below holds it: no array has to say that it dies.
 
-What is kept is bounded (``LIMIT``, all blocks together, in use or not); ``nbautograd.utils.allocator`` sets the bound,
+What is kept is bounded (``limit``, all blocks together, in use or not); ``nbautograd.utils.allocator`` sets the bound,
 and 0 turns all of this off.
 """
 

@@ -1,9 +1,9 @@
 """Which arrays share memory, and when that memory was last written to.
 
-One clock orders everything: the nodes of the graph and the in-place writes take their numbers from ``tick``. A node
-that saved an array at time *n* has lost it when the array's memory was written to at a time after *n*; so operations
-record nothing about versions, and only writes cost. Backward looks at versions only when something, anywhere, was
-written to after the node was made.
+One clock orders everything: ``next_sequence_nr`` numbers the nodes of the graph and the in-place writes. A node that
+saved an array at time *n* has lost it when the array's memory was written to at a time after *n*; so operations record
+nothing about versions, and only writes cost. Backward looks at versions only when something, anywhere, was written to
+after the node was made.
 """
 
 from __future__ import annotations

@@ -270,8 +270,8 @@ def op(
     :param out: whether there is ``out=``; by default for pointwise operations.
     :param into: how ``name_`` writes into the array of its tensor; by default the body's last step does, if it can.
     :param name: the public name where it differs from the body's.
-    :param half: what happens to float16 and bfloat16: ``WIDENED`` computes in float32 and rounds; ``KEPT`` is for
-        operations that only move or cast values; ``REFUSED`` raises.
+    :param half: what happens to float16 and bfloat16: ``UPCAST`` computes in float32 and rounds; ``NATIVE`` is for
+        operations that only move or cast values; ``UNSUPPORTED`` raises.
     :param former: the factors that may stand between the tensors, as in PyTorch's early days.
     :param formulas: for each differentiable input, its gradient.
     """
@@ -412,7 +412,7 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 
 
 def _diverted(*args: Any, **kwargs: Any) -> Any:
-    """The code of every operation during a detour."""
+    """Stand in for the code of every operation while a mode of dispatch is on."""
     return DETOUR(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 

@@ -2,8 +2,8 @@
 
 A docstring says in its function what is particular to it. Parameters that mean the same in many functions (``dim``,
 ``keepdim``, ``out`` and so on) stand in ``parameters.py``, those of whole families in the other modules. ``fill`` puts
-what is missing into a function's docstring, when the function is declared: it costs two microseconds. ``Lazy`` is the
-docstring of a class, composed when somebody reads it: from the class, its bases and the function that it calls.
+what is missing into a function's docstring, when the function is declared: it costs two microseconds. ``Composed`` is
+the docstring of a class, made when somebody reads it: from the class, its bases and the function that it calls.
 
 A line in a docstring always goes before the tables.
 """

@@ -1,16 +1,16 @@
 """``torch.func``: composable function transforms: derivatives, and ``vmap`` over batches.
 
 ``vmap`` and its rules are in ``nbautograd.batching``. Here are the derivatives in reverse mode (``_reverse.py``) and in
-forward mode (``_forward.py``), and modules as functions of their parameters (``_modules.py``). It is written on tensors
-and passes over the graph; nothing else of the package needs it.
+forward mode (``_forward.py``); modules as functions of their parameters come from ``nn``. It is written on tensors and
+passes over the graph; nothing else of the package needs it.
 """
 
 from nbautograd import docstrings
 from nbautograd.batching.transform import vmap
 from nbautograd.docstrings import packages
 from nbautograd.func._forward import hessian, jacfwd, jvp, linearize
-from nbautograd.func._modules import functional_call, functionalize, stack_module_state
 from nbautograd.func._reverse import grad, grad_and_value, jacrev, vjp
+from nbautograd.nn.modules.functional_call import functional_call, functionalize, stack_module_state
 
 __all__ = [
     "functional_call",

@@ -148,8 +148,8 @@ def _tensor_of_dtype(
 def _parameter(machine: Any, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
     if not isinstance(data, Tensor) or hooks:
         raise UnsafeFileError("load(): the file holds a parameter with hooks, or without a tensor")
-    parameter = named_by_pytorch("torch.nn", "Parameter")
-    return parameter(data.detach(), requires_grad=bool(requires_grad))
+    result: Tensor = named_by_pytorch("torch.nn", "Parameter")(data.detach(), requires_grad=bool(requires_grad))
+    return result
 
 
 def _ordered_dict(machine: Any, pairs: Any = ()) -> OrderedDict[Any, Any]:
@@ -215,12 +215,14 @@ def _sparse(machine: Any, kind: Any, parts: Any) -> Tensor:
         raise ValueError("a sparse tensor has no parts")
     if kind is formats.sparse_coo:
         indices, values, size, *coalesced = parts
-        is_coalesced = bool(coalesced and coalesced[0])
-        make = named_by_pytorch("torch", "sparse_coo_tensor")
-        return make(indices, values, size, is_coalesced=is_coalesced, check_invariants=True)
-    if kind is not formats.sparse_csr:
+        options = {"is_coalesced": bool(coalesced and coalesced[0])}
+        name, parts = "sparse_coo_tensor", (indices, values, size)
+    elif kind is formats.sparse_csr:
+        name, options = "sparse_csr_tensor", {}
+    else:
         raise UnsafeFileError(f"load(): the file holds a tensor of the layout {kind!r:.40}, which is not supported")
-    return named_by_pytorch("torch", "sparse_csr_tensor")(*parts, check_invariants=True)
+    result: Tensor = named_by_pytorch("torch", name)(*parts, **options, check_invariants=True)
+    return result
 
 
 def _with_attributes(tensor: Tensor, state: Any) -> Tensor:

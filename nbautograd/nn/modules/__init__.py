@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd import _absent
 from nbautograd.nn.modules import (
-    _files,
+    _files as _files,  # which registers how modules stand in files
     activation,
     container,
     conv,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.func._modules import functional_call as _functional_call
+from nbautograd.nn.modules.functional_call import functional_call as _functional_call
 from nbautograd.nn.modules.module import Module
 
 __all__ = ["functional_call"]

@@ -1,0 +1,86 @@
+"""The house stays in order: wings with walls, docstrings that name what exists, numbers that only fall."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+
+import pytest
+
+from tests import house
+from tests.package_sources import PACKAGE, SOURCES, tree
+
+
+def test_no_wing_imports_another_against_the_drawing() -> None:
+    assert sorted({*house.imports_across()}) == []
+
+
+def test_every_name_in_a_docstring_exists() -> None:
+    assert sorted({*house.unknown_names()}) == []
+
+
+def entries() -> set[str]:
+    """Return what stands at the top of the package and has no name of PyTorch's."""
+    found = {path.name.partition(".")[0] for path in PACKAGE.iterdir()} - {"__init__", "__pycache__", "py"}
+    return found - house.PYTORCH
+
+
+def twice() -> dict[str, set[str]]:
+    """Return the classes of one name in several modules, by name."""
+    modules = defaultdict[str, set[str]](set)
+    for name in SOURCES:
+        for node in ast.walk(tree(name)):
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].add(name)
+    return {name: places for name, places in modules.items() if len(places) > 1}
+
+
+def transformers() -> set[str]:
+    """Return the classes that rewrite syntax trees."""
+    return {f"{name}.{node.name}" for name in SOURCES for node in ast.walk(tree(name)) if isinstance(node, ast.ClassDef)
+            and any("NodeTransformer" in ast.unparse(base) for base in node.bases)}  # fmt: skip
+
+
+def saving() -> set[str]:
+    """Return the files of the package whose code the first ``torch.save`` of a tensor runs, in a fresh process."""
+    code = """
+import io, sys
+import nbautograd as torch
+x, files = torch.ones(2), set()
+sys.setprofile(lambda frame, event, argument: files.add(frame.f_code.co_filename))
+torch.save({"a": x}, io.BytesIO())
+sys.setprofile(None)
+print(*files, sep="\\n")
+"""
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PACKAGE.parent)
+    return {file for file in found.stdout.split("\n") if file.startswith(str(PACKAGE))}
+
+
+RATCHETS = {
+    "entries at the top": (entries, 29),
+    "classes of one name": (twice, 55),
+    "classes that rewrite": (transformers, 24),
+    "files that the first save runs": (saving, 24),
+}
+"""What is counted, and how many there are: a number may fall, and is then written down here."""
+
+
+@pytest.mark.parametrize("what", RATCHETS)
+def test_a_number_only_falls(what: str) -> None:
+    count, most = RATCHETS[what]
+    found = count()
+    assert len(found) <= most, f"{what}: {len(found)}, and {most} were enough: {sorted(found)}"
+    assert len(found) == most, f"{what} have become fewer: write {len(found)} into RATCHETS"
+
+
+def test_sizes_are_counted() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.house"], check=True, capture_output=True, text=True, cwd=PACKAGE.parent
+    )
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:]}
+    assert [*rows] == [*house.WINGS, "top", "all"]
+    counts = {name: [int(cell.replace(",", "")) for cell in row] for name, row in rows.items()}
+    assert counts["all"][0] == len(SOURCES) and counts["all"][1] > 100_000
+    assert [sum(column) for column in zip(*counts.values(), strict=True)] == [2 * total for total in counts["all"]]
