@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _former as _former, _import_hook, _lazy, autograd
+from nbautograd import _import_hook, _lazy, autograd
 from nbautograd.arrays import backend
 from nbautograd.arrays.device import device
 from nbautograd.arrays.dtypes import (

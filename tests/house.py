@@ -23,7 +23,7 @@ __all__ = ["PYTORCH", "WINGS", "imports_across", "names_in_docstrings", "unknown
 ROOT = PACKAGE.parent
 WINGS: dict[str, tuple[str, str]] = {
     "names": (
-        "_absent _atomic_file _former _identity _import_hook _installing _lazy _missing_graph _namespaces _refused "
+        "_absent _atomic_file _identity _import_hook _installing _lazy _missing_graph _namespaces _refused "
         "_users_code docstrings errors protocol",
         "",
     ),

@@ -38,7 +38,6 @@ LAYERS = [
             "_absent",
             "_refused",
             "_lazy",
-            "_former",
             "_identity",
             "_installing",
             "_import_hook",
