@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from nbautograd import _lazy
+from nbautograd._names import lazy
 from tests import needs
 from tests.settings import now
 
 pytest_plugins = ["tests.oracle.plugin"]
-_lazy.load()  # tests walk through all that is declared
+lazy.load()  # tests walk through all that is declared
 
 
 SWEEPS = (

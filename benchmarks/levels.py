@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from nbautograd.arrays.cpu_features import dispatched_features
+from nbautograd._engine.arrays.cpu_features import dispatched_features
 
 __all__ = ["levels"]
 

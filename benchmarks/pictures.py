@@ -221,7 +221,7 @@ def budgets(rounds: int) -> list[list[str]]:
     """The rows of the table of what the player takes, and of what it may take."""
     from playwright.sync_api import sync_playwright
 
-    from nbautograd.core import tracing
+    from nbautograd._engine.core import tracing
 
     with tracing.traced(), sync_playwright() as api:
         flags = ["--no-sandbox", "--disable-gpu"]

@@ -10,7 +10,7 @@ STEPS = 100  # for each time that tracing is switched, which takes a moment itse
 
 def overhead(rounds: int) -> dict[str, Ratio]:
     """A step of c, over the same step with tracing off: traced, and the pair of untraced ones for comparison."""
-    from nbautograd.core import tracing
+    from nbautograd._engine.core import tracing
 
     step = next(workload for workload in every() if workload.key == "c").makers["nbautograd"]
 

@@ -1,4 +1,4 @@
-"""Write ``nbautograd/_absent_names.txt``: PyTorch's public names that are not here, by which errors say so.
+"""Write ``nbautograd/_names/absent_names.txt``: PyTorch's public names that are not here, by which errors say so.
 
 python docs/absent_names.py   # PyTorch has to be installed
 """
@@ -63,26 +63,26 @@ def is_its_own(name: str, module: types.ModuleType) -> bool:
 def main() -> int:
     warnings.simplefilter("ignore")
     importlib.import_module("torch")
-    from nbautograd import _namespaces, _refused
+    from nbautograd._names import namespaces, refused
 
     FILE.touch()  # which errors read
-    refused = (path for root in _refused.REFUSED for path in below(root, DEPTHS.get(root, 1)))
+    refused = (path for root in refused.REFUSED for path in below(root, DEPTHS.get(root, 1)))
     lines: dict[str, str] = {}
-    for path in itertools.chain(["", *_namespaces.MODULES], refused):  # the first before the others are imported
+    for path in itertools.chain(["", *namespaces.MODULES], refused):  # the first before the others are imported
         try:
             theirs = importlib.import_module(f"torch.{path}".rstrip("."))
         except ImportError:
             continue
         names = public(path, theirs)
-        if _refused.why(path) is not None:
+        if refused.why(path) is not None:
             names = {name for name in names if is_its_own(name, theirs)}
-        if path in _namespaces.MODULES or not path:  # a name that only refuses is not here
-            ours = _namespaces.module(path)
-            here = {*vars(ours), *getattr(ours, "__all__", ())} if _refused.why(path) is not None else dir(ours)
-            names = {name for name in names if name not in here and (_refused.why(path) or not hasattr(ours, name))}
-        if names or _refused.why(path):
+        if path in namespaces.MODULES or not path:  # a name that only refuses is not here
+            ours = namespaces.module(path)
+            here = {*vars(ours), *getattr(ours, "__all__", ())} if refused.why(path) is not None else dir(ours)
+            names = {name for name in names if name not in here and (refused.why(path) or not hasattr(ours, name))}
+        if names or refused.why(path):
             lines[path] = f"{path or '.'}: {' '.join(sorted(names))}".rstrip()
-    ours = _namespaces.module("").Tensor
+    ours = namespaces.module("").Tensor
     absent = [name for name in dir(theirs_of("Tensor")) if not name.startswith("_") and not hasattr(ours, name)]
     FILE.write_text("\n".join([*lines.values(), f"Tensor: {' '.join(absent)}"]) + "\n", encoding="utf-8")
     return 0

@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import nbautograd as torch
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 
 HERE = Path(__file__).parent
 CELL = """\

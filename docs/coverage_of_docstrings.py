@@ -24,7 +24,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "extensi
 import reference  # noqa: E402
 from api import DATA, PACKAGES  # noqa: E402
 
-from nbautograd.docstrings.classes import parameters  # noqa: E402
+from nbautograd._names.docstrings.classes import parameters  # noqa: E402
 
 KINDS = ("parameters", "result", "raises", "example")
 WITHOUT_SHAPES = (

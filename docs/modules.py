@@ -12,7 +12,7 @@ import sys
 import types
 from pathlib import Path
 
-from nbautograd import _absent, _namespaces, _refused
+from nbautograd._names import absent, namespaces, refused
 
 PAGE = Path(__file__).parent / "modules.md"
 MODULES = """
@@ -24,9 +24,9 @@ MODULES = """
 
 def row(path: str) -> str:
     """One module: what it defines or answers, and why the other names of PyTorch's refuse."""
-    module = _namespaces.module(path)
+    module = namespaces.module(path)
     names = [name for name in getattr(module, "__all__", ()) if not name.startswith("_")]
-    answers = dict(each.split("=") for each in _refused.ANSWERS.get(path, "").split())
+    answers = dict(each.split("=") for each in refused.ANSWERS.get(path, "").split())
     shown = ", ".join(f"`{name}`" for name in names)
     if path == "backends":
         shown = f"{shown}; by library: {', '.join(f'`{each}`' for each in libraries(module))}"
@@ -34,7 +34,7 @@ def row(path: str) -> str:
     for name, answer in answers.items():
         by_answer.setdefault(answer, []).append(f"`{name}`")
     shown = "; ".join(filter(None, [shown, *(f"{answer}: {', '.join(of)}" for answer, of in by_answer.items())]))
-    says = "" if module.__doc__ is None or path in _refused.REFUSED and not names else summary(module.__doc__)
+    says = "" if module.__doc__ is None or path in refused.REFUSED and not names else summary(module.__doc__)
     return f"| `torch.{path}` | {says} | {shown} | {refusal(path)} |"
 
 
@@ -46,17 +46,17 @@ def summary(text: str) -> str:
 
 def libraries(module: types.ModuleType) -> list[str]:
     """The modules below ``torch.backends``."""
-    return [path.rpartition(".")[2] for path in _namespaces.children("backends")]
+    return [path.rpartition(".")[2] for path in namespaces.children("backends")]
 
 
 def refusal(path: str) -> str:
     """How many names of PyTorch's refuse, in the module and below it, and why."""
-    reason = _refused.why(path)
+    reason = refused.why(path)
     if reason is None:
         return ""
-    below = [each for each in _absent.modules() if f"{each}.".startswith(f"{path}.")]
-    answers = len(_refused.ANSWERS.get(path, "").split())
-    count = sum(len(_absent.names(each)) for each in below) - answers
+    below = [each for each in absent.modules() if f"{each}.".startswith(f"{path}.")]
+    answers = len(refused.ANSWERS.get(path, "").split())
+    count = sum(len(absent.names(each)) for each in below) - answers
     return f"{count}: {reason}"
 
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import nbautograd
-import nbautograd.batching.transform
-from nbautograd import _refused
-from nbautograd._lazy import AbsentMethod
-from nbautograd.batching.mode import RANDOM, how
-from nbautograd.compiler.op import OPS, CompiledOp
-from nbautograd.compiler.rewrite import in_full
-from nbautograd.core.batched import sample_by_sample
+import nbautograd._engine.batching.transform
+from nbautograd._engine.batching.mode import RANDOM, how
+from nbautograd._engine.compiler.op import OPS, CompiledOp
+from nbautograd._engine.compiler.rewrite import in_full
+from nbautograd._engine.core.batched import sample_by_sample
+from nbautograd._names import refused
+from nbautograd._names.lazy import AbsentMethod
 from nbautograd.viz.read.formulas import latex, marks
 
 HERE = Path(__file__).parent
@@ -47,7 +47,7 @@ G = {"g": [["i", "g"]]}
 def find(path: str) -> Any:
     """What ``nbautograd.<path>`` is, or None: also of what is only there to refuse."""
     above, _, leaf = path.rpartition(".")
-    if _refused.refuses(above, leaf):
+    if refused.refuses(above, leaf):
         return None
     value = _find(path)
     return None if isinstance(value, AbsentMethod) else value
@@ -77,7 +77,7 @@ def page() -> str:
         below = family["below"] + "." if family["below"] else ""
         here = [name for name in names if find(below + name) is not None]
         total, present = total + len(names), present + len(here)
-        refusing += sum(_refused.refuses(family["below"], name) for name in names)
+        refusing += sum(refused.refuses(family["below"], name) for name in names)
         detailed = not below and any(word in family["title"] for word in OPERATIONS)
         rows = [f"\n## {family['title']}: {len(here)} of {len(names)}\n"]
         rows += table(here) if detailed else [", ".join(f"`{name}`" for name in here)]
@@ -260,8 +260,8 @@ def missing(paths: list[str]) -> list[str]:
         return []
     whys: dict[str, list[str]] = {}
     for path in paths:
-        refused = _refused.why(path.rpartition(".")[0])
-        whys.setdefault(f"they refuse: {refused}" if refused else f"{path}: {ABSENT.get(path, '')}", []).append(path)
+        why = refused.why(path.rpartition(".")[0])
+        whys.setdefault(f"they refuse: {why}" if why else f"{path}: {ABSENT.get(path, '')}", []).append(path)
     rows = [(", ".join(f"`{path}`" for path in of), why.removeprefix(f"{of[0]}: ")) for why, of in whys.items()]
     return ["", "| absent | why |", "| --- | --- |", *(f"| {names} | {why} |" for names, why in rows)]
 
@@ -269,7 +269,7 @@ def missing(paths: list[str]) -> list[str]:
 def unexplained() -> list[str]:
     """Names that are absent without a reason, and reasons for names that exist."""
     listed = {(f["below"] + "." if f["below"] else "") + name for f in NAMES["family"] for name in f["names"].split()}
-    absent = {path for path in listed if find(path) is None and not _refused.why(path.rpartition(".")[0])}
+    absent = {path for path in listed if find(path) is None and not refused.why(path.rpartition(".")[0])}
     return sorted(absent ^ set(ABSENT))
 
 

@@ -4,7 +4,7 @@ python docs/stubs.py           # write them
 python docs/stubs.py --check   # fail if a stored one is out of date
 
 Operations attach their methods to Tensor while they are declared, and lazy families come by `__getattr__`. The stubs
-say statically what is there then: `core/_tensor_methods.pyi` is a class with the attached methods, from which Tensor is
+say statically what is there then: `_engine/core/_tensor_methods.pyi` is a class with the attached methods, from which Tensor is
 derived as far as type checkers are concerned; `__init__.pyi` is the package with its functions, and so for namespaces;
 `return_types.pyi` are the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi` where there
 are several.
@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import nbautograd
-from nbautograd import Tensor, _lazy
-from nbautograd.compiler.registry import COMPOSITES, NUMPY_NAMES, OPS
-from nbautograd.core.return_types import FIELDS
+from nbautograd import Tensor
+from nbautograd._engine.compiler.registry import COMPOSITES, NUMPY_NAMES, OPS
+from nbautograd._engine.core.return_types import FIELDS
+from nbautograd._names import lazy
 
 PACKAGE = Path(nbautograd.__file__).parent
 OVERLOADS = Path(__file__).with_name("overloads.pyi")
-METHODS = "core/_tensor_methods.pyi"
+METHODS = "_engine/core/_tensor_methods.pyi"
 NAMESPACES = ("fft", "linalg", "special")
 """Modules of nothing but names for functions that declarations make."""
 Parameter, Signature = inspect.Parameter, inspect.Signature
@@ -50,7 +51,7 @@ IMPORTED = {
     "Mapping": "collections.abc",
     "PathLike": "os",
     "Sequence": "collections.abc",
-    "Tensor": "nbautograd.core.tensor",
+    "Tensor": "nbautograd._engine.core.tensor",
 }
 PLAIN = {"None", "dict", "list", "object", "str", "tuple", "type", *BUILTIN}
 ALIASES = {
@@ -447,14 +448,14 @@ def package_stub(package: types.ModuleType = nbautograd) -> str:
     needed = [line for line in text.imports() if line.rpartition(" ")[2] not in taken]
     shared = ", ".join(sorted([*BUILTIN.values(), *ALIASES]))
     head = ["from typing import overload", "", *needed, *sorted(imports)]
-    head.append(f"from nbautograd.core._tensor_methods import {shared}")
+    head.append(f"from nbautograd._engine.core._tensor_methods import {shared}")
     values += ["__version__: str"] * (package is nbautograd)
     return "\n".join([HEAD, *head, "", *values, "", *functions]) + "\n"
 
 
 def results_stub() -> str:
     """The named tuples."""
-    lines = [HEAD, "from typing import NamedTuple", "", "from nbautograd.core.tensor import Tensor", ""]
+    lines = [HEAD, "from typing import NamedTuple", "", "from nbautograd._engine.core.tensor import Tensor", ""]
     for name, fields in sorted(FIELDS.items()):
         lines += [f"class {name}(NamedTuple):", *(f"    {field}: Tensor" for field in fields.split()), ""]
     return "\n".join(lines)
@@ -462,7 +463,7 @@ def results_stub() -> str:
 
 def stubs() -> dict[Path, str]:
     """Every stub by its path."""
-    _lazy.load()
+    lazy.load()
     return {
         PACKAGE / "__init__.pyi": package_stub(),
         PACKAGE / METHODS: methods_stub(),

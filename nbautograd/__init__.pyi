@@ -5,8 +5,8 @@ from typing import overload
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from nbautograd.core.storage import _StorageType
-from nbautograd.ops.creation.legacy_tensor_types import _TensorType
+from nbautograd._engine.core.storage import _StorageType
+from nbautograd._engine.ops.creation.legacy_tensor_types import _TensorType
 from os import PathLike
 from typing import Any
 from typing import BinaryIO
@@ -39,38 +39,38 @@ from nbautograd import testing as testing
 from nbautograd import torch_version as torch_version
 from nbautograd import utils as utils
 from nbautograd import version as version
-from nbautograd._import_hook import standing_in as standing_in
+from nbautograd._compat import accelerator as accelerator
+from nbautograd._compat import backends as backends
+from nbautograd._compat import compiler as compiler
+from nbautograd._compat import distributed as distributed
+from nbautograd._compat import futures as futures
+from nbautograd._compat import hub as hub
+from nbautograd._compat import jit as jit
+from nbautograd._compat import multiprocessing as multiprocessing
+from nbautograd._compat import ops as ops
+from nbautograd._compat import types as types
+from nbautograd._compat.accelerator import Event as Event
+from nbautograd._compat.accelerator import Stream as Stream
+from nbautograd._compat.futures import Future as Future
+from nbautograd._engine.arrays.device import device as device
+from nbautograd._engine.arrays.dtypes import dtype as dtype
+from nbautograd._engine.arrays.dtypes import finfo as finfo
+from nbautograd._engine.arrays.dtypes import iinfo as iinfo
+from nbautograd._engine.arrays.memory_format import layout as layout
+from nbautograd._engine.arrays.memory_format import memory_format as memory_format
+from nbautograd._engine.arrays.size import Size as Size
+from nbautograd._engine.core.grad_mode import enable_grad as enable_grad
+from nbautograd._engine.core.grad_mode import no_grad as no_grad
+from nbautograd._engine.core.grad_mode import set_grad_enabled as set_grad_enabled
+from nbautograd._engine.core.storage import TypedStorage as TypedStorage
+from nbautograd._engine.core.storage import UntypedStorage as UntypedStorage
+from nbautograd._engine.core.tensor import Tensor as Tensor
+from nbautograd._engine.rng.generator import Generator as Generator
+from nbautograd._names.import_hook import standing_in as standing_in
 from nbautograd.amp.autocast_mode import autocast as autocast
-from nbautograd.arrays.device import device as device
-from nbautograd.arrays.dtypes import dtype as dtype
-from nbautograd.arrays.dtypes import finfo as finfo
-from nbautograd.arrays.dtypes import iinfo as iinfo
-from nbautograd.arrays.memory_format import layout as layout
-from nbautograd.arrays.memory_format import memory_format as memory_format
-from nbautograd.arrays.size import Size as Size
 from nbautograd.autograd.inference import inference_mode as inference_mode
-from nbautograd.compat import accelerator as accelerator
-from nbautograd.compat import backends as backends
-from nbautograd.compat import compiler as compiler
-from nbautograd.compat import distributed as distributed
-from nbautograd.compat import futures as futures
-from nbautograd.compat import hub as hub
-from nbautograd.compat import jit as jit
-from nbautograd.compat import multiprocessing as multiprocessing
-from nbautograd.compat import ops as ops
-from nbautograd.compat import types as types
-from nbautograd.compat.accelerator import Event as Event
-from nbautograd.compat.accelerator import Stream as Stream
-from nbautograd.compat.futures import Future as Future
-from nbautograd.core.grad_mode import enable_grad as enable_grad
-from nbautograd.core.grad_mode import no_grad as no_grad
-from nbautograd.core.grad_mode import set_grad_enabled as set_grad_enabled
-from nbautograd.core.storage import TypedStorage as TypedStorage
-from nbautograd.core.storage import UntypedStorage as UntypedStorage
-from nbautograd.core.tensor import Tensor as Tensor
 from nbautograd.errors import OutOfMemoryError as OutOfMemoryError
-from nbautograd.rng.generator import Generator as Generator
-from nbautograd.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
+from nbautograd._engine.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
 
 BFloat16Storage: _StorageType
 BFloat16Tensor: _TensorType

@@ -12,7 +12,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from nbautograd._identity import is_ours
+from nbautograd._names.identity import is_ours
 
 __all__ = [
     "AutogradError",
@@ -169,7 +169,7 @@ class NoGraphError(AutogradError):
     """A derivative is asked for of a tensor, or by a tensor, that has no graph."""
 
     cause: Any = None
-    """Why it has none, and the line to write: a ``Cause`` of ``nbautograd._missing_graph``."""
+    """Why it has none, and the line to write: a ``Cause`` of ``nbautograd._engine.base.missing_graph``."""
 
 
 class NonScalarError(AutogradError):

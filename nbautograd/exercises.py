@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.viz.language import say
 
 __all__ = ["exercise", "same", "score"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
-from nbautograd.ops.signal.fftfreq import (
+from nbautograd._engine.ops.signal.fftfreq import (
     fft_fftfreq as fftfreq,
     fft_fftshift as fftshift,
     fft_ifftshift as ifftshift,
     fft_rfftfreq as rfftfreq,
 )
-from nbautograd.ops.signal.fourier import (
+from nbautograd._engine.ops.signal.fourier import (
     fft_fft as fft,
     fft_fft2 as fft2,
     fft_fftn as fftn,
@@ -29,6 +28,7 @@ from nbautograd.ops.signal.fourier import (
     fft_rfft2 as rfft2,
     fft_rfftn as rfftn,
 )
+from nbautograd._names import absent
 
 __all__ = [
     "fft",
@@ -55,4 +55,4 @@ __all__ = [
     "rfftn",
 ]
 
-_absent.answer(__name__)
+absent.answer(__name__)

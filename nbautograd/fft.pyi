@@ -3,11 +3,11 @@
 from typing import overload
 
 from collections.abc import Sequence
-from nbautograd.arrays.dtypes import dtype
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import dtype
+from nbautograd._engine.core.tensor import Tensor
 from typing import Any
 from nbautograd import return_types as return_types
-from nbautograd.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
+from nbautograd._engine.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
 
 
 def fft(input: Tensor, n: _int | None = None, dim: _int = -1, norm: str | None = None, *, axis: _int = -1, out: Tensor | None = None) -> Tensor: ...

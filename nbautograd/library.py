@@ -12,7 +12,7 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.compat.custom_ops import (
+from nbautograd._compat.custom_ops import (
     CustomOpDef,
     Library,
     custom_op,
@@ -25,12 +25,12 @@ from nbautograd.compat.custom_ops import (
     register_kernel,
     register_vmap,
 )
-from nbautograd.compat.op_schema import infer_schema
-from nbautograd.compiler.cuda_listing import cuda_listing
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import CompiledOp, alias, composite, op
-from nbautograd.compiler.registry import COMPOSITES, OPS
-from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW
+from nbautograd._compat.op_schema import infer_schema
+from nbautograd._engine.compiler.cuda_listing import cuda_listing
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import CompiledOp, alias, composite, op
+from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW
 
 __all__ = [
     "KINDS",

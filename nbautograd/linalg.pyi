@@ -2,12 +2,12 @@
 
 from typing import overload
 
-from nbautograd.arrays.dtypes import dtype
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import dtype
+from nbautograd._engine.core.tensor import Tensor
 from typing import Any
 from nbautograd import return_types as return_types
 from nbautograd.errors import LinAlgError as LinAlgError
-from nbautograd.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
+from nbautograd._engine.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
 
 
 def cholesky(A: Tensor, *, upper: _bool = False, out: Tensor | None = None) -> Tensor: ...

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nbautograd import _namespaces
-from nbautograd.core import overrides
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core import overrides
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names import namespaces
 
 __all__ = [
     "get_default_nowrap_functions",
@@ -100,6 +100,6 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     """
     name = getattr(f, "__name__", "")
     for path in ("", "nn.functional", "linalg", "fft", "special"):
-        if name and getattr(_namespaces.module(path), name, None) is f:
+        if name and getattr(namespaces.module(path), name, None) is f:
             return ".".join(["torch", *([path] if path else []), name])
     return f"torch.Tensor.{name}" if getattr(Tensor, name, None) is f else None

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.autograd import profiler as autograd_profiler
 from nbautograd.autograd.profiler import record_function
 from nbautograd.autograd.profiler_recording import cuda_is_usable
@@ -367,4 +367,4 @@ class profile:  # noqa: N801 - PyTorch's name
     add_metadata_json = preset_metadata_json = add_metadata
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

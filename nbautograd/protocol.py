@@ -16,7 +16,7 @@ from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from nbautograd import _lazy
+from nbautograd._names import lazy
 
 __all__ = [
     "Accumulated",
@@ -101,7 +101,7 @@ class Operand(NamedTuple):
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> from nbautograd.core.tracing import traced
+    >>> from nbautograd._engine.core.tracing import traced
     >>> with traced():
     ...     y = x * 2
     >>> [(each.name, each.shape, each.dtype) for each in y.grad_fn.trace.operands]
@@ -159,7 +159,7 @@ class Trace(NamedTuple):
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> from nbautograd.core.tracing import traced
+    >>> from nbautograd._engine.core.tracing import traced
     >>> with traced():
     ...     y = x * 2
     >>> y.grad_fn.trace.shape, y.grad_fn.trace.dtype, y.grad_fn.trace.output() is y
@@ -198,7 +198,7 @@ def declaration(name: str) -> Callable[[], type] | None:
     True
     """
     if name not in declared:
-        _lazy.load()
+        lazy.load()
     return declared.get(name)
 
 

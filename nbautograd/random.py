@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nbautograd import _absent
-from nbautograd.ops.creation.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from nbautograd.rng.generator import default_generator
+from nbautograd._engine.ops.creation.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from nbautograd._engine.rng.generator import default_generator
+from nbautograd._names import absent
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -41,4 +41,4 @@ def fork_rng(
             default_generator.set_state(state)
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

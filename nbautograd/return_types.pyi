@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 
 class aminmax(NamedTuple):
     min: Tensor

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
-from nbautograd.ops.elementwise.bessel import (
+from nbautograd._engine.ops.elementwise.bessel import (
     i0,
     special_airy_ai as airy_ai,
     special_bessel_j0 as bessel_j0,
@@ -21,8 +20,8 @@ from nbautograd.ops.elementwise.bessel import (
     special_scaled_modified_bessel_k1 as scaled_modified_bessel_k1,
     special_spherical_bessel_j0 as spherical_bessel_j0,
 )
-from nbautograd.ops.elementwise.exp_log import exp2, expm1, log1p, sigmoid as expit
-from nbautograd.ops.elementwise.polynomials import (
+from nbautograd._engine.ops.elementwise.exp_log import exp2, expm1, log1p, sigmoid as expit
+from nbautograd._engine.ops.elementwise.polynomials import (
     special_chebyshev_polynomial_t as chebyshev_polynomial_t,
     special_chebyshev_polynomial_u as chebyshev_polynomial_u,
     special_chebyshev_polynomial_v as chebyshev_polynomial_v,
@@ -36,8 +35,8 @@ from nbautograd.ops.elementwise.polynomials import (
     special_shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v,
     special_shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w,
 )
-from nbautograd.ops.elementwise.rounding import round
-from nbautograd.ops.elementwise.special import (
+from nbautograd._engine.ops.elementwise.rounding import round
+from nbautograd._engine.ops.elementwise.special import (
     digamma,
     digamma as psi,
     erf,
@@ -58,9 +57,10 @@ from nbautograd.ops.elementwise.special import (
     special_zeta as zeta,
     xlogy,
 )
-from nbautograd.ops.elementwise.trigonometric import sinc
-from nbautograd.ops.reduction.reduction import logsumexp
-from nbautograd.ops.reduction.softmax import log_softmax, softmax
+from nbautograd._engine.ops.elementwise.trigonometric import sinc
+from nbautograd._engine.ops.reduction.reduction import logsumexp
+from nbautograd._engine.ops.reduction.softmax import log_softmax, softmax
+from nbautograd._names import absent
 
 __all__ = [
     "airy_ai",
@@ -121,4 +121,4 @@ __all__ = [
     "zeta",
 ]
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage, storage_type
+from nbautograd._engine.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage, storage_type
 
 __all__ = ["TypedStorage", "UntypedStorage", *STORAGE_TYPES]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 
@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
         return package.__version__
     if name == "cuda":  # of the GPU's runtime, where one can be used
         return package.cuda.devices.runtime_version() if package.cuda.is_available() else None
-    return _absent.fail(__name__.partition(".")[2], name)
+    return absent.fail(__name__.partition(".")[2], name)

@@ -23,21 +23,19 @@ __all__ = ["PYTORCH", "WINGS", "imports_across", "names_in_docstrings", "unknown
 ROOT = PACKAGE.parent
 WINGS: dict[str, tuple[str, str]] = {
     "names": (
-        "_absent _atomic_file _identity _import_hook _installing _lazy _missing_graph _namespaces _refused "
-        "_users_code docstrings errors protocol",
+        "_engine.base _names errors protocol",
         "",
     ),
     "engine": (
-        "arrays autograd batching compiler core fft fusion linalg ops random return_types rng serialization sparse "
-        "special storage",
+        "_engine autograd fft linalg random return_types serialization sparse special storage",
         "names",
     ),
     "networks": ("distributions nn optim utils.data", "names engine"),
     "parity": (
-        "amp compat cpu cuda func library masked overrides profiler signal testing torch_version traced utils version",
+        "_compat amp cpu cuda func library masked overrides profiler signal testing torch_version utils version",
         "names engine networks",
     ),
-    "pictures": ("program viz", "names engine"),
+    "pictures": ("viz", "names engine"),
     "product": ("__main__ cli exercises", "names engine parity pictures"),
 }
 """Each wing: the parts of the package that it has, and the wings that it may import. The top itself may import all."""

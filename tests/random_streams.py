@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays.cpu_features import has_kernels
+from nbautograd._engine.arrays.cpu_features import has_kernels
 from tests import oracle
 from tests.oracle.plugin import State
 

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import nbautograd as nb
-from nbautograd.core.printing import get_printoptions
+from nbautograd._engine.core.printing import get_printoptions
 
 __all__ = ["now"]
 

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 import nbautograd
-from nbautograd import _absent, _namespaces
+from nbautograd._names import absent, namespaces
 from tests import oracle
 
 PLACES = [
     path
-    for path in _namespaces.MODULES
+    for path in namespaces.MODULES
     if path not in ("_tensor", "_tensor_str", "ops", "return_types", "utils.tensorboard")
 ]
 
 
 @pytest.mark.parametrize("path", ["", *PLACES])
 def test_a_name_that_nobody_has(path: str) -> None:
-    module = _namespaces.module(path)
+    module = namespaces.module(path)
     name = ".".join(["torch", *([path] if path else []), "what_nobody_has"])
     with pytest.raises(AttributeError, match=f"not part of nbautograd, and PyTorch has no {re.escape(name)}$") as error:
         module.what_nobody_has  # noqa: B018
@@ -44,23 +44,23 @@ def test_a_name_that_nobody_has(path: str) -> None:
 )
 def test_a_name_of_pytorchs(path: str, name: str, says: str) -> None:
     with pytest.raises(AttributeError, match=re.escape(says)):
-        getattr(_namespaces.module(path), name)
-    assert not hasattr(_namespaces.module(path), name)
+        getattr(namespaces.module(path), name)
+    assert not hasattr(namespaces.module(path), name)
 
 
 def test_the_list_is_of_pytorchs_names() -> None:
     def missing(torch: Any) -> Any:
         found = {}
-        for path in _absent.modules():
+        for path in absent.modules():
             module = (
                 importlib.import_module(f"{torch.__name__}.{path}".rstrip(".")) if path != "Tensor" else torch.Tensor
             )
-            found[path] = [name for name in sorted(_absent.names(path)) if hasattr(module, name)]
+            found[path] = [name for name in sorted(absent.names(path)) if hasattr(module, name)]
         return found
 
     theirs = oracle.answer(missing, exact=True)
-    assert dict(theirs.parts) == {path: sorted(_absent.names(path)) for path in _absent.modules()}
-    assert len(_absent.names("")) > 200
+    assert dict(theirs.parts) == {path: sorted(absent.names(path)) for path in absent.modules()}
+    assert len(absent.names("")) > 200
 
 
 def test_imports_say_so_too() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler import source
-from nbautograd.compiler.argument_errors import with_argument_errors
+from nbautograd._engine.compiler import source
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd.errors import kind_of
 from tests import oracle
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd.arrays import caching_allocator
-from nbautograd.fusion import tiling
+from nbautograd._engine.arrays import caching_allocator
+from nbautograd._engine.fusion import tiling
 from nbautograd.utils.allocator import keep_large_arrays
 
 N = caching_allocator.SMALLEST // 4 + 5  # float32

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler.op import OPS, CompiledOp
-from nbautograd.compiler.schema import POINTWISE
-from nbautograd.docstrings import layers
-from nbautograd.docstrings.classes import Composed
-from nbautograd.docstrings.methods import METHODS
+from nbautograd._engine.compiler.op import OPS, CompiledOp
+from nbautograd._engine.compiler.schema import POINTWISE
+from nbautograd._names.docstrings import layers
+from nbautograd._names.docstrings.classes import Composed
+from nbautograd._names.docstrings.methods import METHODS
 from tests import needs
 from tests.cuda.fake_cupy import fake_cupy, present
 

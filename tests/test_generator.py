@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.rng.generator import Generator
+from nbautograd._engine.rng.generator import Generator
 from tests import oracle
 from tests.random_streams import assert_same_numbers, drawn_by_mkl
 
@@ -238,7 +238,7 @@ def test_states_are_pytorchs_bytes(words, normals):
 def test_the_rounding_of_a_fused_multiplication_and_addition():
     from fractions import Fraction
 
-    from nbautograd.rng.box_muller import fma
+    from nbautograd._engine.rng.box_muller import fma
 
     rng = np.random.default_rng(0)
     a, b, c = rng.random(2000), np.float64(11.000000000000002), np.float64(-3.3)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from nbautograd import _installing
+from nbautograd._engine.base import installing
 
-ROOT = Path(_installing.__file__).parents[1]
+ROOT = Path(installing.__file__).parents[1]
 INDEX = ["jupyterlab>=4", "resvg_py>=0.5", "no-such-package>=4"]
 
 
@@ -29,19 +29,19 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, shell: Path) -> Any:
     """Make the package one that was installed from somewhere, as ``direct_url.json`` says."""
-    sources = _installing._is_clone
+    sources = installing._is_clone
 
     def installed_(direct_url: dict[str, Any]) -> None:
-        monkeypatch.setattr(_installing, "_is_clone", lambda folder: folder != ROOT.resolve() and sources(folder))
-        monkeypatch.setattr(_installing, "_direct_url", lambda: direct_url)
+        monkeypatch.setattr(installing, "_is_clone", lambda folder: folder != ROOT.resolve() and sources(folder))
+        monkeypatch.setattr(installing, "_direct_url", lambda: direct_url)
 
     return installed_
 
 
 def test_in_a_clone_it_names_the_clone(shell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shlex.split(_installing.extra("lab")) == ["pip", "install", "-e", f"{ROOT.resolve()}[lab]"]
+    assert shlex.split(installing.extra("lab")) == ["pip", "install", "-e", f"{ROOT.resolve()}[lab]"]
     monkeypatch.chdir(ROOT.resolve())
-    assert _installing.extra("lab") == "pip install -e '.[lab]'"
+    assert installing.extra("lab") == "pip install -e '.[lab]'"
 
 
 def test_from_a_folder_or_a_file_it_names_that(installed: Any, shell: Path) -> None:
@@ -49,34 +49,34 @@ def test_from_a_folder_or_a_file_it_names_that(installed: Any, shell: Path) -> N
     other.mkdir()
     (other / "pyproject.toml").write_text('name = "nbautograd"')
     installed({"url": other.as_uri(), "dir_info": {"editable": True}})
-    assert _installing.extra("lab") == "pip install -e 'a clone[lab]'"
+    assert installing.extra("lab") == "pip install -e 'a clone[lab]'"
     installed({"url": other.as_uri(), "dir_info": {}})
-    assert _installing.extra("lab") == "pip install 'a clone[lab]'"
+    assert installing.extra("lab") == "pip install 'a clone[lab]'"
     wheel = shell / "nbautograd-0.1.0-py3-none-any.whl"
     wheel.touch()
     installed({"url": wheel.as_uri(), "archive_info": {}})
-    assert _installing.extra("png") == f"pip install '.{os.sep}{wheel.name}[png]'"
+    assert installing.extra("png") == f"pip install '.{os.sep}{wheel.name}[png]'"
 
 
 def test_from_an_address_it_names_that(installed: Any) -> None:
     installed({"url": "https://host/nb.whl", "archive_info": {}})
-    assert _installing.extra("lab") == "pip install 'nbautograd[lab] @ https://host/nb.whl'"
+    assert installing.extra("lab") == "pip install 'nbautograd[lab] @ https://host/nb.whl'"
     installed({"url": "https://host/nb", "vcs_info": {"vcs": "git", "commit_id": "abc"}})
-    assert _installing.extra("lab") == "pip install 'nbautograd[lab] @ git+https://host/nb@abc'"
+    assert installing.extra("lab") == "pip install 'nbautograd[lab] @ git+https://host/nb@abc'"
 
 
 @pytest.mark.parametrize("url", ["", "file:///gone/nbautograd-0.1.0-py3-none-any.whl"])
 def test_from_an_index_it_names_the_missing_packages(installed: Any, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     installed({"url": url} if url else {})
-    monkeypatch.setattr(_installing, "requirements", lambda name: [*INDEX, "numpy>=2"])
-    monkeypatch.setattr(_installing, "_distribution", lambda name: name if name in ("numpy", "jupyterlab") else None)
-    assert _installing.extra("lab") == "pip install 'resvg_py>=0.5' 'no-such-package>=4'"
+    monkeypatch.setattr(installing, "requirements", lambda name: [*INDEX, "numpy>=2"])
+    monkeypatch.setattr(installing, "_distribution", lambda name: name if name in ("numpy", "jupyterlab") else None)
+    assert installing.extra("lab") == "pip install 'resvg_py>=0.5' 'no-such-package>=4'"
 
 
 def test_where_another_pip_is_found_it_names_this_python(shell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "executable", str(shell / "my env" / "bin" / "python"))
-    assert _installing.command("tqdm") == "'my env/bin/python' -m pip install tqdm"
+    assert installing.command("tqdm") == "'my env/bin/python' -m pip install tqdm"
 
 
 def test_in_a_notebook_it_is_a_magic(shell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +84,8 @@ def test_in_a_notebook_it_is_a_magic(shell: Path, monkeypatch: pytest.MonkeyPatc
         get_ipython = staticmethod(object)
 
     monkeypatch.setitem(sys.modules, "IPython", IPython)
-    assert _installing.command("ml_dtypes>=0.5") == "%pip install 'ml_dtypes>=0.5'"
+    assert installing.command("ml_dtypes>=0.5") == "%pip install 'ml_dtypes>=0.5'"
 
 
 def test_the_metadata_name_what_an_extra_brings() -> None:
-    assert [each.partition(">")[0] for each in _installing.requirements("lab")] == ["jupyterlab", "resvg-py", "tqdm"]
+    assert [each.partition(">")[0] for each in installing.requirements("lab")] == ["jupyterlab", "resvg-py", "tqdm"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nbautograd.arrays import late_packages
+from nbautograd._engine.arrays import late_packages
 from tests import needs
 
 ROOT = Path(__file__).parents[1]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import nbautograd
-from nbautograd import _lazy
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names import lazy
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,7 +22,7 @@ def fresh(code: str) -> str:
 
 
 def test_every_name_is_listed_as_it_is() -> None:
-    for module, names in _lazy.FAMILIES.items():
+    for module, names in lazy.FAMILIES.items():
         source = sys.modules[f"nbautograd.{module}"]
         for name in names.split():
             assert getattr(nbautograd, name) is getattr(source, name)
@@ -32,13 +32,13 @@ def test_every_name_is_listed_as_it_is() -> None:
 
 def test_every_method_that_a_late_module_attaches_is_listed() -> None:
     code = """
-from nbautograd import _lazy
-from nbautograd.core.tensor import Tensor
+from nbautograd._names import lazy
+from nbautograd._engine.core.tensor import Tensor
 names = set(vars(Tensor))
-stand_ins = {name for name, value in vars(Tensor).items() if isinstance(value, _lazy._Method)}
-_lazy.load()
-print(sorted(set(vars(Tensor)) - names), [n for n in stand_ins if isinstance(vars(Tensor)[n], _lazy._Method)], end=" ")
-print(sorted({n for names in _lazy.METHODS.values() for n in names.split()} ^ stand_ins))
+stand_ins = {name for name, value in vars(Tensor).items() if isinstance(value, lazy._Method)}
+lazy.load()
+print(sorted(set(vars(Tensor)) - names), [n for n in stand_ins if isinstance(vars(Tensor)[n], lazy._Method)], end=" ")
+print(sorted({n for names in lazy.METHODS.values() for n in names.split()} ^ stand_ins))
 """
     assert fresh(code) == "[] [] []"
 
@@ -58,7 +58,7 @@ print(torch.ones(4).sort().values.tolist()[0])
     assert fresh(code) == "2.0 1.0"
 
 
-@pytest.mark.parametrize("module", [*_lazy.FAMILIES, *_lazy.NAMESPACES])
+@pytest.mark.parametrize("module", [*lazy.FAMILIES, *lazy.NAMESPACES])
 def test_a_late_module_can_come_first(module: str) -> None:
     assert fresh(f"import sys, nbautograd.{module}; print('nbautograd.{module}' in sys.modules)") == "True"
 
@@ -68,7 +68,7 @@ def test_what_is_there_at_once_needs_nothing_late() -> None:
     code = """
 import builtins, sys
 import nbautograd
-from nbautograd.compiler.registry import OPS
+from nbautograd._engine.compiler.registry import OPS
 from tests.package_sources import GENERATED, compiled_method, global_names
 before = {name for name in sys.modules if name.startswith("nbautograd")}
 for op in [op for op in OPS.values() if op.formulas]:
@@ -85,8 +85,8 @@ def test_every_way_of_asking() -> None:
     code = """
 import inspect, pickle, sys
 import nbautograd as torch
-late = ("nbautograd.ops.indexing.scatter", "nbautograd.ops.linalg.solvers")
-late += ("nbautograd.ops.reduction.statistics", "nbautograd.ops.linalg.einsum")
+late = ("nbautograd._engine.ops.indexing.scatter", "nbautograd._engine.ops.linalg.solvers")
+late += ("nbautograd._engine.ops.reduction.statistics", "nbautograd._engine.ops.linalg.einsum")
 late += ("nbautograd.nn", "nbautograd.linalg", "nbautograd.utils.allocator", "nbautograd.autograd.functional")
 assert not set(late) & set(sys.modules)
 assert {"det", "bincount", "linalg", "nn", "optim"} <= set(dir(torch)) and "scatter_add_" in dir(torch.Tensor)
@@ -116,12 +116,12 @@ except AttributeError as error:
 
 
 def test_a_module_that_cannot_be_loaded_says_why_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = _lazy._Method(Tensor, "nowhere", "nbautograd.ops.nowhere")
+    stand_in = lazy._Method(Tensor, "nowhere", "nbautograd._engine.ops.nowhere")
     for _ in range(2):
         with pytest.raises(ModuleNotFoundError, match="nowhere"):
             stand_in.__get__(None, Tensor)
     monkeypatch.setattr(
-        Tensor, "nowhere", _lazy._Method(Tensor, "nowhere", "nbautograd.ops.elementwise.bessel"), raising=False
+        Tensor, "nowhere", lazy._Method(Tensor, "nowhere", "nbautograd._engine.ops.elementwise.bessel"), raising=False
     )
     with pytest.raises(AttributeError, match="nowhere"):
         Tensor.nowhere  # noqa: B018

@@ -7,7 +7,7 @@ import pytest
 
 import nbautograd as T
 from nbautograd import cli, library
-from nbautograd.compiler.op import OPS
+from nbautograd._engine.compiler.op import OPS
 
 SOME = [name for name in ("mul", "add", "exp", "sum_all", "view", "cat", "where", "mm", "sigmoid") if name in OPS]
 

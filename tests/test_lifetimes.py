@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import version_counter
-from nbautograd.core import exchanged_data
+from nbautograd._engine.arrays import version_counter
+from nbautograd._engine.core import exchanged_data
 
 ROOT = Path(nb.__file__).parent.parent
 

@@ -22,7 +22,8 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd import _installing, viz
+from nbautograd import viz
+from nbautograd._engine.base import installing
 from nbautograd.cli import lab, lite, main, wheels
 from tests import needs, pyodide_folder
 from tests.jupyterlab import READY, browse
@@ -241,7 +242,7 @@ def test_what_is_missing_is_named(
         assert main(["lite", str(tmp_path / "site")]) == 1
     assert capsys.readouterr().err == (
         "nbautograd lite: not installed: jupyterlite-core, jupyterlite-pyodide-kernel, jupyter-server, packaging: "
-        f"{_installing.extra('lite')}\n"
+        f"{installing.extra('lite')}\n"
     )
     needs.package("jupyterlite_core")
     (tmp_path / "pyodide").mkdir()

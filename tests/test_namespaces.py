@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import nbautograd
-from nbautograd import _namespaces
+from nbautograd._names import namespaces
 from tests import oracle
 from tests.package_sources import PACKAGE, SOURCES, imported, statements, tree
 
@@ -86,7 +86,7 @@ def test_importing_a_module_leaves_a_function_of_its_name() -> None:
 def test_importing_it_by_pytorchs_name_does_so_too_and_finds_nothing_internal() -> None:
     found, moved = walked("torch")
     assert {"autograd.gradcheck", "nn.functional", "optim.adam"} <= {*found} and moved == []
-    assert [path for path in found if not _namespaces.is_public(path)] == []
+    assert [path for path in found if not namespaces.is_public(path)] == []
 
 
 def test_what_is_imported_late_is_found_while_the_package_stands_in() -> None:
@@ -94,7 +94,7 @@ def test_what_is_imported_late_is_found_while_the_package_stands_in() -> None:
     command = [sys.executable, "-c", "import sys, nbautograd; print(*sys.modules)"]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent).stdout.split()
     late = {name for name in SOURCES if name.startswith("nbautograd._")} - {*loaded}
-    assert "nbautograd._installing" in late
+    assert "nbautograd._engine.base.installing" in late
     for name in SOURCES:
         for node in statements(tree(name)):
             if isinstance(node, ast.ImportFrom) and node.module == "nbautograd":
@@ -133,7 +133,7 @@ def test_dir_lists_no_internal_module() -> None:
     for package in (nbautograd, nbautograd.autograd, nbautograd.utils):
         below = package.__name__.partition(".")[2]
         modules = [name for name in dir(package) if isinstance(getattr(package, name), types.ModuleType)]
-        assert [name for name in modules if not _namespaces.is_public(f"{below}.{name}".strip("."))] == []
+        assert [name for name in modules if not namespaces.is_public(f"{below}.{name}".strip("."))] == []
     assert {"nn", "optim", "errors", "protocol", "tensor", "device"} <= {*dir(nbautograd)}
 
 
@@ -157,7 +157,7 @@ def test_dir_lists_pytorchs_names_and_a_few_of_our_own() -> None:
 
 def test_every_name_of_the_table_is_found() -> None:
     with nbautograd.standing_in():
-        for path, names in _namespaces.MODULES.items():
+        for path, names in namespaces.MODULES.items():
             if path in ABSENT:
                 continue
             module = import_module(f"torch.{path}")
@@ -191,13 +191,13 @@ MODULES_OF = "from tests.test_namespaces import modules_of\nprint(json.dumps(mod
 def modules_of(T: Any) -> dict[str, Any]:
     """Of each public module that ``import torch`` loads, and each of the table: its names, whether the package above
     has it under its name (None: nothing), and by each package around it the names for the same, if they are its own."""
-    for path in _namespaces.MODULES:
+    for path in namespaces.MODULES:
         if path not in ABSENT:
             import_module(f"{T.__name__}.{path}")
     found = {}
     for name, module in sorted(sys.modules.items()):
         path = name.partition(".")[2]
-        is_private = "._" in f".{path}" and path not in _namespaces.MODULES
+        is_private = "._" in f".{path}" and path not in namespaces.MODULES
         if not name.startswith(f"{T.__name__}.") or not module or is_private:
             continue
         above, _, leaf = path.rpartition(".")
@@ -229,28 +229,28 @@ def held(around: Any) -> set[str]:
     """The names that PyTorch has in a module and around it, and that are here around it."""
     found = set()
     for package, names in dict(around.parts).items():
-        if not package or package in _namespaces.MODULES:
-            ours = _namespaces.module(package)
+        if not package or package in namespaces.MODULES:
+            ours = namespaces.module(package)
             found |= {name for name in names if hasattr(ours, name)}
     return found
 
 
 def test_the_table_says_what_pytorch_has(pytorchs: dict[str, Any]) -> None:
-    for path, names in _namespaces.MODULES.items():
+    for path, names in namespaces.MODULES.items():
         if path in ABSENT:
             continue
         theirs, kind, around = pytorchs[path]
-        ours = _namespaces.module(path)
+        ours = namespaces.module(path)
         assert [name for name in names.split() if name not in theirs] == [], path
         assert [name for name in held(around) if not hasattr(ours, name)] == [], path
         above, _, leaf = path.rpartition(".")
         if kind is not None and path != "autograd.variable":  # a deprecated function, which nbautograd has not
-            here = getattr(_namespaces.module(above), leaf)
+            here = getattr(namespaces.module(above), leaf)
             assert isinstance(here, types.ModuleType) == kind, path
 
 
 def test_no_module_of_pytorchs_is_forgotten(pytorchs: dict[str, Any]) -> None:
     """Of those that ``import torch`` loads."""
     warnings.simplefilter("ignore")  # of deprecated names
-    public = {path: held(around) for path, (_, _, around) in pytorchs.items() if not _namespaces.is_public(path)}
+    public = {path: held(around) for path, (_, _, around) in pytorchs.items() if not namespaces.is_public(path)}
     assert {path: names for path, names in public.items() if names} == {} and len(pytorchs) > 100

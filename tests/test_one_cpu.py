@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from nbautograd.arrays.cpu_features import features, has_kernels
+from nbautograd._engine.arrays.cpu_features import features, has_kernels
 from tests import one_cpu
 
 ASKED = (
     "from tests import one_cpu; import json, os, numpy\n"
-    "from nbautograd.arrays.cpu_features import has_kernels\n"
+    "from nbautograd._engine.arrays.cpu_features import has_kernels\n"
     "print(json.dumps([has_kernels('AVX512F', 'AVX512_SKX', 'X86_V4'), dict(os.environ)]))"
 )
 HERE = pytest.mark.skipif(not features().get("AVX2"), reason="a processor without AVX2 has kernels of one kind")

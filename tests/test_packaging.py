@@ -90,7 +90,7 @@ def test_the_wheel_holds_all_that_runs_and_nothing_else(packages: dict[str, Path
     wanted |= tracked("nbautograd", "_*.txt") | tracked("nbautograd/viz/static", "*.*") | course
     wanted |= tracked("nbautograd/cli/jupyter", "*.json")
     assert {name for name in names if ".dist-info/" not in name} == wanted
-    assert {"nbautograd/__init__.pyi", "nbautograd/core/_tensor_methods.pyi"} <= wanted  # for editors
+    assert {"nbautograd/__init__.pyi", "nbautograd/_engine/core/_tensor_methods.pyi"} <= wanted  # for editors
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

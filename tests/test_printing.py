@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import dtypes
-from nbautograd.core import printing
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core import printing
 from tests import oracle
 
 INF, NAN = float("inf"), float("nan")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
+from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd.autograd import profiler as old
 from nbautograd.autograd.profiler_table import format_memory, format_time
-from nbautograd.core import dispatch_mode, inplace
 from nbautograd.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
 from tests import oracle
 

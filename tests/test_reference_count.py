@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import caching_allocator, reference_count as counts
-from nbautograd.fusion import lazy_gradient, tiling
+from nbautograd._engine.arrays import caching_allocator, reference_count as counts
+from nbautograd._engine.fusion import lazy_gradient, tiling
 from tests.wasm import programs
 
 N = tiling.MIN_TILED_SIZE
@@ -106,7 +106,7 @@ def test_without_counts_results_are_the_same_and_no_memory_is_used_again(tmp_pat
     code = f"""
 import sys
 sys.getrefcount = lambda thing: 1 << 30
-from nbautograd.arrays import caching_allocator, reference_count
+from nbautograd._engine.arrays import caching_allocator, reference_count
 from nbautograd.utils.allocator import keep_large_arrays
 assert reference_count.HELD_ONCE == reference_count.NEVER
 assert keep_large_arrays(64) == keep_large_arrays(64) == 0

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd.arrays import thread_pool
-from nbautograd.fusion import tiling
+from nbautograd._engine.arrays import thread_pool
+from nbautograd._engine.fusion import tiling
 
 SIZE = 4 * tiling.TILES_PER_TASK * tiling.TILE_SIZE + 1234
 

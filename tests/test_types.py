@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import nbautograd
-from nbautograd._lazy import AbsentMethod
+from nbautograd._names.lazy import AbsentMethod
 from tests import needs
 
 ROOT = Path(__file__).parents[1]

@@ -47,7 +47,7 @@ def entry(path: str) -> str:
 def location(path: str) -> str:
     """Where a name is imported from: ``torch.compiler`` has the name of a package of ours, and lies in ``compat``."""
     package = path.partition(".")[0]
-    return f"nbautograd.compat.{path}" if package in ("compiler", "ops") else f"nbautograd.{path}"
+    return f"nbautograd._compat.{path}" if package in ("compiler", "ops") else f"nbautograd.{path}"
 
 
 class Pages:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.amp.autocast_mode import autocast, custom_bwd, custom_fwd
 from nbautograd.amp.grad_scaler import GradScaler
 from nbautograd.amp.state import is_autocast_available
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -9,11 +9,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.dtypes import bfloat16, dtype as dtype_class, float16, float64
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.amp import state
 from nbautograd.amp.state import is_autocast_available
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.dtypes import bfloat16, dtype as dtype_class, float16, float64
-from nbautograd.core.tensor import Tensor
 from nbautograd.cuda.devices import is_available, is_bf16_supported
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from nbautograd.arrays.dtypes import float16, float32, int32
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import float16, float32, int32
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full
 from nbautograd.cuda.devices import is_available
-from nbautograd.ops.creation.creation import full
 
 __all__ = ["GradScaler", "OptState"]
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from nbautograd.compiler.registry import COMPOSITES, OPS
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["POLICIES", "functions", "inplace_methods"]
 

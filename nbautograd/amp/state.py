@@ -14,11 +14,11 @@ from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+from nbautograd._engine.arrays.dtypes import bfloat16, dtype, float16, float32, float64
+from nbautograd._engine.compiler.interception import Handler, intercept, release
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.amp.policies import POLICIES, functions, inplace_methods
-from nbautograd.arrays.dtypes import bfloat16, dtype, float16, float32, float64
-from nbautograd.compiler.interception import Handler, intercept, release
-from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 
 __all__ = [

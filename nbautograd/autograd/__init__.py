@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _lazy
+from nbautograd._engine.core import grad_mode
+from nbautograd._engine.core.grad_mode import (
+    enable_grad,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from nbautograd._names import lazy
 from nbautograd.autograd import anomaly_mode, forward_ad, saved_tensors  # noqa: F401 - it gives Node its methods
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import ImperativeEngine, backward, grad
@@ -10,14 +18,6 @@ from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
 from nbautograd.autograd.saved_tensors import SavedTensor
 from nbautograd.autograd.variable import Variable
-from nbautograd.core import grad_mode
-from nbautograd.core.grad_mode import (
-    enable_grad,
-    is_multithreading_enabled,
-    no_grad,
-    set_grad_enabled,
-    set_multithreading_enabled,
-)
 
 if TYPE_CHECKING:
     from nbautograd.autograd import function, functional, graph, profiler
@@ -58,4 +58,4 @@ LATE = {
     "profiler": "profiler",
     "profiler_util": "profiler_util",
 }
-__getattr__, __dir__ = _lazy.attributes(__name__, LATE)
+__getattr__, __dir__ = lazy.attributes(__name__, LATE)

@@ -9,18 +9,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd.arrays import version_counter
-from nbautograd.arrays.caching_allocator import is_whole
-from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
-from nbautograd.arrays.sparse import SparseArray
+from nbautograd._engine.arrays import version_counter
+from nbautograd._engine.arrays.caching_allocator import is_whole
+from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
+from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.core.defaults import is_warn_always_enabled
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
+from nbautograd._engine.core.tensor import Tensor, new
+from nbautograd._engine.fusion.lazy_gradient import LazyGradient, materialize
+from nbautograd._engine.ops.creation.creation import empty_like
 from nbautograd.autograd.hooks import as_tensor, name_of
-from nbautograd.core.defaults import is_warn_always_enabled
-from nbautograd.core.node import LEAF
-from nbautograd.core.sparse import SparseTensor, stored, wrapped
-from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import AutogradError
-from nbautograd.fusion.lazy_gradient import LazyGradient, materialize
-from nbautograd.ops.creation.creation import empty_like
 
 __all__ = ["finish", "visit", "warn_of_cycle"]
 

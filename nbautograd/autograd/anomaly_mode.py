@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd.arrays.sparse import SparseArray
-from nbautograd.core import dispatch_mode
-from nbautograd.core.grad_mode import boolean
-from nbautograd.core.node import Node
-from nbautograd.core.sparse import stored
+from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.grad_mode import boolean
+from nbautograd._engine.core.node import Node
+from nbautograd._engine.core.sparse import stored
 from nbautograd.errors import AutogradError
 
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd import protocol
-from nbautograd.arrays import backend
-from nbautograd.arrays.strides import restride, strides_of
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.strides import restride, strides_of
+from nbautograd._engine.core.batched import BatchedTensor, batched
+from nbautograd._engine.core.grad_mode import is_forward_ad_active
+from nbautograd._engine.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
+from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import cast
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
 from nbautograd.autograd.topology import reachable
-from nbautograd.core.batched import BatchedTensor, batched
-from nbautograd.core.grad_mode import is_forward_ad_active
-from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
-from nbautograd.core.sparse import SparseTensor, stored, wrapped
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of
-from nbautograd.ops._internal import cast
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
 
@@ -243,7 +243,7 @@ def _capture_at_once(
     outputs: list[Any], batches: list[Any], size: int, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
     """Batched gradients by one pass, in which gradients are batched tensors."""
-    from nbautograd.batching.transform import entered, placed
+    from nbautograd._engine.batching.transform import entered, placed
 
     with entered(size) as level:
         roots = _roots(outputs, [batched(batch, 0, level) for batch in batches], "grad()")
@@ -324,7 +324,7 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
 
 def _no_graph(what: str, tensor: Any, input_number: int | None = None) -> NoGraphError:
     """The error about a tensor without a graph, with what the user's code says about the cause."""
-    from nbautograd._missing_graph import cause_of, explained  # only errors need it
+    from nbautograd._engine.base.missing_graph import cause_of, explained  # only errors need it
 
     cause = cause_of(tensor, input_number=input_number)
     error = NoGraphError(explained(what, cause))

@@ -22,23 +22,23 @@ from typing import Any
 from numpy import ndarray
 
 from nbautograd import protocol
-from nbautograd.arrays import backend
-from nbautograd.arrays.version_counter import clock
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.version_counter import clock
+from nbautograd._engine.core.batched import BatchedTensor, levels
+from nbautograd._engine.core.grad_mode import grad_enabled, is_forward_ad_active
+from nbautograd._engine.core.hooks import LeafHooks, alive
+from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
+from nbautograd._engine.core.sparse import stored
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
+from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.full_engine import FullRun, Key
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
 from nbautograd.autograd.reentrant import run_nested
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
-from nbautograd.core.batched import BatchedTensor, levels
-from nbautograd.core.grad_mode import grad_enabled, is_forward_ad_active
-from nbautograd.core.hooks import LeafHooks, alive
-from nbautograd.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
-from nbautograd.core.sparse import stored
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
-from nbautograd.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
-from nbautograd.fusion.tiling import MIN_TILED_SIZE
 
 __all__ = [
     "GraphTask",

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from nbautograd import _absent
+from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core.batched import BatchedTensor, batched
+from nbautograd._engine.core.overlap import check_overlap
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names import absent
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
-from nbautograd.core import dispatch_mode, inplace
-from nbautograd.core.batched import BatchedTensor, batched
-from nbautograd.core.overlap import check_overlap
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -148,7 +148,7 @@ def __getattr__(name: str) -> Any:
     """``_current_level``: the number of the innermost level, -1 outside."""
     if name == "_current_level":
         return _innermost()
-    return _absent.fail(__name__.partition(".")[2], name)
+    return absent.fail(__name__.partition(".")[2], name)
 
 
 # -- dual tensors ------------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """
     number = _innermost() if level is None else level
     if isinstance(tensor, BatchedTensor) or isinstance(tangent, BatchedTensor):
-        from nbautograd.batching.levels import map_samples, on_same_levels
+        from nbautograd._engine.batching.levels import map_samples, on_same_levels
 
         return map_samples(partial(_dual_samples, level=level), *on_same_levels(tensor, tangent))  # type: ignore[no-any-return]
     if number < 0:

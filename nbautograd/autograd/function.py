@@ -8,20 +8,20 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.arrays import backend, version_counter
+from nbautograd._engine.arrays import backend, version_counter
+from nbautograd._engine.core import batched, dispatch_mode
+from nbautograd._engine.core.exchanged_data import latest
+from nbautograd._engine.core.grad_mode import is_grad_enabled, no_grad
+from nbautograd._engine.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
+from nbautograd._engine.core.pytree import tree_flatten
+from nbautograd._engine.core.tensor import Tensor, new, wrap
+from nbautograd._engine.fusion.lazy_gradient import materialize_pending
+from nbautograd._engine.ops._internal import cast, sum_to
+from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.function_outputs import check_dirty, connect, record
-from nbautograd.core import batched, dispatch_mode
-from nbautograd.core.exchanged_data import latest
-from nbautograd.core.grad_mode import is_grad_enabled, no_grad
-from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
-from nbautograd.core.pytree import tree_flatten
-from nbautograd.core.tensor import Tensor, new, wrap
-from nbautograd.docstrings.methods import describe_methods
 from nbautograd.errors import AutogradError, kind_of
-from nbautograd.fusion.lazy_gradient import materialize_pending
-from nbautograd.ops._internal import cast, sum_to
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 

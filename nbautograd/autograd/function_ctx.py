@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
 __all__ = ["ForwardContext", "FunctionCtx"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, version_counter
+from nbautograd._engine.arrays import dtypes, version_counter
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd import tangents
 from nbautograd.autograd.function_ctx import ForwardContext
 from nbautograd.autograd.tangents import Level, below, highest, tangent_of, visible
-from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["levels_of", "set_tangents"]

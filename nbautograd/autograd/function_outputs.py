@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd._engine.arrays import backend, dtypes, version_counter
+from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.inplace import check_history
+from nbautograd._engine.core.node import LEAF, OutputEdge
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.autograd.tangents import suspended
-from nbautograd.core import dispatch_mode, tracing
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.inplace import check_history
-from nbautograd.core.node import LEAF, OutputEdge
-from nbautograd.core.tensor import Tensor
-from nbautograd.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.errors import AutogradError, InplaceError
 
 __all__ = ["check_dirty", "connect", "record"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nbautograd.batching.mode import lowered
-from nbautograd.batching.transform import entered, placed
-from nbautograd.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
-from nbautograd.core.pytree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.batching.mode import lowered
+from nbautograd._engine.batching.transform import entered, placed
+from nbautograd._engine.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
+from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
 __all__ = ["VmapInfo", "apply_batched"]

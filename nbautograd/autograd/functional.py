@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd import docstrings
+from nbautograd._engine.core.batched import ElementsError, NoRuleError
+from nbautograd._engine.core.grad_mode import enable_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye
+from nbautograd._engine.ops.shape.joining import stack
+from nbautograd._names import docstrings
+from nbautograd._names.docstrings import packages
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.tangents import carry
-from nbautograd.core.batched import ElementsError, NoRuleError
-from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings import packages
 from nbautograd.errors import AutogradError
-from nbautograd.ops.creation.creation import eye
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -466,7 +466,7 @@ def _forward_jacobian(
 
 def _at_once(column: Column, units: Tensor) -> list[Any]:
     """The columns for all units, in a last dimension; one by one if the function cannot take them together."""
-    from nbautograd.batching.transform import vmap
+    from nbautograd._engine.batching.transform import vmap
 
     try:
         parts: list[Any] = vmap(column, out_dims=-1, randomness="same")(units)

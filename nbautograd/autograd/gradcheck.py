@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.gradient_checks import Check
 from nbautograd.autograd.jacobians import GradcheckError, Point, tensors_of
-from nbautograd.core.tensor import Tensor, wrap
 
 __all__ = [
     "GradcheckError",

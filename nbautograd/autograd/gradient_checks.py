@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.batched import NoRuleError
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.jacobians import Array, GradcheckError, Point, fetched, reals
 from nbautograd.autograd.undefined_gradients import grad_of_undefined
-from nbautograd.core.batched import NoRuleError
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["Check"]
 
@@ -251,7 +251,7 @@ class Check:
 
     def batched_tangents(self) -> None:
         """Check that batched tangents, under ``vmap``, agree with those of the elements of the batch."""
-        from nbautograd.batching.transform import vmap
+        from nbautograd._engine.batching.transform import vmap
 
         for i, x in zip(self.point.positions, self.point.variables, strict=True):
             batch = self.batch(x)

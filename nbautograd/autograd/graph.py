@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd.arrays import backend, version_counter
+from nbautograd._engine.arrays import backend, version_counter
+from nbautograd._engine.core import inplace
+from nbautograd._engine.core.hooks import RemovableHandle
+from nbautograd._engine.core.node import LEAF, Node, OutputEdge, accumulator
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd import engine
 from nbautograd.autograd.backward import GradientEdge
 from nbautograd.autograd.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
-from nbautograd.core import inplace
-from nbautograd.core.hooks import RemovableHandle
-from nbautograd.core.node import LEAF, Node, OutputEdge, accumulator
-from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.core.hooks import Hooks
-from nbautograd.core.node import MULTIPLE, Node, OutputGrads, public_edge
-from nbautograd.core.sparse import stored, wrapped
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.hooks import Hooks
+from nbautograd._engine.core.node import MULTIPLE, Node, OutputGrads, public_edge
+from nbautograd._engine.core.sparse import stored, wrapped
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
 

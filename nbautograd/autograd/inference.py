@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
-from nbautograd.arrays import version_counter
-from nbautograd.core import dispatch_mode
-from nbautograd.core.grad_mode import (
+from nbautograd._engine.arrays import version_counter
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.grad_mode import (
     forward_ad_below,
     grad_enabled,
     inference,
@@ -18,8 +18,8 @@ from nbautograd.core.grad_mode import (
     run_generator,
     warn_of_class,
 )
-from nbautograd.core.node import Node, OutputEdge
-from nbautograd.core.tensor import Tensor, on_wrap
+from nbautograd._engine.core.node import Node, OutputEdge
+from nbautograd._engine.core.tensor import Tensor, on_wrap
 from nbautograd.errors import AutogradError
 
 __all__ = ["inference_mode", "is_inference_mode_enabled"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
-from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import NbautogradError
 
 __all__ = ["Array", "GradcheckError", "Point", "reals", "tensors_of"]

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 
 from nbautograd import protocol
-from nbautograd.arrays import dtypes, version_counter
+from nbautograd._engine.arrays import dtypes, version_counter
+from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled
+from nbautograd._engine.core.node import LEAF, Node, OutputEdge, OutputGrads
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
@@ -31,9 +34,6 @@ from nbautograd.autograd.tangents import (
     tangent_of,
     visible,
 )
-from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
-from nbautograd.core.node import LEAF, Node, OutputEdge, OutputGrads
-from nbautograd.core.tensor import Tensor, wrap
 
 __all__ = ["copied", "packed", "run", "unpacked"]
 

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nbautograd import _absent
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
+from nbautograd._names import absent
 from nbautograd.autograd.profiler_recording import Recording, cuda_is_usable, current
 from nbautograd.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, write_trace
 
@@ -262,4 +262,4 @@ class emit_itt:  # noqa: N801 - PyTorch's name
         pass
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from nbautograd import protocol
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent
-from nbautograd.compiler.registry import OPS
-from nbautograd.core import dispatch_mode, inplace
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import CudaUnavailableError
 
 __all__ = ["Recording", "cuda_is_usable", "current"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
 
 __all__ = ["run_nested"]
 

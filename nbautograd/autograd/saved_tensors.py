@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, version_counter
-from nbautograd.core import dispatch_mode
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.node import FREED, Node, OutputEdge
-from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd._engine.arrays import dtypes, version_counter
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.node import FREED, Node, OutputEdge
+from nbautograd._engine.core.tensor import Tensor, new, wrap
+from nbautograd._engine.fusion.lazy_gradient import materialize_pending
+from nbautograd._engine.ops._internal import cast
 from nbautograd.errors import AutogradError, ShapeError, kind_of
-from nbautograd.fusion.lazy_gradient import materialize_pending
-from nbautograd.ops._internal import cast
 
 __all__ = [
     "Packed",

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, strides
-from nbautograd.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
-from nbautograd.core.inplace import check_writable
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import DualView, replay_view
+from nbautograd._engine.arrays import dtypes, strides
+from nbautograd._engine.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
+from nbautograd._engine.core.inplace import check_writable
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.views import DualView, replay_view
+from nbautograd._engine.ops._internal import cast
 from nbautograd.errors import AutogradError, ShapeError
-from nbautograd.ops._internal import cast
 
 __all__ = [
     "SPENT",

@@ -9,12 +9,12 @@ from __future__ import annotations
 from contextvars import copy_context
 from typing import Any
 
+from nbautograd._engine.core.node import LEAF, Node, OutputGrads
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd import engine
 from nbautograd.autograd.backward import key_of
 from nbautograd.autograd.full_engine import FullRun, Key
 from nbautograd.autograd.function_ctx import FunctionCtx
-from nbautograd.core.node import LEAF, Node, OutputGrads
-from nbautograd.core.tensor import Tensor
 
 __all__ = ["grad_of_undefined"]
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import nbautograd._installing as _installing
+import nbautograd._engine.base.installing as _installing
 
 __all__ = ["Finding", "as_json", "as_text", "findings"]
 

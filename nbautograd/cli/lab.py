@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
-from nbautograd._installing import extra
+from nbautograd._engine.base.installing import extra
 from nbautograd.cli.server import say, serve
 
 __all__ = ["copy", "course", "run"]

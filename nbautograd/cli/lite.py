@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-import nbautograd._installing as _installing
+import nbautograd._engine.base.installing as _installing
 from nbautograd.cli import lab, wheels
 
 __all__ = ["build", "lacking", "run"]

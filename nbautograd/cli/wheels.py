@@ -15,7 +15,7 @@ from importlib.metadata import Distribution, distribution
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
-from nbautograd._installing import command
+from nbautograd._engine.base.installing import command
 
 __all__ = ["closure", "normalized", "repack", "repack_own"]
 

@@ -7,8 +7,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from nbautograd import _absent
-from nbautograd.arrays import cpu_features
+from nbautograd._engine.arrays import cpu_features
+from nbautograd._names import absent
 
 __all__ = [
     "Event",
@@ -216,4 +216,4 @@ def get_capabilities() -> Mapping[str, bool]:
 def __getattr__(name: str) -> Any:
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cpu.amp")
-    return _absent.fail("cpu", name)
+    return absent.fail("cpu", name)

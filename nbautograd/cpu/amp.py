@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from nbautograd import _absent
+from nbautograd._engine.arrays.dtypes import bfloat16, dtype as dtype_class
+from nbautograd._names import absent
 from nbautograd.amp.autocast_mode import autocast as _autocast
 from nbautograd.amp.grad_scaler import GradScaler as _GradScaler
-from nbautograd.arrays.dtypes import bfloat16, dtype as dtype_class
 
 __all__ = ["GradScaler", "autocast"]
 
@@ -43,4 +43,4 @@ class GradScaler(_GradScaler):
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.cuda.devices import (
     current_device,
     device,
@@ -82,4 +82,4 @@ def __getattr__(name: str) -> Any:
         return is_initialized()
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cuda.amp")
-    return _absent.fail("cuda", name)
+    return absent.fail("cuda", name)

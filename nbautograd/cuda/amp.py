@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd._engine.arrays.dtypes import dtype as dtype_class, float16
+from nbautograd._names import absent
 from nbautograd.amp.autocast_mode import autocast as _autocast, custom_bwd as _custom_bwd, custom_fwd as _custom_fwd
 from nbautograd.amp.grad_scaler import GradScaler as _GradScaler
-from nbautograd.arrays.dtypes import dtype as dtype_class, float16
 from nbautograd.cuda.devices import is_available
 
 __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
@@ -62,4 +62,4 @@ def custom_bwd(bwd: Any) -> Any:
     return _custom_bwd(bwd, device_type="cuda")
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

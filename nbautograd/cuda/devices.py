@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
-from nbautograd.arrays import backend
-from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
 from nbautograd.errors import kind_of
 
 __all__ = [

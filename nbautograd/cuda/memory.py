@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
 from nbautograd.cuda.devices import checked_index, is_initialized
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nbautograd._engine.rng.generator import default_generator
 from nbautograd.cuda.devices import init, is_available
-from nbautograd.rng.generator import default_generator
 
 __all__ = ["initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from nbautograd.arrays import backend
-from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
 from nbautograd.cuda.devices import checked_index, device, set_device
 
 __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]

@@ -7,7 +7,7 @@ bit for bit, after the same seed.
 
 from __future__ import annotations
 
-from nbautograd import _lazy
+from nbautograd._names import lazy
 from nbautograd.distributions import (
     kl_cross_family as _kl_cross_family,  # noqa: F401 - they register their formulas
     kl_same_family as _kl_same_family,  # noqa: F401
@@ -144,4 +144,4 @@ __all__ = [
     "transform_to",
 ]
 
-__getattr__, __dir__ = _lazy.attributes(__name__, {})
+__getattr__, __dir__ = lazy.attributes(__name__, {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["ByProbability", "WithCategorical"]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo, int64
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo, int64
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye, full, ones_like, zeros
+from nbautograd._engine.ops.creation.distributions import multinomial
+from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.creation.ranges import arange
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability, WithCategorical
 from nbautograd.distributions.counts import Binomial
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.utils import broadcast_all
 from nbautograd.nn.functional import one_hot
-from nbautograd.ops.creation.creation import eye, full, ones_like, zeros
-from nbautograd.ops.creation.distributions import multinomial
-from nbautograd.ops.creation.from_data import tensor
-from nbautograd.ops.creation.ranges import arange
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.shape.broadcasting import broadcast_tensors
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 

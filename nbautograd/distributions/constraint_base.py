@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.core.batched import BatchedTensor
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
 

@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbautograd.arrays.dtypes import bool_, finfo
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import bool_, finfo
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full
+from nbautograd._engine.ops.elementwise.comparison import isclose
+from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky_ex
+from nbautograd._engine.ops.linalg.eig import linalg_eigvalsh
+from nbautograd._engine.ops.shape.joining import cat as concatenate, stack as stacked
 from nbautograd.distributions.constraint_base import (
     Constraint,
     MixtureSameFamilyConstraint,
@@ -21,11 +26,6 @@ from nbautograd.distributions.constraint_base import (
     _is_all_true,
     is_dependent,
 )
-from nbautograd.ops.creation.creation import full
-from nbautograd.ops.elementwise.comparison import isclose
-from nbautograd.ops.linalg.cholesky import linalg_cholesky_ex
-from nbautograd.ops.linalg.eig import linalg_eigvalsh
-from nbautograd.ops.shape.joining import cat as concatenate, stack as stacked
 
 __all__ = [
     "Constraint",

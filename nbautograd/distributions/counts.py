@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty, full_like, ones_like, zeros_like
+from nbautograd._engine.ops.creation.distributions import bernoulli, binomial, poisson
+from nbautograd._engine.ops.creation.random import rand
+from nbautograd._engine.ops.creation.ranges import arange
+from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.constraint_base import _is_all_true
@@ -16,11 +21,6 @@ from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
 from nbautograd.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoid
-from nbautograd.ops.creation.creation import empty, full_like, ones_like, zeros_like
-from nbautograd.ops.creation.distributions import bernoulli, binomial, poisson
-from nbautograd.ops.creation.random import rand
-from nbautograd.ops.creation.ranges import arange
-from nbautograd.ops.elementwise.selection import where
 
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
 

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.utils import broadcast_all, lazy_property
-from nbautograd.docstrings.classes import composed
 
 __all__ = ["Distribution"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.backward import grad
-from nbautograd.core.tensor import Tensor
 from nbautograd.distributions.distribution import Distribution
 
 __all__ = ["ExponentialFamily"]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty, zeros_like
+from nbautograd._engine.ops.creation.distributions import _sample_dirichlet, _standard_gamma
+from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.elementwise.special import igamma
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.utils import _Number, broadcast_all
 from nbautograd.nn.functional import one_hot
-from nbautograd.ops.creation.creation import empty, zeros_like
-from nbautograd.ops.creation.distributions import _sample_dirichlet, _standard_gamma
-from nbautograd.ops.creation.from_data import as_tensor, tensor
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.elementwise.special import igamma
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
 

@@ -7,11 +7,11 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.joining import cat, stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
 from nbautograd.distributions.utils import _sum_rightmost
-from nbautograd.ops.shape.joining import cat, stack
 
 __all__ = ["CatTransform", "StackTransform"]
 

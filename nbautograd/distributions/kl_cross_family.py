@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full_like
+from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions.counts import Bernoulli, Binomial, ContinuousBernoulli, Poisson
 from nbautograd.distributions.gamma_family import Beta, Exponential, Gamma
 from nbautograd.distributions.kl import register_kl
 from nbautograd.distributions.location_scale import Laplace, Normal, Uniform
 from nbautograd.distributions.transformed_family import Gumbel, Pareto
 from nbautograd.distributions.utils import euler_constant
-from nbautograd.ops.creation.creation import full_like
-from nbautograd.ops.elementwise.selection import where
 
 __all__: list[str] = []
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.linalg.solvers import linalg_solve_triangular
 from nbautograd.autograd.backward import grad
-from nbautograd.core.tensor import Tensor
 from nbautograd.distributions.categorical_family import Categorical, OneHotCategorical
 from nbautograd.distributions.counts import Bernoulli, Binomial, ContinuousBernoulli, Geometric, Poisson
 from nbautograd.distributions.exp_family import ExponentialFamily
@@ -24,8 +26,6 @@ from nbautograd.distributions.transformed_distribution import TransformedDistrib
 from nbautograd.distributions.transformed_family import Gumbel, HalfNormal, Pareto
 from nbautograd.distributions.utils import _sum_rightmost, euler_constant
 from nbautograd.nn.functional import softplus
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.linalg.solvers import linalg_solve_triangular
 
 __all__: list[str] = []
 

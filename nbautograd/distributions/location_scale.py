@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty, full, ones_like
+from nbautograd._engine.ops.creation.random import normal, rand
+from nbautograd._engine.ops.elementwise.comparison import isclose
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.shape.broadcasting import broadcast_to
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
 from nbautograd.distributions.utils import _standard_normal
-from nbautograd.ops.creation.creation import empty, full, ones_like
-from nbautograd.ops.creation.random import normal, rand
-from nbautograd.ops.elementwise.comparison import isclose
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.shape.broadcasting import broadcast_to
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.categorical_family import Categorical
 from nbautograd.distributions.constraints import MixtureSameFamilyConstraint

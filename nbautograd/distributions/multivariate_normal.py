@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye
+from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky
+from nbautograd._engine.ops.linalg.solvers import cholesky_inverse, linalg_solve_triangular
+from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.utils import _standard_normal, lazy_property
-from nbautograd.ops.creation.creation import eye
-from nbautograd.ops.linalg.cholesky import linalg_cholesky
-from nbautograd.ops.linalg.solvers import cholesky_inverse, linalg_solve_triangular
-from nbautograd.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 

@@ -7,9 +7,18 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye
+from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.creation.random import randn
+from nbautograd._engine.ops.creation.ranges import arange
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.elementwise.special import mvlgamma
+from nbautograd._engine.ops.linalg.solvers import cholesky_solve, linalg_slogdet
+from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
+from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
@@ -17,15 +26,6 @@ from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
 from nbautograd.distributions.multivariate_normal import _half_log_det, _one_of, _scale_tril
 from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
-from nbautograd.ops.creation.creation import eye
-from nbautograd.ops.creation.from_data import tensor
-from nbautograd.ops.creation.random import randn
-from nbautograd.ops.creation.ranges import arange
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.elementwise.special import mvlgamma
-from nbautograd.ops.linalg.solvers import cholesky_solve, linalg_slogdet
-from nbautograd.ops.shape.broadcasting import broadcast_shapes
-from nbautograd.ops.shape.joining import cat
 
 __all__ = ["LKJCholesky", "Wishart"]
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import SigmoidTransform
 from nbautograd.distributions.utils import broadcast_all, clamp_probs
-from nbautograd.ops.creation.random import rand
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 

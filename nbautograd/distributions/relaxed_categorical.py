@@ -6,8 +6,10 @@ With the temperature towards 0, samples become choices.
 
 from __future__ import annotations
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full_like
+from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import WithCategorical
 from nbautograd.distributions.categorical_family import Categorical
@@ -15,8 +17,6 @@ from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import ExpTransform
 from nbautograd.distributions.utils import broadcast_all, clamp_probs
-from nbautograd.ops.creation.creation import full_like
-from nbautograd.ops.creation.random import rand
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full_like
+from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
 from nbautograd.distributions.utils import _Number, _sum_rightmost, broadcast_all
 from nbautograd.nn.functional import softplus
-from nbautograd.ops.creation.creation import full_like
-from nbautograd.ops.shape.broadcasting import broadcast_shapes
 
 __all__ = [
     "AbsTransform",

@@ -10,12 +10,12 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import zeros_like
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
 from nbautograd.distributions.utils import _sum_rightmost
-from nbautograd.docstrings.classes import composed
-from nbautograd.ops.creation.creation import zeros_like
 
 __all__ = [
     "ComposeTransform",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.independent import Independent

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full, full_like, ones_like, zeros_like
+from nbautograd._engine.ops.creation.from_data import as_tensor
+from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import expandable
 from nbautograd.distributions.gamma_family import Exponential, Gamma
@@ -20,9 +23,6 @@ from nbautograd.distributions.transforms import (
     StickBreakingTransform,
 )
 from nbautograd.distributions.utils import broadcast_all, euler_constant
-from nbautograd.ops.creation.creation import full, full_like, ones_like, zeros_like
-from nbautograd.ops.creation.from_data import as_tensor
-from nbautograd.ops.elementwise.selection import where
 
 __all__ = [
     "Gumbel",

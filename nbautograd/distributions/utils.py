@@ -7,14 +7,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar, overload
 
-from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
-from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.from_data import tensor
-from nbautograd.ops.creation.random import randn
-from nbautograd.ops.creation.ranges import arange
-from nbautograd.ops.reduction.softmax import softmax
-from nbautograd.ops.shape.broadcasting import broadcast_tensors
+from nbautograd._engine.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
+from nbautograd._engine.core.grad_mode import enable_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.creation.random import randn
+from nbautograd._engine.ops.creation.ranges import arange
+from nbautograd._engine.ops.reduction.softmax import softmax
+from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 
 __all__ = [
     "broadcast_all",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye
+from nbautograd._engine.ops.creation.ranges import arange
+from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky
+from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.distributions import constraints
 from nbautograd.distributions.scalar_transforms import _inside_unit, _Plain
 from nbautograd.distributions.transform_base import Transform
 from nbautograd.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from nbautograd.nn.functional import logsigmoid, softplus
-from nbautograd.ops.creation.creation import eye
-from nbautograd.ops.creation.ranges import arange
-from nbautograd.ops.linalg.cholesky import linalg_cholesky
-from nbautograd.ops.shape.padding import pad
 
 __all__ = [
     "CorrCholeskyTransform",

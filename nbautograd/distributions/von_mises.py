@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nbautograd.arrays.dtypes import bool_, float64
-from nbautograd.arrays.size import Size
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import bool_, float64
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty, zeros
+from nbautograd._engine.ops.creation.random import rand
+from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.utils import lazy_property
-from nbautograd.ops.creation.creation import empty, zeros
-from nbautograd.ops.creation.random import rand
-from nbautograd.ops.elementwise.selection import where
 
 __all__ = ["VonMises"]
 

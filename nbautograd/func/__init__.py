@@ -1,13 +1,13 @@
 """``torch.func``: composable function transforms: derivatives, and ``vmap`` over batches.
 
-``vmap`` and its rules are in ``nbautograd.batching``. Here are the derivatives in reverse mode (``_reverse.py``) and in
+``vmap`` and its rules are in ``_engine.batching``. Here are the derivatives in reverse mode (``_reverse.py``) and in
 forward mode (``_forward.py``); modules as functions of their parameters come from ``nn``. It is written on tensors and
 passes over the graph; nothing else of the package needs it.
 """
 
-from nbautograd import docstrings
-from nbautograd.batching.transform import vmap
-from nbautograd.docstrings import packages
+from nbautograd._engine.batching.transform import vmap
+from nbautograd._names import docstrings
+from nbautograd._names.docstrings import packages
 from nbautograd.func._forward import hessian, jacfwd, jvp, linearize
 from nbautograd.func._reverse import grad, grad_and_value, jacrev, vjp
 from nbautograd.nn.modules.functional_call import functional_call, functionalize, stack_module_state

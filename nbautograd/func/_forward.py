@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from nbautograd._engine.batching.transform import vmap
+from nbautograd._engine.core.grad_mode import enable_grad
+from nbautograd._engine.core.pytree import tree_flatten, tree_map, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye
 from nbautograd.autograd import forward_ad
-from nbautograd.batching.transform import vmap
-from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.pytree import tree_flatten, tree_map, tree_unflatten
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, places_of, with_aux
 from nbautograd.func._reverse import Product, jacrev, outputs_of
-from nbautograd.ops.creation.creation import eye
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd._engine.batching.levels import map_samples, on_level
+from nbautograd._engine.core.batched import BatchedTensor, Level, levels
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.tangents import SPENT, carry, has_tangent
 from nbautograd.autograd.topology import reachable
-from nbautograd.batching.levels import map_samples, on_level
-from nbautograd.core.batched import BatchedTensor, Level, levels
-from nbautograd.core.node import LEAF
-from nbautograd.core.pytree import tree_flatten, tree_unflatten
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["Function", "Inputs", "Places", "detached", "places_of", "with_aux"]

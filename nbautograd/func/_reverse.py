@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from nbautograd._engine.batching.levels import batched_at, joined, split
+from nbautograd._engine.batching.transform import vmap
+from nbautograd._engine.core.batched import Level
+from nbautograd._engine.core.grad_mode import enable_grad
+from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye
 from nbautograd.autograd.backward import grad as _grad
-from nbautograd.batching.levels import batched_at, joined, split
-from nbautograd.batching.transform import vmap
-from nbautograd.core.batched import Level
-from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.pytree import tree_flatten, tree_unflatten
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, with_aux
-from nbautograd.ops.creation.creation import eye
 
 __all__ = ["Product", "grad", "grad_and_value", "jacrev", "vjp"]
 

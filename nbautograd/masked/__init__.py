@@ -5,8 +5,8 @@ This package may import all of ``autograd`` and below. All of it is made of ordi
 
 from __future__ import annotations
 
-from nbautograd import _absent, docstrings
-from nbautograd.docstrings import packages
+from nbautograd._names import absent, docstrings
+from nbautograd._names.docstrings import packages
 from nbautograd.masked.masked_tensor import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 from nbautograd.masked.normalizations import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
 from nbautograd.masked.reductions import amax, amin, argmax, argmin, logsumexp, mean, median, norm, prod, std, sum, var
@@ -38,4 +38,4 @@ __all__ = [
 ]
 
 docstrings.describe_all([globals()[name] for name in __all__], *packages.MASKED)
-_absent.answer(__name__)
+absent.answer(__name__)

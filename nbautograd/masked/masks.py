@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.errors import kind_of
-from nbautograd.ops.elementwise.selection import where
 
 __all__ = ["LOWEST", "dims_of", "filled", "highest", "lowest", "mask_of"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.exp_log import logaddexp as dense_logaddexp
 from nbautograd.masked.masks import dims_of, filled, highest, lowest, mask_of
 from nbautograd.masked.reductions import norm
-from nbautograd.ops.elementwise.exp_log import logaddexp as dense_logaddexp
 
 __all__ = ["cumprod", "cumsum", "log_softmax", "logaddexp", "normalize", "softmax", "softmin"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.linalg import vector_norm
 from nbautograd.masked.masks import dims_of, filled, highest, lowest, mask_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.nn import functional as functional
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
         if name in module.__all__:
             globals()[name] = getattr(module, name)
             return globals()[name]
-    return _absent.fail("nn", name)
+    return absent.fail("nn", name)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from enum import IntEnum
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 
 __all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
 
@@ -61,4 +61,4 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[str,
         _chosen.reset(token)
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

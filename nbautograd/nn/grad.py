@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd._engine.core.grad_mode import enable_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import zeros
 from nbautograd.autograd.backward import grad
-from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.tensor import Tensor
 from nbautograd.nn.functional.convolution import conv1d, conv2d, conv3d
-from nbautograd.ops.creation.creation import zeros
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 

@@ -7,16 +7,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd import _absent, docstrings
-from nbautograd.compiler.argument_errors import with_argument_errors
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings import layers
-from nbautograd.ops.creation.creation import empty_like
-from nbautograd.ops.creation.random import randperm
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.linalg.qr import linalg_qr
-from nbautograd.rng.generator import Generator
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty_like
+from nbautograd._engine.ops.creation.random import randperm
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.linalg.qr import linalg_qr
+from nbautograd._engine.rng.generator import Generator
+from nbautograd._names import absent, docstrings
+from nbautograd._names.docstrings import layers
 
 __all__ = [
     "calculate_gain",
@@ -430,4 +430,4 @@ for _name in ("orthogonal", "sparse"):
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from nbautograd import _absent
-from nbautograd.arrays import backend
-from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is what parameters are called here
-from nbautograd.core.pytree import tree_map
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - ``device`` is what parameters are called here
+from nbautograd._engine.core.pytree import tree_map
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.joining import cat, stack
+from nbautograd._engine.ops.shape.split import chunk
+from nbautograd._names import absent
 from nbautograd.errors import CudaUnavailableError
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.shape.joining import cat, stack
-from nbautograd.ops.shape.split import chunk
 
 __all__ = [
     "DataParallel",
@@ -244,4 +244,4 @@ def parallel_apply(
     ]
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

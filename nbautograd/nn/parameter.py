@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.device import device as device_class
-from nbautograd.core.node import LEAF
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.docstrings.classes import composed
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import device as device_class
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.creation import empty
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation.creation import empty
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from nbautograd.optim.lbfgs import LBFGS
 from nbautograd.optim.matrices import Adafactor, Muon
@@ -42,4 +42,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("lr_scheduler", "swa_utils"):  # at their first use
         return import_module(f"nbautograd.optim.{name}")
-    return _absent.fail("optim", name)
+    return absent.fail("optim", name)

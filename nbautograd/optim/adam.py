@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from nbautograd.arrays.axpy import axpy
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.axpy import axpy
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.optim.elementwise import (
     Array,
     Elementwise,

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.schedule import LRScheduler, State, assign, check_optimizer, current, warn_epoch
 

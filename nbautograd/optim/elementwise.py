@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes, version_counter
-from nbautograd.arrays.axpy import axpy
-from nbautograd.arrays.thread_pool import for_each_tile
-from nbautograd.compiler.promotion import F32, F64
-from nbautograd.core import inplace
-from nbautograd.core.grad_mode import enable_grad, no_grad
-from nbautograd.core.sparse import SparseTensor, stored
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes, version_counter
+from nbautograd._engine.arrays.axpy import axpy
+from nbautograd._engine.arrays.thread_pool import for_each_tile
+from nbautograd._engine.compiler.promotion import F32, F64
+from nbautograd._engine.core import inplace
+from nbautograd._engine.core.grad_mode import enable_grad, no_grad
+from nbautograd._engine.core.sparse import SparseTensor, stored
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.fusion import tiling
+from nbautograd._engine.fusion.multi_tensor import Updates
 from nbautograd.errors import kind_of
-from nbautograd.fusion import tiling
-from nbautograd.fusion.multi_tensor import Updates
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import check_ranges, number, run_closure, write
 from nbautograd.optim.optimizer import Optimizer, Params
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import Elementwise, count_step, number, run_closure, write
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 

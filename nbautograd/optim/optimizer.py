@@ -10,11 +10,11 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
-from nbautograd import _absent
-from nbautograd.core import dispatch_mode
-from nbautograd.core.hooks import RemovableHandle
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings.classes import composed
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.hooks import RemovableHandle
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names import absent
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
 
 __all__ = [
@@ -375,4 +375,4 @@ def __getattr__(name: str) -> Any:
     module = import_module("nbautograd.optim.subclassing")
     if name in vars(module) and name.startswith("_") and not name.startswith("__"):
         return getattr(module, name)
-    return _absent.fail("optim.optimizer", name)
+    return absent.fail("optim.optimizer", name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings.classes import composed
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Group, Optimizer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbautograd.arrays.axpy import axpy
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.axpy import axpy
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.optim.elementwise import (
     Array,
     Elementwise,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.core.sparse import SparseTensor
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.sparse import SparseTensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.optim.elementwise import (
     Array,
     Change,

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.arrays.dtypes import dtype, float32, float64, get_default_dtype
-from nbautograd.core.grad_mode import set_grad_enabled
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.elementwise.complex import view_as_real
+from nbautograd._engine.arrays.dtypes import dtype, float32, float64, get_default_dtype
+from nbautograd._engine.core.grad_mode import set_grad_enabled
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.complex import view_as_real
 
 __all__ = ["_use_grad_for_differentiable"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.creation.from_data import tensor
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.schedule import LRScheduler, Rate, per_group
 from nbautograd.optim.schedules import half_wave

@@ -7,36 +7,30 @@ from __future__ import annotations
 
 import os
 import pickle
-import struct
-import zipfile
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nbautograd.arrays.mapped_file import map_file
-from nbautograd.serialization.allowed_globals import (
-    add_safe_globals,
-    clear_safe_globals,
-    get_safe_globals,
-    safe_globals,
-)
+from nbautograd._names import lazy
 from nbautograd.serialization.files import (
-    FileFormatError,
+    FileFormatError as FileFormatError,
     MapLocation,
     Path,
     ProgramError,
-    UnsafeFileError,
-    brief,
-    open_to_read,
+    is_safetensors_path,
     open_to_write,
 )
-from nbautograd.serialization.safetensors import (
-    is_safetensors_path,
-    load_safetensors,
-    read_safetensors,
-    save_safetensors,
-    starts_as_safetensors,
-)
-from nbautograd.serialization.stream_format import read_stream, write_stream
-from nbautograd.serialization.zip_format import folder_of, open_archive, read_archive, write_archive
+from nbautograd.serialization.writing import folder_of, write_archive, write_stream
+
+if TYPE_CHECKING:
+    from nbautograd.serialization.allowed_globals import (
+        add_safe_globals as add_safe_globals,
+        clear_safe_globals as clear_safe_globals,
+        get_safe_globals as get_safe_globals,
+        safe_globals as safe_globals,
+    )
+    from nbautograd.serialization.safetensors import (
+        load_safetensors as load_safetensors,
+        save_safetensors as save_safetensors,
+    )
 
 __all__ = [
     "FileFormatError",
@@ -88,7 +82,7 @@ def save(
     """
     _check_pickle_module("save", pickle_module)
     if isinstance(f, (str, os.PathLike)) and is_safetensors_path(f):
-        save_safetensors(obj, f)
+        __getattr__("save_safetensors")(obj, f)
         return
     with open_to_write(f) as file:
         if _use_new_zipfile_serialization:
@@ -142,38 +136,12 @@ def load(
     options = {"weights_only": bool(weights_only), "encoding": encoding}
     if mmap and not isinstance(f, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
+    from nbautograd.serialization.reading import read  # which the many programs that only save do without
+
     try:
-        return _load(f, map_location, bool(mmap), options)
+        return read(f, map_location, bool(mmap), options)
     except ProgramError as error:
         raise error.error from error.error.__cause__
-
-
-def _load(f: Any, map_location: MapLocation, mmap: bool, options: dict[str, Any]) -> Any:
-    """Read a file of whatever format."""
-    with open_to_read(f) as file:
-        start = file.read(8)
-        size = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        if not start:
-            raise EOFError("load(): Ran out of input: the file is empty")
-        if start[:2] == b"PK":
-            try:
-                with open_archive(file) as archive:
-                    return read_archive(archive, map_location, map_file(f, False, size) if mmap else None, **options)
-            except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, OverflowError) as error:
-                raise FileFormatError(
-                    f"load(): the file is damaged or incomplete, as a zip archive: {brief(error)}"
-                ) from error
-        if mmap:
-            raise RuntimeError(
-                f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), "
-                "please torch.save your checkpoint with this option in order to use mmap."
-            )
-        if start[:1] == b"\x80":
-            return read_stream(file, map_location, **options)
-        if starts_as_safetensors(start, file):
-            return read_safetensors(file, map_location)[0]
-        raise UnsafeFileError(f"load(): {_describe_foreign(start)}")
 
 
 def _check_pickle_module(function: str, module: Any) -> None:
@@ -184,10 +152,9 @@ def _check_pickle_module(function: str, module: Any) -> None:
         )
 
 
-def _describe_foreign(start: bytes) -> str:
-    """What a file is that begins like this."""
-    known = {b"\x93NUMPY": "a NumPy array: use numpy.load", b"\x89HDF": "HDF5", b"\x1f\x8b": "compressed by gzip"}
-    for magic, what in known.items():
-        if start.startswith(magic):
-            return f"this is no file of torch.save, but {what}"
-    return "invalid load key: this is no file of torch.save, or its beginning is damaged"
+LATE = {
+    **dict.fromkeys(("add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"), "allowed_globals"),
+    **dict.fromkeys(("load_safetensors", "save_safetensors"), "safetensors"),
+}
+"""The functions that are found in a module below when they are asked for."""
+__getattr__, __dir__ = lazy.attributes(__name__, LATE)

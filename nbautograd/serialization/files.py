@@ -6,16 +6,23 @@ import contextlib
 import io
 import os
 import pickle
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
-from nbautograd._atomic_file import replacing
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.device import device
-from nbautograd.core.storage import TypedStorage, UntypedStorage
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import device
+from nbautograd._engine.base.atomic_file import replacing
+from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
+    "ALIGNMENT",
+    "EXTRA_HEADER",
+    "LENGTH",
+    "LOCAL_HEADER",
+    "MAGIC_NUMBER",
+    "PROTOCOL_VERSION",
     "FileFormatError",
     "MapLocation",
     "Path",
@@ -26,11 +33,19 @@ __all__ = [
     "device_by_name",
     "dtype_by_name",
     "hashable",
+    "is_safetensors_path",
     "open_to_read",
     "open_to_write",
     "to_location",
 ]
 
+ALIGNMENT = 64
+"""Each member of an archive begins at a multiple of so many bytes, so that it can be mapped into memory as it is."""
+LOCAL_HEADER, EXTRA_HEADER = 30, 4
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+LENGTH = struct.Struct("<q")
+"""Of the stream of before 1.6: how it begins, and how the length of a piece of memory is written."""
 Path = str | os.PathLike[str]
 MapLocation = Callable[[UntypedStorage, str], Any] | device | str | Mapping[str, str] | None
 
@@ -181,3 +196,8 @@ def hashable(value: Any) -> Any:
         if isinstance(item, tuple):
             waiting += item
     return value
+
+
+def is_safetensors_path(path: Path) -> bool:
+    """Return whether a path ends in ``.safetensors``."""
+    return os.fspath(path).endswith(".safetensors")

@@ -7,7 +7,7 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from nbautograd import _namespaces, _refused
+from nbautograd._names import namespaces, refused
 
 __all__ = ["named_by_pytorch", "pytorch_name"]
 
@@ -20,7 +20,7 @@ FUNCTIONS_IN = ("nn.functional", "")
 def _listed() -> dict[str, list[str]]:
     """The modules that the table of PyTorch's modules lists a name in."""
     places: dict[str, list[str]] = {}
-    for path, names in _namespaces.MODULES.items():
+    for path, names in namespaces.MODULES.items():
         for name in names.split():
             places.setdefault(name, []).append(path)
     return places
@@ -39,8 +39,8 @@ def pytorch_name(value: Any) -> tuple[str, str] | None:
     if home.partition(".")[0] != PACKAGE or not isinstance(value, (type, FunctionType)):
         return None
     own = home.partition(".")[2]
-    for path in (*_listed().get(name, ()), *([own] if own in _namespaces.MODULES else []), *FUNCTIONS_IN):
-        if getattr(_namespaces.module(path), name, None) is value:
+    for path in (*_listed().get(name, ()), *([own] if own in namespaces.MODULES else []), *FUNCTIONS_IN):
+        if getattr(namespaces.module(path), name, None) is value:
             return f"torch.{path}".rstrip("."), name
     return home, value.__qualname__
 
@@ -48,10 +48,10 @@ def pytorch_name(value: Any) -> tuple[str, str] | None:
 def named_by_pytorch(module: str, name: str) -> Any:
     """The class or function of ours that PyTorch calls so, or that a file of ours calls so; None if there is none."""
     package, _, path = module.partition(".")
-    if package not in ("torch", PACKAGE) or "__" in name or _refused.refuses(path, name):
+    if package not in ("torch", PACKAGE) or "__" in name or refused.refuses(path, name):
         return None
-    if path in _namespaces.MODULES or not path:
-        value = getattr(_namespaces.module(path), name, None)
+    if path in namespaces.MODULES or not path:
+        value = getattr(namespaces.module(path), name, None)
     else:
         value = getattr(sys.modules.get(f"{PACKAGE}.{path}"), name, None)
     return None if isinstance(value, ModuleType) else value

@@ -21,8 +21,8 @@ import types
 import uuid
 from typing import Any
 
-from nbautograd.core.file_forms import form_of
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.file_forms import form_of
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.serialization import allowed_globals
 from nbautograd.serialization.files import UnsafeFileError, call_program
 from nbautograd.serialization.names import named_by_pytorch, pytorch_name
@@ -75,7 +75,7 @@ def resolve(module: str, name: str) -> Any:
 
 def _is_operation(function: Any) -> bool:
     """Whether a function of this library computes, and does nothing else."""
-    return function.__module__.partition(".")[2].partition(".")[0] in ("nn", "ops")
+    return str(function.__module__.partition(".")[2]).startswith(("_engine.ops.", "nn."))
 
 
 def _class_of_program(module: str, name: str) -> type:

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes, raw_memory, strides
-from nbautograd.arrays.device import device
-from nbautograd.arrays.memory_format import layout, memory_format, sparse_coo
-from nbautograd.arrays.size import Size
-from nbautograd.core.file_forms import Form, form_of
-from nbautograd.core.hooks import warn_of_hooks
-from nbautograd.core.return_types import Results
-from nbautograd.core.sparse import SparseTensor
-from nbautograd.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes, raw_memory, strides
+from nbautograd._engine.arrays.device import device
+from nbautograd._engine.arrays.memory_format import layout, memory_format, sparse_coo
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.file_forms import Form, form_of
+from nbautograd._engine.core.hooks import warn_of_hooks
+from nbautograd._engine.core.return_types import Results
+from nbautograd._engine.core.sparse import SparseTensor
+from nbautograd._engine.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.serialization.names import pytorch_name
 
 __all__ = ["TENSOR_FLAGS", "Pickler"]

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, memory_format as formats, strides as stride_tools
-from nbautograd.arrays.device import device
-from nbautograd.arrays.size import Size
-from nbautograd.core.node import LEAF
-from nbautograd.core.return_types import FIELDS, return_type
-from nbautograd.core.storage import STORAGE_TYPES, TypedStorage
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import dtypes, memory_format as formats, strides as stride_tools
+from nbautograd._engine.arrays.device import device
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.return_types import FIELDS, return_type
+from nbautograd._engine.core.storage import STORAGE_TYPES, TypedStorage
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.serialization.files import UnsafeFileError, device_by_name, hashable
 from nbautograd.serialization.names import named_by_pytorch
 from nbautograd.serialization.pickler import TENSOR_FLAGS

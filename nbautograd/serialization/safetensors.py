@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from nbautograd.arrays import backend, raw_memory
-from nbautograd.arrays.device import device
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, raw_memory
+from nbautograd._engine.arrays.device import device
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.serialization.files import (
     FileFormatError,
     MapLocation,
@@ -93,10 +92,6 @@ def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[s
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
-
-
-def is_safetensors_path(path: Path) -> bool:
-    return os.fspath(path).endswith(".safetensors")
 
 
 # -- safetensors -----------------------------------------------------------------------------------------------------

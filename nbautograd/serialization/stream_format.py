@@ -1,46 +1,25 @@
-"""The files of PyTorch before 1.6: pickles one after the other, and then the tensors' memory."""
+"""The files of PyTorch before 1.6, as they are read: pickles one after the other, and then the tensors' memory."""
 
 from __future__ import annotations
 
 import io
 import pickletools
-import struct
-import sys
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from nbautograd.serialization.files import FileFormatError, MapLocation, UnsafeFileError, to_location
-from nbautograd.serialization.pickler import Pickler
+from nbautograd.serialization.files import (
+    LENGTH,
+    MAGIC_NUMBER,
+    PROTOCOL_VERSION,
+    FileFormatError,
+    MapLocation,
+    UnsafeFileError,
+    to_location,
+)
 from nbautograd.serialization.torch_pickle import _Machine
 
-__all__ = ["read_stream", "write_stream"]
-
-MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
-PROTOCOL_VERSION = 1001
-LENGTH = struct.Struct("<q")
-
-
-def write_stream(obj: Any, file: BinaryIO, protocol: int) -> None:
-    """Write an object to a file."""
-    sizes = {"short": 2, "int": 4, "long": 4}
-    system = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
-    for value in (MAGIC_NUMBER, PROTOCOL_VERSION, system):
-        _dump(value, file, protocol)
-    pickler = _dump(obj, file, protocol)
-    memory = sorted(pickler.memory.values(), key=lambda each: each.key)
-    _dump([each.key for each in memory], file, protocol)
-    for each in memory:
-        file.write(LENGTH.pack(each.data.size // each.width))
-        file.write(each.data.data)
-
-
-def _dump(value: Any, file: BinaryIO, protocol: int) -> Pickler:
-    data = io.BytesIO()
-    pickler = Pickler(data, protocol, legacy=True)
-    pickler.dump(value)
-    file.write(data.getvalue())
-    return pickler
+__all__ = ["read_stream"]
 
 
 def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> Any:

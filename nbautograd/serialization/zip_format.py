@@ -1,65 +1,17 @@
-"""PyTorch's files: a zip archive without compression, of a pickle and of each piece of the tensors' memory."""
+"""PyTorch's files as they are read: a zip archive without compression, of a pickle and of the tensors' memory."""
 
 from __future__ import annotations
 
 import io
-import os
-import sys
 import zipfile
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from nbautograd.serialization import torch_pickle
-from nbautograd.serialization.files import FileFormatError, MapLocation, brief, to_location
-from nbautograd.serialization.pickler import Pickler
+from nbautograd.serialization.files import LOCAL_HEADER, FileFormatError, MapLocation, brief, to_location
 
-__all__ = ["folder_of", "open_archive", "read_archive", "write_archive"]
-
-ALIGNMENT = 64
-"""Each member begins at a multiple of so many bytes, so that it can be mapped into memory as it is."""
-PADDING = b"FB"
-"""The kind of the extra field that fills the space before a member."""
-LOCAL_HEADER, EXTRA_HEADER, ZIP64_EXTRA = 30, 4, 20
-
-
-# -- writing -----------------------------------------------------------------------------------------------------------
-
-
-def write_archive(obj: Any, file: BinaryIO, name: str, protocol: int) -> None:
-    """Write an object to a file.
-
-    :param name: of the folder in the archive that everything is in.
-    :raises pickle.PicklingError: it cannot be pickled.
-    """
-    data = io.BytesIO()
-    pickler = Pickler(data, protocol)
-    pickler.dump(obj)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        _add(archive, f"{name}/data.pkl", data.getvalue())
-        _add(archive, f"{name}/.format_version", b"1")
-        _add(archive, f"{name}/.storage_alignment", str(ALIGNMENT).encode())
-        _add(archive, f"{name}/byteorder", sys.byteorder.encode())
-        for memory in pickler.memory.values():
-            _add(archive, f"{name}/data/{memory.key}", memory.data.data)
-        _add(archive, f"{name}/version", b"3\n")
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
-    """Add a member, without the time of day: equal objects give equal files."""
-    info = zipfile.ZipInfo(name)
-    info.external_attr = 0o644 << 16
-    size = len(content)
-    start = archive.start_dir + LOCAL_HEADER + len(name.encode()) + EXTRA_HEADER
-    if size * 1.05 > zipfile.ZIP64_LIMIT:
-        start += ZIP64_EXTRA
-    padding = -start % ALIGNMENT
-    info.extra = PADDING + padding.to_bytes(2, "little") + b"Z" * padding
-    archive.writestr(info, content)
-    info.extra = b""  # in the directory at the end there is nothing to align
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------
+__all__ = ["open_archive", "read_archive"]
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
@@ -138,10 +90,3 @@ def _mapped(archive: zipfile.ZipFile, name: str, whole: Any) -> np.ndarray[Any, 
     if start + info.file_size > whole.size:
         raise FileFormatError(f"load(): the file is incomplete: {name} should end after it")
     return np.ndarray(info.file_size, np.uint8, whole.base, start)
-
-
-def folder_of(f: Any) -> str:
-    """The name of the folder in an archive: that of the file, as PyTorch's, or ``archive``."""
-    if isinstance(f, (str, os.PathLike)):
-        return os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
-    return "archive"

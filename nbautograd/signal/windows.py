@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import docstrings
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.memory_format import strided
-from nbautograd.arrays.size import as_int
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings import packages
-from nbautograd.ops.creation.from_data import Device
-from nbautograd.ops.signal.windows import (
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.memory_format import strided
+from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import Device
+from nbautograd._engine.ops.signal.windows import (
     BLACKMAN,
     HAMMING,
     HANN,
@@ -30,6 +28,8 @@ from nbautograd.ops.signal.windows import (
     triangle,
     window_tensor,
 )
+from nbautograd._names import docstrings
+from nbautograd._names.docstrings import packages
 
 __all__ = [
     "bartlett",

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import _absent
-from nbautograd.arrays import backend, dtypes
-from nbautograd.core.defaults import warn_once
-from nbautograd.core.sparse import SparseTensor
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.core.defaults import warn_once
+from nbautograd._engine.core.sparse import SparseTensor
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._names import absent
 from nbautograd.sparse.invariants import check_sparse_tensor_invariants
 from nbautograd.sparse.products import (
     hspmm as hspmm,
@@ -106,4 +106,4 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     return result if layout is None else result.to_sparse(layout=layout)  # type: ignore[no-any-return]
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.device import as_device
-from nbautograd.arrays.memory_format import preserve_format
-from nbautograd.arrays.sparse import SparseArray
-from nbautograd.compiler.registry import COMPOSITES, OPS
-from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.node import LEAF
-from nbautograd.core.sparse import refuse, stored, wrapped
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import as_device
+from nbautograd._engine.arrays.memory_format import preserve_format
+from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.sparse import refuse, stored, wrapped
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.conversion import _target
+from nbautograd._engine.ops.queries import result_type
 from nbautograd.errors import InplaceError
-from nbautograd.ops.creation.conversion import _target
-from nbautograd.ops.queries import result_type
 from nbautograd.sparse.node import recompute, record
 from nbautograd.sparse.registry import OPERATIONS, handles, is_sparse
 from nbautograd.sparse.tensors import at_places, build, coalesce, sparse_coo_tensor, to_dense, values_of

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from nbautograd.arrays.sparse import SparseArray
-from nbautograd.arrays.version_counter import next_sequence_nr
+from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.arrays.version_counter import next_sequence_nr
+from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad
+from nbautograd._engine.core.node import FREED, LEAF, MULTIPLE, Node
+from nbautograd._engine.core.sparse import stored, wrapped
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.backward import grad
-from nbautograd.core import dispatch_mode, tracing
-from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad
-from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node
-from nbautograd.core.sparse import stored, wrapped
-from nbautograd.core.tensor import Tensor
 
 __all__ = ["Rule", "SparseNode", "recompute", "record"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays.sparse import matmul as array_matmul
-from nbautograd.compiler.argument_errors import check_arguments
-from nbautograd.compiler.registry import OPS
-from nbautograd.core.batched import BatchedTensor
-from nbautograd.core.sparse import refuse, stored, wrapped
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays.sparse import matmul as array_matmul
+from nbautograd._engine.compiler.argument_errors import check_arguments
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.sparse import refuse, stored, wrapped
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.sparse.elementwise import mul
 from nbautograd.sparse.node import record
@@ -142,7 +142,7 @@ def bmm(input: Any, mat2: Any) -> Any:
             f"bmm: Tensors 'self' and 'mat2' must be batches of matrices of the same length, got shapes "
             f"{list(input.shape)} and {list(mat2.shape)}"
         )
-    from nbautograd.ops.shape.joining import stack as stack_dense
+    from nbautograd._engine.ops.shape.joining import stack as stack_dense
 
     return stack_dense([mm(input[i], mat2[i]) for i in range(input.shape[0])])
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.size import dimension
-from nbautograd.core.sparse import stored, wrapped
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.reduction.softmax import log_softmax as dense_log_softmax, softmax as dense_softmax
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.core.sparse import stored, wrapped
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.reduction.softmax import log_softmax as dense_log_softmax, softmax as dense_softmax
 from nbautograd.sparse.node import recompute, record
 from nbautograd.sparse.registry import handles, is_sparse
 from nbautograd.sparse.tensors import at_places, build, coalesce, values_of

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nbautograd.core.batched import BatchedTensor, levels
-from nbautograd.core.sparse import SparseTensor, UnsupportedError
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.batched import BatchedTensor, levels
+from nbautograd._engine.core.sparse import SparseTensor, UnsupportedError
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["OPERATIONS", "handles", "is_sparse", "method"]
 

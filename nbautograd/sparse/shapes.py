@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
-from nbautograd.arrays.memory_format import sparse_coo
-from nbautograd.arrays.size import dimension
-from nbautograd.core.sparse import refuse, stored, wrapped
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.memory_format import sparse_coo
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.core.sparse import refuse, stored, wrapped
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.sparse.node import recompute, record
 from nbautograd.sparse.registry import handles, is_sparse
 from nbautograd.sparse.tensors import build, coalesce, values_of

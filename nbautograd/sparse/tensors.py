@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.device import as_device
-from nbautograd.arrays.memory_format import layout, sparse_coo, sparse_csr, strided
-from nbautograd.arrays.sparse import SparseArray
-from nbautograd.core.node import LEAF
-from nbautograd.core.sparse import SparseTensor, stored, wrapped
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import as_device
+from nbautograd._engine.arrays.memory_format import layout, sparse_coo, sparse_csr, strided
+from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.from_data import check_options, tensor
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation.from_data import check_options, tensor
 from nbautograd.sparse.invariants import check_coo, check_csr
 from nbautograd.sparse.node import record
 from nbautograd.sparse.registry import handles, method

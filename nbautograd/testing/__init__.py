@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.testing._comparison import assert_allclose, assert_close
 from nbautograd.testing._creation import make_tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd.arrays.dtypes import (
+from nbautograd._engine.arrays.dtypes import (
     bfloat16,
     complex64,
     complex128,
@@ -24,9 +24,9 @@ from nbautograd.arrays.dtypes import (
     uint32,
     uint64,
 )
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.from_data import as_tensor, tensor
-from nbautograd.ops.elementwise.comparison import isclose
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
+from nbautograd._engine.ops.elementwise.comparison import isclose
 
 __all__ = ["assert_allclose", "assert_close"]
 

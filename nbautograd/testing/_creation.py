@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.dtypes import as_dtype, bool_, finfo, iinfo, int64
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import empty
-from nbautograd.ops.creation.random import randint
-from nbautograd.ops.elementwise.complex import view_as_real
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.dtypes import as_dtype, bool_, finfo, iinfo, int64
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty
+from nbautograd._engine.ops.creation.random import randint
+from nbautograd._engine.ops.elementwise.complex import view_as_real
 
 __all__ = ["make_tensor"]
 

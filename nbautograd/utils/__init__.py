@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _lazy
+from nbautograd._names import lazy
 
 if TYPE_CHECKING:
     from nbautograd.utils import (
@@ -38,7 +38,7 @@ __all__ = [
 
 LATE = {name: name for name in [*__all__, "_contextlib", "_pytree", "cpp_extension", "tensorboard"]}
 LATE.update(set_module="_objects", swap_tensors="_objects")
-__getattr__, _ = _lazy.attributes(__name__, LATE)
+__getattr__, _ = lazy.attributes(__name__, LATE)
 
 
 def __dir__() -> list[str]:

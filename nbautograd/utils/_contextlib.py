@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd import _absent
-from nbautograd.core.grad_mode import run_generator, warn_of_class
+from nbautograd._engine.core.grad_mode import run_generator, warn_of_class
+from nbautograd._names import absent
 
 __all__ = ["context_decorator"]
 
@@ -83,4 +83,4 @@ class _NoParamDecoratorContextManager(_DecoratorContextManager):
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nbautograd.arrays.device import device
-from nbautograd.arrays.dtypes import dtype
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.device import device
+from nbautograd._engine.arrays.dtypes import dtype
+from nbautograd._engine.core.tensor import Tensor
 
 __all__: list[str] = []
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.core.node import LEAF
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["set_module", "swap_tensors"]
 

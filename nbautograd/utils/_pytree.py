@@ -12,8 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from nbautograd import _absent
-from nbautograd.core.pytree import (
+from nbautograd._engine.core.pytree import (
     SUPPORTED_NODES,
     Container as NodeDef,
     IsLeaf,
@@ -26,7 +25,8 @@ from nbautograd.core.pytree import (
     tree_map,
     tree_unflatten,
 )
-from nbautograd.docstrings import describe_all, trees
+from nbautograd._names import absent
+from nbautograd._names.docstrings import describe_all, trees
 from nbautograd.utils._treepaths import GetAttrKey, KeyPath, MappingKey, SequenceKey, key_get, keystr, with_keys
 from nbautograd.utils._treespec import (
     Written,
@@ -489,4 +489,4 @@ def is_structseq(obj: Any) -> bool:
 
 
 describe_all([globals()[name] for name in trees.FAMILIES], trees.FAMILIES, trees.SHARED)
-_absent.answer(__name__)
+absent.answer(__name__)

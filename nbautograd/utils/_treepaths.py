@@ -7,9 +7,9 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Iterable
 from typing import Any
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.pytree import container_of
-from nbautograd.core.return_types import Results
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.pytree import container_of
+from nbautograd._engine.core.return_types import Results
 
 __all__ = ["GetAttrKey", "KeyPath", "MappingKey", "SequenceKey", "key_get", "keystr", "with_keys"]
 

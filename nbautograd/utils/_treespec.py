@@ -8,8 +8,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nbautograd.arrays.size import Size
-from nbautograd.core.pytree import LEAF, TreeSpec
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.pytree import LEAF, TreeSpec
 
 __all__ = [
     "Written",

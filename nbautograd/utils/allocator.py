@@ -6,7 +6,7 @@ import ctypes
 import platform
 import sys
 
-from nbautograd.arrays import caching_allocator
+from nbautograd._engine.arrays import caching_allocator
 
 __all__ = ["keep_freed_memory", "keep_large_arrays"]
 

@@ -10,15 +10,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.rng.generator import default_generator
 from nbautograd.amp import state as autocast
 from nbautograd.autograd import engine
 from nbautograd.autograd.backward import backward
 from nbautograd.autograd.function import Function
 from nbautograd.autograd.saved_tensors import saved_tensors_hooks
-from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
-from nbautograd.rng.generator import default_generator
 
 __all__ = [
     "CheckpointError",
@@ -309,7 +309,7 @@ class _Frame:
         with self.first_context:
             if not is_grad_enabled():
                 return self.function(*args)
-            from nbautograd.ops.creation.creation import empty
+            from nbautograd._engine.ops.creation.creation import empty
 
             self.saver = _SaveInputs.apply(empty(0, requires_grad=True), *tensors).grad_fn
             with saved_tensors_hooks(self.pack, self.unpack):

@@ -11,7 +11,7 @@ from importlib.metadata import distributions
 from typing import NamedTuple
 
 from nbautograd import cuda, version
-from nbautograd.compat.backends import get_cpu_capability
+from nbautograd._compat.backends import get_cpu_capability
 
 __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main"]
 

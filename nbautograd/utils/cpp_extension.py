@@ -5,7 +5,7 @@ PyTorch's own module needs setuptools, so its names are listed here.
 
 from __future__ import annotations
 
-from nbautograd import _absent, _refused
+from nbautograd._names import absent, refused
 
 CUDA_HOME = None
 ROCM_HOME = None
@@ -16,6 +16,6 @@ NAMES = """
     get_default_build_root include_paths is_ninja_available library_paths load load_inline
     remove_extension_h_precompiler_headers verify_ninja_availability"""
 
-globals().update({name: _refused.stand_in("utils.cpp_extension", name) for name in NAMES.split()})
+globals().update({name: refused.stand_in("utils.cpp_extension", name) for name in NAMES.split()})
 
-_absent.answer(__name__)
+absent.answer(__name__)

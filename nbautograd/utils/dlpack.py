@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from nbautograd.ops.creation.interop import DLDeviceType, from_dlpack, to_dlpack
+from nbautograd._engine.ops.creation.interop import DLDeviceType, from_dlpack, to_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

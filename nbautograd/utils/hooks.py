@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from nbautograd.core.hooks import RemovableHandle, warn_of_hooks
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.hooks import RemovableHandle, warn_of_hooks
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 

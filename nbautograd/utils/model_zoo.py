@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from nbautograd.compat.hub import load_state_dict_from_url as load_url
+from nbautograd._compat.hub import load_state_dict_from_url as load_url
 
 __all__ = ["load_url"]

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd import _absent
-from nbautograd._installing import command
-from nbautograd.core.pytree import tree_map
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.base.installing import command
+from nbautograd._engine.core.pytree import tree_map
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names import absent
 
 __all__ = ["SummaryWriter"]
 
@@ -254,4 +254,4 @@ def _png(pixels: Any) -> bytes:
 
 
 _WRITER = _backend()
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -7,8 +7,8 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Mu
 from copy import deepcopy
 from typing import Any
 
-from nbautograd import _absent
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names import absent
 
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
@@ -193,4 +193,4 @@ class TensorWeakRef:
         return self.ref()
 
 
-_absent.answer(__name__)
+absent.answer(__name__)

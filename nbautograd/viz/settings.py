@@ -13,7 +13,7 @@ from typing import Any
 import traitlets
 from traitlets.config import Configurable
 
-from nbautograd._installing import extra
+from nbautograd._engine.base.installing import extra
 from nbautograd.viz import language
 from nbautograd.viz.translations import ENGLISH
 

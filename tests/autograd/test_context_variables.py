@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import nbautograd as nb
-from nbautograd.compiler.op import OPS
-from nbautograd.core import dispatch_mode, tracing
+from nbautograd._engine.compiler.op import OPS
+from nbautograd._engine.core import dispatch_mode, tracing
 
 
 def in_a_thread(task: Callable[[], Any]) -> Any:

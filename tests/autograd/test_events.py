@@ -40,7 +40,7 @@ def test_an_error_ends_the_events():
 
 
 def test_tracing_notes_line_operands_and_output():
-    from nbautograd.core import tracing
+    from nbautograd._engine.core import tracing
 
     w, x = nb.tensor([1.0], requires_grad=True), nb.tensor([2.0])
     with tracing.traced():

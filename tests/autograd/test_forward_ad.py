@@ -210,8 +210,8 @@ def test_functions_with_jvp(T):
 
 
 def test_a_level_leaves_nothing_behind():
-    from nbautograd.compiler import op
-    from nbautograd.core import dispatch_mode
+    from nbautograd._engine.compiler import op
+    from nbautograd._engine.core import dispatch_mode
 
     code = op.OPS["mul"].function.__code__
     with ours.dual_level():

@@ -8,8 +8,8 @@ import weakref
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler import op
-from nbautograd.core import dispatch_mode
+from nbautograd._engine.compiler import op
+from nbautograd._engine.core import dispatch_mode
 from tests import oracle
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd.arrays import thread_pool
-from nbautograd.fusion import lazy_gradient, tiling
+from nbautograd._engine.arrays import thread_pool
+from nbautograd._engine.fusion import lazy_gradient, tiling
 from tests import oracle
 
 SHAPE = (tiling.MIN_TILED_SIZE // 300 + 1, 300)

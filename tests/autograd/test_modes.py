@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 import nbautograd as nb
-from nbautograd.core import dispatch_mode, tracing
+from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd.utils import checkpoint as nb_checkpoint
 from tests import oracle
 

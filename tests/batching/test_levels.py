@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.core import batched, dispatch_mode, inplace
+from nbautograd._engine.core import batched, dispatch_mode, inplace
 from nbautograd.func import grad, jacrev, vmap
 from tests import oracle
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import nbautograd as torch
-from nbautograd import _namespaces
+from nbautograd._names import namespaces
 
-mp = _namespaces.module("multiprocessing")
+mp = namespaces.module("multiprocessing")
 
 
 def double(x: Any) -> Any:

@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 
 import nbautograd
-from nbautograd import _absent, _namespaces, _refused
+from nbautograd._names import absent, namespaces, refused
 from tests import oracle
 
-MODULES = [path for path in _absent.modules() if _refused.why(path)]
+MODULES = [path for path in absent.modules() if refused.why(path)]
 
 
 @pytest.mark.parametrize("path", MODULES)
 def test_every_name_of_pytorchs_answers_or_refuses_with_the_reason(path: str) -> None:
-    module, reason = _namespaces.module(path), _refused.why(path) or ""
+    module, reason = namespaces.module(path), refused.why(path) or ""
     sentence = f"is not part of nbautograd: {re.escape(reason)}"
-    for name in _absent.names(path):
+    for name in absent.names(path):
         value = getattr(module, name)
         if isinstance(value, types.ModuleType):
-            assert _refused.why(f"{path}.{name}") or f"{path}.{name}" in _namespaces.MODULES
-        elif name in _refused.ANSWERS.get(path, "").replace("=", " ").split():
+            assert refused.why(f"{path}.{name}") or f"{path}.{name}" in namespaces.MODULES
+        elif name in refused.ANSWERS.get(path, "").replace("=", " ").split():
             assert value() in (False, 0, None) and reason in str(value.__doc__)
         elif isinstance(value, type) and issubclass(value, Exception):
             assert reason in str(value.__doc__)
@@ -36,7 +36,7 @@ def test_every_name_of_pytorchs_answers_or_refuses_with_the_reason(path: str) ->
 
 @pytest.mark.parametrize("path", [path for path in MODULES if "." not in path])
 def test_a_name_that_pytorch_has_not_is_not_there(path: str) -> None:
-    module = _namespaces.module(path)
+    module = namespaces.module(path)
     assert not hasattr(module, "what_nobody_has")
     with pytest.raises(AttributeError, match=rf"PyTorch has no torch\.{path}\.what_nobody_has"):
         _ = module.what_nobody_has
@@ -110,7 +110,7 @@ def test_an_import_says_what_an_attribute_would(statement: str, says: str) -> No
         with pytest.raises(ImportError, match=f"^cannot import name '{name}' from .*{re.escape(says)}"):
             exec(statement)
         path = statement.split()[1].partition(".")[2]
-        assert not hasattr(_namespaces.module(path), name)
+        assert not hasattr(namespaces.module(path), name)
 
 
 def test_methods_that_tensors_have_not() -> None:
@@ -129,4 +129,4 @@ def test_methods_that_tensors_have_not() -> None:
 
 @pytest.mark.parametrize("path", ["jit", "backends.cudnn", "optim.adamw", "multiprocessing", "onnx", "return_types"])
 def test_modules_are_imported_by_our_name_as_well(path: str) -> None:
-    assert importlib.import_module(f"nbautograd.{path}") is _namespaces.module(path)
+    assert importlib.import_module(f"nbautograd.{path}") is namespaces.module(path)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
 from tests.strict import backend as strict_backend, strict_array
 
 __all__ = ["CUDARuntimeError", "fake_cupy", "present"]

@@ -70,7 +70,7 @@ def agree(program: Any, *inputs: Any) -> None:
 @contextmanager
 def watched_copies() -> Iterator[list[int]]:
     """How many bytes each copy to the host had that the library has asked for."""
-    from nbautograd.arrays import backend
+    from nbautograd._engine.arrays import backend
 
     sizes: list[int] = []
     place = backend.cuda if REHEARSAL else type(backend.cuda)

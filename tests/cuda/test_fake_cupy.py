@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
 from nbautograd.errors import CudaUnavailableError, DeviceError
 from tests.cuda.fake_cupy import fake_cupy, present
 from tests.differences.test_engine import run_nested
@@ -127,7 +127,7 @@ def test_tensors() -> None:
 
 
 def test_a_forked_child_is_told(cupy: Any) -> None:
-    from nbautograd.arrays import backend
+    from nbautograd._engine.arrays import backend
 
     nb.cuda.init()
     backend.cuda._after_fork()

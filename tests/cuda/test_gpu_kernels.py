@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import backend
-from nbautograd.fusion import cuda_kernel
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.fusion import cuda_kernel
 from tests import needs, oracle
 from tests.cuda.on_device import REHEARSAL, agree
 from tests.strict.backend import StrictBackend

@@ -139,7 +139,7 @@ def test_streams() -> None:
 @contextmanager
 def waiting() -> Iterator[list[str]]:
     """Notes each time the host waits for the device on the library's behalf."""
-    from nbautograd.arrays import backend
+    from nbautograd._engine.arrays import backend
 
     found: list[str] = []
     fetch = type(backend.cuda).fetch
@@ -188,7 +188,7 @@ def test_nothing_waits_for_the_device() -> None:
 
 def test_pictures_copy_summaries_only() -> None:
     from nbautograd import viz
-    from nbautograd.arrays import backend
+    from nbautograd._engine.arrays import backend
 
     sizes: list[int] = []
     fetch = type(backend.cuda).fetch

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import backend
-from nbautograd.core.tensor import wrap
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.tensor import wrap
 from tests import needs
 
 VIEWS = [

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd import _absent
+from nbautograd._names import absent
 from tests import oracle
 
 data = nb.utils.data
@@ -461,7 +461,7 @@ def test_a_stream_that_lied_about_its_length() -> None:
 def test_names() -> None:
     theirs = oracle.answer(lambda T: list(T.utils.data.__all__))
     missing = {n for n in theirs if not n.startswith("_") and not hasattr(data, n)}
-    assert missing <= _absent.names("utils.data")
+    assert missing <= absent.names("utils.data")
     with pytest.raises(AttributeError, match="data pipes are deprecated"):
         _ = data.IterDataPipe
 

@@ -130,16 +130,16 @@ def test_context_variables_and_the_default_device_reach_other_threads() -> None:
 
 
 def test_settings_of_a_thread() -> None:
-    adopt = nbautograd.arrays.backend.thread_settings()
-    kept = nbautograd.arrays.device.get_default()
+    adopt = nbautograd._engine.arrays.backend.thread_settings()
+    kept = nbautograd._engine.arrays.device.get_default()
     other = nbautograd.device("cuda:1")
     seen = []
 
     def elsewhere() -> None:
-        nbautograd.arrays.device.set_default(other)
-        seen.append(nbautograd.arrays.device.get_default())
+        nbautograd._engine.arrays.device.set_default(other)
+        seen.append(nbautograd._engine.arrays.device.get_default())
         adopt()
-        seen.append(nbautograd.arrays.device.get_default())
+        seen.append(nbautograd._engine.arrays.device.get_default())
 
     thread = threading.Thread(target=elsewhere)
     thread.start()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbautograd
-from nbautograd.core import overrides
+from nbautograd._engine.core import overrides
 from tests.differences.both import agrees
 
 

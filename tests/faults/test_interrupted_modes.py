@@ -19,10 +19,10 @@ CODE = """
 import warnings
 from contextvars import copy_context
 import nbautograd as nb
-from nbautograd.compiler import op; from nbautograd.core import dispatch_mode, tracing
+from nbautograd._engine.compiler import op; from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd.autograd import inference
-from nbautograd.compiler.op import OPS
-from nbautograd.core.tensor import on_wrap
+from nbautograd._engine.compiler.op import OPS
+from nbautograd._engine.core.tensor import on_wrap
 from tests.faults.fault_injection import count_moments, interrupt
 
 warnings.simplefilter("ignore")

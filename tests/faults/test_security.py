@@ -15,7 +15,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.compiler.op import OPS
+from nbautograd._engine.compiler.op import OPS
 from nbautograd.viz.notebook import export
 from tests.package_sources import PACKAGE, SOURCES, tree
 

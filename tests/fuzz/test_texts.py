@@ -24,7 +24,7 @@ from hypothesis import given, strategies as st
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.read import formulas
 from tests import needs

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import attention as kernels
-from nbautograd.core import tracing
+from nbautograd._engine.arrays import attention as kernels
+from nbautograd._engine.core import tracing
 from nbautograd.nn.functional import attention as attention_module, fused_attention
 from tests import oracle
 

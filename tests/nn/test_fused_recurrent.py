@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.nn.functional import fused_recurrent
 from tests import needs, oracle
 

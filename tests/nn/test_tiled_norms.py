@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import rows
+from nbautograd._engine.arrays import rows
 from tests import oracle
 
 NORMS: dict[str, tuple[Any, list[tuple[tuple[int, ...], tuple[int, ...]]]]] = {

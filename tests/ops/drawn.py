@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import nbautograd as nb
-from nbautograd.core.tensor import wrap
+from nbautograd._engine.core.tensor import wrap
 
 __all__ = ["LAYOUTS", "Draws", "laid_out"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.ops._internal import pairwise_sum
+from nbautograd._engine.ops._internal import pairwise_sum
 from tests import oracle
 
 SHAPES = {

@@ -13,7 +13,7 @@ import pytest
 import nbautograd as nb
 from tests import oracle
 
-axpy = importlib.import_module("nbautograd.arrays.axpy")
+axpy = importlib.import_module("nbautograd._engine.arrays.axpy")
 OPTIMIZERS = {
     "SGD": {"lr": 0.05, "momentum": 0.9, "dampening": 0.3},
     "Adam": {"amsgrad": True, "weight_decay": 0.1},

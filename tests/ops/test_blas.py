@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.arrays import blas
-from nbautograd.core.tracing import traced
+from nbautograd._engine.arrays import blas
+from nbautograd._engine.core.tracing import traced
 from tests import oracle
 
 KERNELS = {"blocks": ("SkylakeX", lambda: 1), "many threads": ("SkylakeX", lambda: 64), "others": ("Zen", lambda: 1)}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.ops.signal import conv
+from nbautograd._engine.ops.signal import conv
 from tests import oracle
 
 SIZES = [(1, (11,)), (2, (5, 26)), (3, (3, 4, 5))]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import precise
+from nbautograd._engine.arrays import precise
 from tests import one_cpu, oracle
 from tests.ops.precision import EXACT, INSIDE, points
 

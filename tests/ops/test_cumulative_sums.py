@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from nbautograd.arrays import masking, summation
+from nbautograd._engine.arrays import masking, summation
 from tests import oracle
 
 SHAPES = [(64, 64), (4, 1024), (3, 7, 320), (128, 33), (70, 1040), (4096,), (2, 4096)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.fusion import tiling
+from nbautograd._engine.fusion import tiling
 from tests import oracle
 
 

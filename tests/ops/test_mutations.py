@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler.op import OPS, CompiledOp
+from nbautograd._engine.compiler.op import OPS, CompiledOp
+from nbautograd._engine.ops.signal.maxima import maxima_gather, sliced_max_pool
 from nbautograd.nn.functional.fused_attention import fused_attention
 from nbautograd.nn.functional.fused_recurrent import Weights, fused
-from nbautograd.ops.signal.maxima import maxima_gather, sliced_max_pool
 from tests.ops.cases import CASES as SHARED, Case
 from tests.ops.cases.case import case
 from tests.oracle.answers import plain

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler.op import COMPOSITES, OPS, POINTWISE
+from nbautograd._engine.compiler.op import COMPOSITES, OPS, POINTWISE
 from tests import oracle
 from tests.ops.drawn import LAYOUTS, Draws, laid_out
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import caching_allocator, scatter
+from nbautograd._engine.arrays import caching_allocator, scatter
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

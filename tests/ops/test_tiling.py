@@ -5,10 +5,10 @@ import pytest
 
 import nbautograd as T
 import nbautograd.nn.functional
-from nbautograd.compiler.backward import formula_kernels
-from nbautograd.compiler.lowering import compile_kernel
-from nbautograd.compiler.registry import OPS, POINTWISE
-from nbautograd.fusion import tiling
+from nbautograd._engine.compiler.backward import formula_kernels
+from nbautograd._engine.compiler.lowering import compile_kernel
+from nbautograd._engine.compiler.registry import OPS, POINTWISE
+from nbautograd._engine.fusion import tiling
 from tests import oracle
 
 SIZE = tiling.MIN_TILED_SIZE + 7 * tiling.TILE_SIZE // 2 + 3

@@ -105,7 +105,7 @@ def test_half_precision(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "Rprop"])
 def test_tiles_and_memory_layouts_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbautograd.fusion import tiling
+    from nbautograd._engine.fusion import tiling
 
     monkeypatch.setattr(tiling, "TILE_SIZE", 7)
     rng = np.random.default_rng(1)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import nbautograd as nb
-from nbautograd import program
-from nbautograd.core.tracing import traced
-from nbautograd.program import Program
+from nbautograd._engine.core.tracing import traced
+from nbautograd.viz import program
+from nbautograd.viz.program import Program
 
 
 class NoGraph(Exception):  # noqa: N818 - no error

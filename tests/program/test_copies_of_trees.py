@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler.source import copied
-from nbautograd.core.tracing import traced
-from nbautograd.program import write
+from nbautograd._engine.compiler.source import copied
+from nbautograd._engine.core.tracing import traced
+from nbautograd.viz.program import write
 from tests.program.test_programs import seed_one
 
 CODE = """

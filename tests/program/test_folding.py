@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd import nn, viz
-from nbautograd.core.tracing import traced
+from nbautograd._engine.core.tracing import traced
 from tests import oracle
 from tests.fuzz.guard import LONG
 from tests.program.runs import run, same_bits

@@ -12,7 +12,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import nn, viz
-from nbautograd.core.tracing import traced
+from nbautograd._engine.core.tracing import traced
 from tests import oracle
 from tests.program.runs import run, same_bits
 

@@ -16,9 +16,9 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core.tracing import traced
+from nbautograd._engine.core.tracing import traced
 from nbautograd.errors import ProgramError
-from nbautograd.program.names import identifier
+from nbautograd.viz.program.names import identifier
 from tests.fuzz.guard import LONG
 from tests.program.runs import backward, run, same_bits, written
 

@@ -40,7 +40,7 @@ def _measure():
     for task in os.listdir("/proc/self/task") if os.path.exists("/proc/self/task") else ():
         children += len(open(f"/proc/self/task/{task}/children").read().split())
     from nbautograd import protocol
-    from nbautograd.arrays.version_counter import _histories
+    from nbautograd._engine.arrays.version_counter import _histories
     return json.dumps({
         "rss": pages * 4096,
         "traced": tracemalloc.get_traced_memory()[0],

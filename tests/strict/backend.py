@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
-from nbautograd.arrays.device import device
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.device import device
 from tests.strict.strict_array import (
     AT_DTYPES,
     DOORS,

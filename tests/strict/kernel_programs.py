@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 import nbautograd as nb
-from nbautograd.arrays import backend
-from nbautograd.arrays.summation import is_half
-from nbautograd.compiler.backward import formula_kernels
-from nbautograd.compiler.registry import OPS, POINTWISE, UPCAST
-from nbautograd.fusion import cuda_kernel
-from nbautograd.fusion.cuda_source import CudaProgram, lower_to_cuda
-from nbautograd.fusion.kernel import ElementwiseKernel
-from nbautograd.fusion.symbolic import NeedsValue, NotFusable
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.summation import is_half
+from nbautograd._engine.compiler.backward import formula_kernels
+from nbautograd._engine.compiler.registry import OPS, POINTWISE, UPCAST
+from nbautograd._engine.fusion import cuda_kernel
+from nbautograd._engine.fusion.cuda_source import CudaProgram, lower_to_cuda
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
+from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 from nbautograd.optim.elementwise import change_of
 from tests.strict import comparison, kernels
 from tests.strict.kernels import KERNELS
@@ -36,7 +36,7 @@ def compiled_kernels() -> Iterator[None]:
 
 
 for module in pkgutil.walk_packages(nb.__path__, "nbautograd."):
-    if module.name.startswith(("nbautograd.ops.", "nbautograd.nn.functional.")):
+    if module.name.startswith(("nbautograd._engine.ops.", "nbautograd.nn.functional.")):
         import_module(module.name)  # so that all operations are declared
 
 # -- every operation and formula ---------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd.fusion.cuda_source import c_type
+from nbautograd._engine.fusion.cuda_source import c_type
 from tests import needs
 from tests.strict.strict_array import StrictArray
 

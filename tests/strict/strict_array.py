@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd.arrays import precise
-from nbautograd.arrays.device import TYPES
+from nbautograd._engine.arrays import precise
+from nbautograd._engine.arrays.device import TYPES
 
 __all__ = ["StrictArray"]
 

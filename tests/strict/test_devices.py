@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler.op import POINTWISE
-from nbautograd.compiler.registry import OPS
+from nbautograd._engine.compiler.op import POINTWISE
+from nbautograd._engine.compiler.registry import OPS
 from nbautograd.errors import DeviceError
 from tests.strict.strict_array import StrictArray
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
-from nbautograd.compiler.registry import OPS
-from nbautograd.core.tensor import wrap
-from nbautograd.fusion import cuda_kernel
-from nbautograd.fusion.kernel import ElementwiseKernel
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.tensor import wrap
+from nbautograd._engine.fusion import cuda_kernel
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from tests import needs, oracle
 from tests.strict import comparison, kernels
 from tests.strict.kernels import KERNELS

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.fusion import cuda_kernel
+from nbautograd._engine.fusion import cuda_kernel
 from tests import needs, oracle
 from tests.ops.cases import CASES, Case
 from tests.strict.kernels import COMPILED, KERNELS

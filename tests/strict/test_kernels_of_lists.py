@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.arrays import backend, segmented_sum
-from nbautograd.fusion import multi_tensor
+from nbautograd._engine.arrays import backend, segmented_sum
+from nbautograd._engine.fusion import multi_tensor
 from tests import needs, oracle
 from tests.strict import comparison, kernels
 from tests.strict.backend import _Add

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbautograd.arrays import segmented_sum
-from nbautograd.fusion import cuda_kernel, multi_tensor
-from nbautograd.fusion.cuda_source import OPTIONS, CudaProgram
-from nbautograd.fusion.lazy_gradient import _fused_on_device
-from nbautograd.fusion.symbolic import NotFusable
+from nbautograd._engine.arrays import segmented_sum
+from nbautograd._engine.fusion import cuda_kernel, multi_tensor
+from nbautograd._engine.fusion.cuda_source import OPTIONS, CudaProgram
+from nbautograd._engine.fusion.lazy_gradient import _fused_on_device
+from nbautograd._engine.fusion.symbolic import NotFusable
 from tests import needs
 
 from .kernel_programs import OPTIMIZERS, backward_functions, forward_functions, program_of, rules_of

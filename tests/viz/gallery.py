@@ -7,7 +7,7 @@ from typing import Any
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.nn import functional as F
 from nbautograd.viz.notebook.api import Recording
 

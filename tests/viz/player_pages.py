@@ -7,7 +7,7 @@ from typing import Any
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.recorder import Recorder
 from nbautograd.viz.notebook.api import Picture, Recording
 from nbautograd.viz.read.builder import build

@@ -30,7 +30,7 @@ needs.package("IPython")
 
 import nbautograd as nb
 from nbautograd import cli, viz
-from nbautograd._missing_graph import TEXTS as CAUSES
+from nbautograd._engine.base.missing_graph import TEXTS as CAUSES
 from nbautograd.cli import doctor
 from nbautograd.viz.language import LANGUAGES
 from tests.package_sources import PACKAGE

@@ -15,7 +15,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import theme
 from nbautograd.viz.draw.tensor_card import card_svg, heat_cells
 from nbautograd.viz.notebook import export

@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.nn import functional as F
 from nbautograd.viz.notebook.failed_forward import failed_forward
 from tests import needs

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 import nbautograd as nb
 from nbautograd import errors, viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.timeline import Frame
 from nbautograd.viz.read.builder import build
 from tests import needs

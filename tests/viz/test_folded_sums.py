@@ -8,7 +8,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.folded_sums import added, several, text_of
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.tiles import tile

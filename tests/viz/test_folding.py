@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.boxes import measure
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.layout import layout

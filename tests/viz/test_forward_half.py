@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.forward import columns, forward_pass, listing
 from nbautograd.viz.read.builder import build
 from tests import needs

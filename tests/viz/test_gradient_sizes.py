@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
 
 from .player_pages import recording

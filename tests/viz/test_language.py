@@ -10,7 +10,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz import language, translations
 
 VIZ = Path(language.__file__).parent

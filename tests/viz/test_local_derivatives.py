@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
 from nbautograd.viz.read import jacobians, local_derivative

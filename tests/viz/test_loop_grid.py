@@ -10,7 +10,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import nn, viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.notebook.figure import arrange

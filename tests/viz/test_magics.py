@@ -13,8 +13,8 @@ from IPython.core.error import TryNext, UsageError
 
 import nbautograd as nb
 from nbautograd import protocol
-from nbautograd.core import tracing
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core import tracing
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.viz import Picture, settings
 
 CELL = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.read.builder import build
 from tests import needs

@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import nn, viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
 
 

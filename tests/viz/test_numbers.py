@@ -14,7 +14,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.cells import cell_number
 from nbautograd.viz.read import values
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 
 from .gallery import PROGRAMS
 from .player_pages import leaf, long_pass, loop, recording

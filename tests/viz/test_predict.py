@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from tests import needs
 
 from .player_pages import layer, step_of

@@ -8,7 +8,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core.tracing import traced
+from nbautograd._engine.core.tracing import traced
 from tests import needs
 
 needs.package("playwright")

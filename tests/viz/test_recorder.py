@@ -10,7 +10,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.recorder import Recorder, Timeline
 from nbautograd.viz.notebook import ledger_text

@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture import replay
 from nbautograd.viz.notebook.api import Animation
 from tests import needs

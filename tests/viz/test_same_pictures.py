@@ -13,7 +13,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.read.builder import build
 from tests import needs
 from tests.viz.torch_programs import PROGRAMS, Program

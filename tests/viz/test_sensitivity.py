@@ -10,7 +10,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook import export
 from tests import needs
 

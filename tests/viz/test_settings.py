@@ -10,7 +10,7 @@ import traitlets
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import theme
 from nbautograd.viz.settings import NAMES, choices
 

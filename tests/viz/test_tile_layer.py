@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.nn import functional as F
 from nbautograd.viz.capture.recorder import Recorder
 from nbautograd.viz.notebook.api import Recording

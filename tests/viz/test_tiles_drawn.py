@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import shades
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, grid_of
 from nbautograd.viz.draw.theme import DARK, LIGHT, contrast, darkened

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbautograd import viz
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.turns import name_of
 from tests import needs

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import nbautograd as nb
-from nbautograd.arrays import reference_count
+from nbautograd._engine.arrays import reference_count
 from tests.ops import cases
 from tests.training import scripts
 
@@ -206,7 +206,7 @@ def memory() -> Results:
 def pictures() -> Results:
     """Graphs and passes as text, SVG, Graphviz source and pages."""
     from nbautograd import viz
-    from nbautograd.core import tracing
+    from nbautograd._engine.core import tracing
 
     def seed() -> dict[str, Any]:
         w, x = nb.tensor(3.0, requires_grad=True), nb.tensor(2.0, requires_grad=True)

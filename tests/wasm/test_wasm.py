@@ -29,7 +29,7 @@ CLOSE = {2: 1e-2, 4: 1e-5, 8: 1e-9}
 MISSING = {
     "nbautograd.amp.autocast_mode": "ml_dtypes",
     "nbautograd.amp.state": "ml_dtypes",
-    "nbautograd.ops.creation.interop": "memory-mapped files",
+    "nbautograd._engine.ops.creation.interop": "memory-mapped files",
 }
 """Examples that need what is not there."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent, docstrings
-from nbautograd.docstrings import layers
+from nbautograd._engine.ops.shape.padding import (
+    pad,
+)
+from nbautograd._names import absent, docstrings
+from nbautograd._names.docstrings import layers
 from nbautograd.nn.functional.activation import (
     hardshrink,
     hardsigmoid,
@@ -155,9 +158,6 @@ from nbautograd.nn.functional.smooth_activation import (
 )
 from nbautograd.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
 from nbautograd.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
-from nbautograd.ops.shape.padding import (
-    pad,
-)
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -289,4 +289,4 @@ __all__ = [
 ]
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
-_absent.answer(__name__)
+absent.answer(__name__)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.core import dispatch_mode, inplace, tracing
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd.autograd import saved_tensors
 from nbautograd.autograd.backward import grad
-from nbautograd.core import dispatch_mode, inplace, tracing
-from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.indexing.indexing import view_alias
 
 __all__ = ["gradients_of_steps", "in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
 

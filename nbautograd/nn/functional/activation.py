@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.strides import row_major
-from nbautograd.compiler.op import POINTWISE, composite, op
-from nbautograd.core.batched import random_function
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.batched import random_function
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.elementwise.selection import along, along_threshold, relu as _relu  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.rng import generator
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import in_place_or_not
-from nbautograd.ops.elementwise.selection import along, along_threshold, relu as _relu  # noqa: F401 - formulas name it
-from nbautograd.ops.queries import check_tensors
-from nbautograd.rng import generator
 
 __all__ = [
     "hardshrink",

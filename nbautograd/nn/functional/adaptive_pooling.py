@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.signal import pool
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import as_2d
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.signal import pool
 
 __all__ = [
     "adaptive_avg_pool1d",

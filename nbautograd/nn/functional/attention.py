@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.joining import cat
+from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional.attention_steps import attention_by_steps
 from nbautograd.nn.functional.dropout import dropout
 from nbautograd.nn.functional.fused_attention import fused_attention, is_fused
 from nbautograd.nn.functional.linear import linear
 from nbautograd.nn.functional.softmax import softmax
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.shape.joining import cat
-from nbautograd.ops.shape.padding import pad
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from nbautograd.arrays import backend
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.nn.functional.dropout import dropout
 from nbautograd.nn.functional.softmax import softmax
 

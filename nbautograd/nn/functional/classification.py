@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.compiler.argument_errors import with_argument_errors
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import op
-from nbautograd.core.batched import checks_values, elements, looks_at_elements
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import highest, pairwise_sum, zeros_of
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.reduction.reduction import sum_over
+from nbautograd._engine.ops.reduction.softmax import log_softmax_over
+from nbautograd._engine.ops.shape.shape import unsqueeze
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
 from nbautograd.nn.functional.smooth_activation import logsigmoid
-from nbautograd.ops._internal import highest, pairwise_sum, zeros_of
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.reduction.reduction import sum_over
-from nbautograd.ops.reduction.softmax import log_softmax_over
-from nbautograd.ops.shape.shape import unsqueeze
 
 __all__ = [
     "cross_entropy",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.padding import pad
+from nbautograd._engine.ops.signal import conv
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional._common import tuple_of
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.shape.padding import pad
-from nbautograd.ops.signal import conv
 
 __all__ = [
     "conv1d",

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd.arrays import backend, precise
-from nbautograd.compiler.op import op
-from nbautograd.core.batched import looks_at_elements
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, precise
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.batched import looks_at_elements
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import check_reduction
-from nbautograd.ops.queries import check_tensors
 
 __all__ = ["ctc_loss"]
 
@@ -176,13 +176,13 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
 
 
 def _moved(alpha: Tensor, by: int) -> Tensor:
-    from nbautograd.ops.shape.padding import pad
+    from nbautograd._engine.ops.shape.padding import pad
 
     return pad(alpha, (by, -by), value=NEVER)
 
 
 def _log_add(parts: list[Tensor]) -> Tensor:
-    from nbautograd.ops.shape.joining import stack
+    from nbautograd._engine.ops.shape.joining import stack
 
     return stack(parts).logsumexp(0)
 

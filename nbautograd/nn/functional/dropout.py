@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.core.batched import random_function
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.queries import check_tensors
-from nbautograd.rng import generator
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.core.batched import random_function
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.rng import generator
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

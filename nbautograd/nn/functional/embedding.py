@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
-from nbautograd.compiler.op import op
-from nbautograd.core.batched import checks_values, elements, looks_at_elements
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.sparse import sparse_gradient, stored
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.queries import check_tensors
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.sparse import sparse_gradient, stored
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import check_tensors
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

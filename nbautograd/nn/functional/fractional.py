@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.core.batched import looks_at_elements, random_function
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.core.batched import looks_at_elements, random_function
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.random import rand
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.signal import pool
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import tuple_of
-from nbautograd.ops.creation.random import rand
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.signal import pool
 
 __all__ = [
     "fractional_max_pool2d",

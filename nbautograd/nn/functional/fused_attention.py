@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import attention as kernels
-from nbautograd.arrays.rows import MIN_SIZE
-from nbautograd.compiler.op import op
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import attention as kernels
+from nbautograd._engine.arrays.rows import MIN_SIZE
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
 from nbautograd.nn.functional.attention_steps import attention_by_steps
 

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd.arrays import caching_allocator
-from nbautograd.arrays.rows import repeated
-from nbautograd.arrays.summation import pairwise_sum
-from nbautograd.compiler.interception import is_intercepted
-from nbautograd.compiler.op import op
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import caching_allocator
+from nbautograd._engine.arrays.rows import repeated
+from nbautograd._engine.arrays.summation import pairwise_sum
+from nbautograd._engine.compiler.interception import is_intercepted
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
 from nbautograd.nn.functional.linear import linear
 from nbautograd.nn.functional.recurrent import STEPS, State, run
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["Weights", "fused", "is_fused"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import op
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.joining import stack_same
 from nbautograd.errors import DtypeError, ShapeError, UnsupportedDtypeError
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.shape.joining import stack_same
 
 __all__ = ["affine_grid", "grid_sample"]
 

@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, precise
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements
-from nbautograd.core.inplace import check_cast
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes, precise
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.batched import elements
+from nbautograd._engine.core.inplace import check_cast
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import zeros_of
+from nbautograd._engine.ops.elementwise.exp_log import log, log1p, sigmoid
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.elementwise.special import xlogy
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.loss import (
@@ -26,11 +31,6 @@ from nbautograd.nn.functional.loss import (
 )
 from nbautograd.nn.functional.margin_loss import broadcasts_to
 from nbautograd.nn.functional.smooth_activation import logsigmoid
-from nbautograd.ops._internal import zeros_of
-from nbautograd.ops.elementwise.exp_log import log, log1p, sigmoid
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.elementwise.special import xlogy
-from nbautograd.ops.queries import check_tensors
 
 __all__ = [
     "binary_cross_entropy",

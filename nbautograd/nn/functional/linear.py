@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.argument_errors import check_arguments
-from nbautograd.compiler.op import composite, with_numpy_names
-from nbautograd.compiler.registry import OPS
-from nbautograd.core.overrides import UNHANDLED, offer, subclasses
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.linalg.addmm import addmm
-from nbautograd.ops.linalg.einsum import einsum
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.reduction.distances import pdist, vector_norm
+from nbautograd._engine.compiler.argument_errors import check_arguments
+from nbautograd._engine.compiler.op import composite, with_numpy_names
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg.addmm import addmm
+from nbautograd._engine.ops.linalg.einsum import einsum
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.reduction.distances import pdist, vector_norm
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 

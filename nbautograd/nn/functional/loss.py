@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import op
-from nbautograd.compiler.promotion import broadcast_shapes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import pairwise_sum, summed
+from nbautograd._engine.ops.elementwise.arithmetic import abs, sgn
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.reduction.variance import squared_difference
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
-from nbautograd.ops._internal import pairwise_sum, summed
-from nbautograd.ops.elementwise.arithmetic import abs, sgn
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.reduction.variance import squared_difference
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 

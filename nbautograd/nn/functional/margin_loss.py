@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.linear import pairwise_distance
-from nbautograd.ops.elementwise.selection import where
-from nbautograd.ops.queries import check_tensors
 
 __all__ = [
     "cosine_embedding_loss",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.nn.functional.dropout import _alpha_dropped, _dropped
 from nbautograd.nn.functional.embedding import _shrink
-from nbautograd.ops.queries import check_tensors
 
 __all__ = [
     "alpha_dropout_",

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes, normalization as kernels, rows as row_kernels
-from nbautograd.arrays.size import as_int
-from nbautograd.arrays.strides import in_format
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import op
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes, normalization as kernels, rows as row_kernels
+from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.arrays.strides import in_format
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import pairwise_mean, sum_to, zeros_of
+from nbautograd._engine.ops.elementwise.exp_log import rsqrt
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.reduction.reduction import mean_over
+from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops._internal import pairwise_mean, sum_to, zeros_of
-from nbautograd.ops.elementwise.exp_log import rsqrt
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.reduction.reduction import mean_over
-from nbautograd.ops.shape.padding import pad
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.op import composite
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.signal import pool
+from nbautograd._engine.ops.signal.maxima import is_sliced, sliced_max_pool
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import is_fusible, tuple_of
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.signal import pool
-from nbautograd.ops.signal.maxima import is_sliced, sliced_max_pool
 
 __all__ = [
     "avg_pool1d",

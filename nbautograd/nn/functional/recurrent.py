@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.selection import relu
+from nbautograd._engine.ops.elementwise.trigonometric import tanh
+from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.nn.functional.linear import linear
-from nbautograd.ops.elementwise.selection import relu
-from nbautograd.ops.elementwise.trigonometric import tanh
-from nbautograd.ops.shape.joining import cat
 
 __all__ = ["STEPS", "State", "Step", "run"]
 

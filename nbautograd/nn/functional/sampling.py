@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.op import op
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.signal.interpolate import Array, Table, declare
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.signal.interpolate import Array, Table, declare
 
 __all__ = [
     "channel_shuffle",

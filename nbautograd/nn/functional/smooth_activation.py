@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import error_function, precise
-from nbautograd.arrays.size import dimension
-from nbautograd.compiler.derivative_helper import derivative_helper
-from nbautograd.compiler.op import POINTWISE, composite, op
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import error_function, precise
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.exp_log import sigmoid
+from nbautograd._engine.ops.elementwise.trigonometric import tanh
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.reduction.softmax import refuse_integers
+from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd.nn.functional._common import in_place_or_not
-from nbautograd.ops.elementwise.exp_log import sigmoid
-from nbautograd.ops.elementwise.trigonometric import tanh
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.reduction.softmax import refuse_integers
-from nbautograd.ops.shape.joining import cat_same
 
 __all__ = [
     "celu",

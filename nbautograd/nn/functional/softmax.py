@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.core.batched import random_function
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.reduction.softmax import log_softmax_over, refuse_integers, softmax_over
-from nbautograd.rng import generator
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.core.batched import random_function
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.reduction.softmax import log_softmax_over, refuse_integers, softmax_over
+from nbautograd._engine.rng import generator
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.batched import elements
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.batched import elements
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.signal import pool
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import tuple_of
 from nbautograd.nn.functional.pooling import Ints
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.signal import pool
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 

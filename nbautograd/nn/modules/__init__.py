@@ -7,7 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.nn.modules import (
     _files as _files,  # which registers how modules stand in files
     activation,
@@ -83,4 +83,4 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
             return globals()[name]
-    return _absent.fail("nn.modules", name)
+    return absent.fail("nn.modules", name)

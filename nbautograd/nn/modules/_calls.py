@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
+from nbautograd._engine.core import tracing
+from nbautograd._engine.core.hooks import RemovableHandle
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import zeros
 from nbautograd.autograd.function import Function
-from nbautograd.core import tracing
-from nbautograd.core.hooks import RemovableHandle
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import zeros
 
 __all__ = [
     "Calls",

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.device import as_device, device
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.device import as_device, device
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.parameter import Parameter
 
@@ -127,7 +127,7 @@ class Conversion:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give all parameters and buffers new memory on a device, with no particular values."""
-        from nbautograd.ops.creation.creation import empty_like
+        from nbautograd._engine.ops.creation.creation import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 

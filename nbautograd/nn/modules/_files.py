@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from nbautograd.core.file_forms import Form, register
+from nbautograd._engine.core.file_forms import Form, register
 from nbautograd.nn.functional import gelu, relu
 from nbautograd.nn.modules._calls import KINDS, _Registry
 from nbautograd.nn.modules.conv import _ConvNd, _ConvTransposeNd

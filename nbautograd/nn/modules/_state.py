@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.hooks import RemovableHandle
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.hooks import RemovableHandle
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.parameter import Parameter, is_lazy
 

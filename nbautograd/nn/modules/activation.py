@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.init import constant_
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.creation.creation import empty
 
 __all__ = [
     "CELU",

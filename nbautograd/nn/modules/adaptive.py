@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules.container import ModuleList, Sequential
 from nbautograd.nn.modules.linear import Linear

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules._numbered import Numbered, checked_position
 from nbautograd.nn.modules.module import Module

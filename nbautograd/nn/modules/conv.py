@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules._options import tuples
 from nbautograd.nn.modules.linear import new_parameter

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.nn.modules.loss import NLLLoss
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.normalization import _BatchNorm
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["Container", "CrossMapLRN2d", "NLLLoss2d", "SyncBatchNorm"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.shape.joining import stack
 
 __all__ = ["functional_call", "functionalize", "stack_module_state"]
 

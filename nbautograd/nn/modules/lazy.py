@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn.parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays.dtypes import int64
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import int64
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd.nn.modules.conv import (
     Conv1d,
     Conv2d,
@@ -31,7 +32,6 @@ from nbautograd.nn.modules.normalization import (
     _NormBase,
 )
 from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
-from nbautograd.ops.creation.from_data import tensor
 
 __all__ = [
     *("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"),

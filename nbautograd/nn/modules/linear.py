@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, overload
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.creation.creation import empty
 
 __all__ = ["Bilinear", "Identity", "Linear"]
 

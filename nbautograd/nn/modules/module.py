@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings.classes import composed
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
 from nbautograd.nn.modules._conversion import Conversion

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.arrays.dtypes import int64
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import int64
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty, ones, zeros
+from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.creation.creation import empty, ones, zeros
-from nbautograd.ops.creation.from_data import tensor
 
 __all__ = [
     *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),

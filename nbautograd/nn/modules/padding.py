@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules.module import Module
 

@@ -7,16 +7,16 @@ import numbers
 import warnings
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import zeros
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.joining import cat, stack
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.functional.fused_recurrent import Weights, fused, is_fused
 from nbautograd.nn.functional.recurrent import STEPS, State, Step, run
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.rnn import PackedSequence
-from nbautograd.ops.creation.creation import zeros
-from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.shape.joining import cat, stack
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 

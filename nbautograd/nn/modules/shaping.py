@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.shape import flatten
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.shape.shape import flatten
 
 __all__ = [
     "ChannelShuffle",

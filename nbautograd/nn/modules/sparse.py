@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.linear import new_parameter

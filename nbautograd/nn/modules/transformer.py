@@ -6,9 +6,10 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from nbautograd.arrays.dtypes import bool_
-from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import bool_
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.activation import GELU, ReLU
 from nbautograd.nn.modules.container import ModuleList
@@ -16,7 +17,6 @@ from nbautograd.nn.modules.dropout import Dropout
 from nbautograd.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear, new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.normalization import LayerNorm
-from nbautograd.ops.creation.creation import full
 
 __all__ = [
     "MultiheadAttention",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbautograd import _absent, docstrings
-from nbautograd.docstrings import layers
+from nbautograd._names import absent, docstrings
+from nbautograd._names.docstrings import layers
 from nbautograd.nn.utils import rnn
 from nbautograd.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -90,4 +90,4 @@ def __getattr__(name: str) -> Any:
             globals()[name] = getattr(module, name)
             docstrings.describe_all([globals()[name]], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
             return globals()[name]
-    return _absent.fail("nn.utils", name)
+    return absent.fail("nn.utils", name)

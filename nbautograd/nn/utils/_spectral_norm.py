@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg.matmul import dot, mv
 from nbautograd.nn.functional.linear import normalize
 from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter, is_lazy
-from nbautograd.ops.linalg.matmul import dot, mv
 
 __all__ = [
     "SpectralNorm",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.reduction.norms import linalg_vector_norm
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter, is_lazy
-from nbautograd.ops.reduction.norms import linalg_vector_norm
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.from_data import tensor
-from nbautograd.ops.reduction.norms import linalg_vector_norm
-from nbautograd.ops.shape.joining import stack
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.reduction.norms import linalg_vector_norm
+from nbautograd._engine.ops.shape.joining import stack
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import ones_like, zeros_like
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.creation.creation import ones_like, zeros_like
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from nbautograd._engine.rng.generator import default_generator
 from nbautograd.nn.modules.module import Module
-from nbautograd.rng.generator import default_generator
 
 __all__ = ["skip_init"]
 

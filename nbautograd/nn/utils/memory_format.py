@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd._engine.ops.shape.shape import contiguous
 from nbautograd.nn.modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.shape.shape import contiguous
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any
 
-from nbautograd.arrays.dtypes import finfo
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays.dtypes import finfo
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import eye, zeros_like
+from nbautograd._engine.ops.creation.random import randn
+from nbautograd._engine.ops.elementwise.comparison import allclose
+from nbautograd._engine.ops.linalg.householder import geqrf, linalg_householder_product
+from nbautograd._engine.ops.linalg.matmul import mv
+from nbautograd._engine.ops.linalg.matrix_functions import matrix_exp
+from nbautograd._engine.ops.linalg.solvers import linalg_solve
+from nbautograd._engine.ops.linalg.vectors import vdot
+from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.nn.functional.linear import normalize
 from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils._weight_norm import _lengths
 from nbautograd.nn.utils.parametrize import register_parametrization
-from nbautograd.ops.creation.creation import eye, zeros_like
-from nbautograd.ops.creation.random import randn
-from nbautograd.ops.elementwise.comparison import allclose
-from nbautograd.ops.linalg.householder import geqrf, linalg_householder_product
-from nbautograd.ops.linalg.matmul import mv
-from nbautograd.ops.linalg.matrix_functions import matrix_exp
-from nbautograd.ops.linalg.solvers import linalg_solve
-from nbautograd.ops.linalg.vectors import vdot
-from nbautograd.ops.shape.joining import cat
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any, NoReturn
 
-from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn.modules.container import ModuleDict, ModuleList
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter

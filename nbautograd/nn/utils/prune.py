@@ -7,14 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import ones_like, zeros_like
+from nbautograd._engine.ops.creation.random import rand, rand_like
+from nbautograd._engine.ops.reduction.norms import norm
+from nbautograd._engine.ops.reduction.quantiles import kthvalue
+from nbautograd._engine.ops.reduction.sorting import topk
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.convert_parameters import parameters_to_vector
-from nbautograd.ops.creation.creation import ones_like, zeros_like
-from nbautograd.ops.creation.random import rand, rand_like
-from nbautograd.ops.reduction.norms import norm
-from nbautograd.ops.reduction.quantiles import kthvalue
-from nbautograd.ops.reduction.sorting import topk
 
 __all__ = [
     "BasePruningMethod",

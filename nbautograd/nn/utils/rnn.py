@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import full
+from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
+from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation.creation import full
-from nbautograd.ops.creation.from_data import as_tensor, tensor
-from nbautograd.ops.shape.joining import stack
 
 __all__ = [
     "PackedSequence",

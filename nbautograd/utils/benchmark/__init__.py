@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.utils.benchmark._compare import Colorize, Compare
 from nbautograd.utils.benchmark._measurement import (
     Measurement,
@@ -30,4 +30,4 @@ __all__ = [
     "unit_to_english",
 ]
 
-_absent.answer(__name__)
+absent.answer(__name__)

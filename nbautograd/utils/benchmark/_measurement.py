@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nbautograd.arrays.thread_pool import get_num_threads, set_num_threads
+from nbautograd._engine.arrays.thread_pool import get_num_threads, set_num_threads
 
 __all__ = [
     "Measurement",

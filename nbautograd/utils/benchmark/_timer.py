@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, NoReturn
 
-from nbautograd.arrays import backend
+from nbautograd._engine.arrays import backend
 from nbautograd.utils.benchmark._measurement import Measurement, TaskSpec, set_torch_threads
 
 __all__ = ["Language", "Timer", "timer"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd import _absent
+from nbautograd._names import absent
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataloader import DataLoader
 from nbautograd.utils.data.dataset import (
@@ -48,4 +48,4 @@ __all__ = [
     "random_split",
 ]
 
-_absent.answer(__name__)
+absent.answer(__name__)

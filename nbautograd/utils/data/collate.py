@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.from_data import as_tensor, tensor
-from nbautograd.ops.shape.joining import stack
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
+from nbautograd._engine.ops.shape.joining import stack
 
 __all__ = ["default_collate", "default_convert"]
 

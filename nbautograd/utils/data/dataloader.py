@@ -13,9 +13,9 @@ from itertools import count, repeat
 from types import GenericAlias
 from typing import Any, NoReturn
 
-from nbautograd.core import dispatch_mode
-from nbautograd.docstrings.classes import composed
-from nbautograd.rng.generator import Generator
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.rng.generator import Generator
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataset import IterableDataset
 from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed

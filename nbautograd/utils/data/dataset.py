@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings.classes import composed
-from nbautograd.ops.creation.random import randperm
-from nbautograd.rng.generator import Generator
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.random import randperm
+from nbautograd._engine.rng.generator import Generator
+from nbautograd._names.docstrings.classes import composed
 
 __all__ = [
     "ChainDataset",

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nbautograd.docstrings.classes import composed
-from nbautograd.ops.creation.random import randperm
-from nbautograd.rng.generator import Generator
+from nbautograd._engine.ops.creation.random import randperm
+from nbautograd._engine.rng.generator import Generator
+from nbautograd._names.docstrings.classes import composed
 from nbautograd.utils.data.sampler import Sampler
 
 __all__ = ["DistributedSampler"]

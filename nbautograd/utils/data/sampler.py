@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from nbautograd.arrays import dtypes
-from nbautograd.core.tensor import Tensor
-from nbautograd.docstrings.classes import composed
-from nbautograd.ops.creation.creation import empty
-from nbautograd.ops.creation.distributions import multinomial
-from nbautograd.ops.creation.from_data import as_tensor
-from nbautograd.ops.creation.random import randint, randperm
-from nbautograd.rng.generator import Generator
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty
+from nbautograd._engine.ops.creation.distributions import multinomial
+from nbautograd._engine.ops.creation.from_data import as_tensor
+from nbautograd._engine.ops.creation.random import randint, randperm
+from nbautograd._engine.rng.generator import Generator
+from nbautograd._names.docstrings.classes import composed
 
 __all__ = [
     "BatchSampler",

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from nbautograd.ops.creation.random import manual_seed
+from nbautograd._engine.ops.creation.random import manual_seed
 
 with suppress(ImportError):  # in WebAssembly, which has no processes
     from multiprocessing.reduction import ForkingPickler

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbautograd._missing_graph import Cause, cause_of
-from nbautograd._users_code import Call, running_call, user_frame
+from nbautograd._engine.base.missing_graph import Cause, cause_of
+from nbautograd._engine.base.users_code import Call, running_call, user_frame
 from nbautograd.errors import GraphFreedError, InplaceError, NbautogradError, NoGraphError, NonScalarError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language

@@ -26,7 +26,7 @@ __all__ = ["Replay", "replay_of"]
 
 MOST_OPERATIONS = 300
 MOST_ELEMENTS = 1024  # of a tensor
-RANDOM = "nbautograd.ops.creation"  # the package of the operations that make tensors, also from random numbers
+RANDOM = "nbautograd._engine.ops.creation"  # the package of the operations that make tensors, also from random numbers
 
 Parameter = tuple[str, int | None]
 """The name of a parameter, and which part of the list passed for it, if it takes one."""

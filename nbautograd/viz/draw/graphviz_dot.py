@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-from nbautograd._installing import command
+from nbautograd._engine.base.installing import command
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.model import GraphModel, Node
 

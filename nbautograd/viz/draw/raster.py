@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from nbautograd._installing import extra
+from nbautograd._engine.base.installing import extra
 from nbautograd.viz.draw import graphviz_dot
 
 __all__ = ["KINDS", "raster"]

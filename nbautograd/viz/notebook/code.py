@@ -22,7 +22,7 @@ from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
-    from nbautograd.program import Program
+    from nbautograd.viz.program import Program
 
 __all__ = ["Code", "code", "highlighted"]
 
@@ -77,7 +77,7 @@ def code(
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz
-    >>> from nbautograd.core.tracing import traced
+    >>> from nbautograd._engine.core.tracing import traced
     >>> w = torch.tensor(2.0, requires_grad=True)
     >>> with traced():
     ...     y = w * w
@@ -115,7 +115,7 @@ class Code:
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz
-    >>> from nbautograd.core.tracing import traced
+    >>> from nbautograd._engine.core.tracing import traced
     >>> w = torch.tensor(2.0, requires_grad=True)
     >>> with traced():
     ...     y = w * w

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from nbautograd._atomic_file import replacing
+from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
 from nbautograd.viz.draw import raster, theme
 from nbautograd.viz.draw.graphviz_dot import dot_svg, to_dot

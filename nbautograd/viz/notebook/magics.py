@@ -15,8 +15,8 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
 from nbautograd import protocol
-from nbautograd.core import grad_mode, tracing
-from nbautograd.core.tensor import Tensor
+from nbautograd._engine.core import grad_mode, tracing
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events

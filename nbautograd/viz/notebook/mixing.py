@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from nbautograd._users_code import failed_expression
+from nbautograd._engine.base.users_code import failed_expression
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.torch_name import OURS, THEIRS, explain_missing, is_installed, stands_in

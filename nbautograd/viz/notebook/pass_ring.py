@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.core import tracing
+from nbautograd._engine.core import tracing
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.capture.recorder import Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch

@@ -14,7 +14,7 @@ from nbautograd.viz.read.segments import plan
 from nbautograd.viz.read.walk import GraphWalk
 
 if TYPE_CHECKING:
-    from nbautograd.program import Program
+    from nbautograd.viz.program import Program
 
 __all__ = ["player_lines", "program_of"]
 
@@ -42,7 +42,7 @@ def program_of(
     :param helpers: take over the functions that its lines call.
     :param flat: write one straight line, however long, and no functions and loops; None: if it is short.
     """
-    from nbautograd.program import write
+    from nbautograd.viz.program import write
 
     walk = GraphWalk(tensor, MOST)
     names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd._missing_graph import cut_of
+from nbautograd._engine.base.missing_graph import cut_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say

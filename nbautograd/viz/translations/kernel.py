@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd._missing_graph import TEXTS as TEXTS_OF_CAUSES
+from nbautograd._engine.base.missing_graph import TEXTS as TEXTS_OF_CAUSES
 
 __all__ = ["TEXTS"]
 

@@ -1,0 +1,346 @@
+"""``torch.compile`` and ``torch.compiler``: accepted, and nothing changes, for functions run as they are written."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, TypeVar
+
+from nbautograd._names import absent
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "config",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "nested_compile_region",
+    "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
+    "set_enable_guard_collectives",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+
+
+class Settings(ModuleType):
+    """A module of settings that programs assign to: it keeps them, and they change nothing."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        super().__init__(name, "Settings of PyTorch's compiler: kept as they are assigned, without an effect here.")
+        vars(self).update(settings)
+
+    def __getattr__(self, name: str) -> Any:
+        absent.fail(self.__name__.partition(".")[2], name)
+
+    @contextlib.contextmanager
+    def patch(self, name: str | dict[str, Any] | None = None, value: Any = None, /, **settings: Any) -> Any:
+        """Other settings for a ``with`` block or a decorated function.
+
+        >>> import nbautograd as torch
+        >>> with torch._dynamo.config.patch(suppress_errors=True):
+        ...     torch._dynamo.config.suppress_errors
+        True
+        """
+        changed = settings | (name if isinstance(name, dict) else {} if name is None else {name: value})
+        before = dict(vars(self))
+        vars(self).update(changed)
+        try:
+            yield
+        finally:
+            vars(self).clear()
+            vars(self).update(before)
+
+
+config = Settings(
+    "nbautograd._engine.compiler.config",
+    job_id=None,
+    force_disable_caches=False,
+    dynamic_sources="",
+    unbacked_sources="",
+    cudagraph_backend_keep_input_mutation=True,
+)
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> Any:
+    """Give back the function or module itself: it changes nothing here, for functions run as they are written.
+
+    Also a decorator, with and without arguments. Arithmetic of large arrays is tiled and fused anyway.
+
+    :param model: the function or module; None for a decorator with arguments.
+    :param fullgraph, dynamic, disable, recompile_limit: accepted and without effect.
+    :param backend: named as in PyTorch; of this and of what follows, only the form is checked.
+    :param mode: ``"default"``, ``"reduce-overhead"``, ``"max-autotune"`` or another of PyTorch's.
+    :param options: a dict, which is not read.
+    :returns: ``model``.
+    :raises AssertionError: it cannot be called.
+    :raises RuntimeError: ``mode`` is none of PyTorch's, or ``options`` are given as well.
+
+    >>> import nbautograd as torch
+    >>> @torch.compile(mode="reduce-overhead")
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if backend == "inductor" and mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if model is None:
+        return compile
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    return model
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled.
+
+    :returns: False.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.is_compiling()
+    False
+    """
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def reset() -> None:
+    """Nothing: there is no compiled code to drop.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.reset()
+    """
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Nothing: no graphs are recorded on the device.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.cudagraph_mark_step_begin()
+    """
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, **kwargs: Any) -> Any:
+    """Give back the function, or a decorator that does: nothing is compiled anyway.
+
+    :param fn: the function or module; None for a decorator with arguments.
+    :param recursive, reason, kwargs: accepted and without effect.
+    :returns: ``fn``, or the decorator.
+
+    >>> import nbautograd as torch
+    >>> @torch.compiler.disable(recursive=False)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    return _same if fn is None else fn
+
+
+def _same(fn: F) -> F:
+    return fn
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Mark a function, or a list of them, for a compiler; it runs as it is written.
+
+    :param fn: the function, or a list or tuple of functions.
+    :returns: ``fn``.
+    :raises AssertionError: it cannot be called.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
+    True
+    """
+    for each in fn if isinstance(fn, (list, tuple)) else [fn]:
+        if not callable(each):
+            raise AssertionError("allow_in_graph expects a callable")
+    return fn
+
+
+def assume_constant_result(fn: F) -> F:
+    """Mark a function for a compiler; it is called each time.
+
+    :param fn: the function.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.assume_constant_result(torch.sin) is torch.sin
+    True
+    """
+    return fn
+
+
+def wrap_numpy(fn: F) -> F:
+    """Give back the function: a compiler would trace NumPy's functions in it.
+
+    :param fn: the function.
+    :returns: ``fn``; PyTorch's takes and returns tensors for a function of NumPy arrays.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.wrap_numpy(torch.sin) is torch.sin
+    True
+    """
+    return fn
+
+
+def nested_compile_region(fn: Any = None, **kwargs: Any) -> Any:
+    """Give back the function, or a decorator that does: a compiler would compile it once for all calls.
+
+    :param fn: the function; None for a decorator with arguments.
+    :param kwargs: accepted and without effect.
+    :returns: ``fn``, or the decorator.
+
+    >>> import nbautograd as torch
+    >>> @torch.compiler.nested_compile_region
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    return _same if fn is None else fn
+
+
+def substitute_in_graph(original_fn: Callable[..., Any], **kwargs: Any) -> Callable[[F], F]:
+    """A decorator that gives back its function, which a compiler would take for another.
+
+    :param original_fn: the function that would be replaced.
+    :param kwargs: accepted and without effect.
+    :returns: a decorator.
+
+    >>> import nbautograd as torch
+    >>> @torch.compiler.substitute_in_graph(abs)
+    ... def absolute(x):
+    ...     return x if x > 0 else -x
+    >>> absolute(-2)
+    2
+    """
+    return _same
+
+
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
+    """No names: there is no compiler.
+
+    :param exclude_tags: accepted and without effect.
+    :returns: an empty list.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.list_backends()
+    []
+    """
+    return []
+
+
+_backend: Any = "inductor"
+_collectives = False
+
+
+def get_default_backend() -> Any:
+    """What ``set_default_backend`` was given last; ``"inductor"`` at first, as in PyTorch.
+
+    :returns: the name, or the function that was set.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
+    return _backend
+
+
+def set_default_backend(backend: Any) -> None:
+    """Remember the name; it changes nothing here.
+
+    :param backend: a name or a function; it is not checked.
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.set_default_backend("eager")
+    >>> torch.compiler.get_default_backend()
+    'eager'
+    >>> torch.compiler.set_default_backend("inductor")
+    """
+    global _backend
+    _backend = backend
+
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Remember the setting; returns the one before. It changes nothing here.
+
+    :param enabled: the setting.
+    :returns: what was set before; False at first.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.set_enable_guard_collectives(True)
+    False
+    >>> torch.compiler.set_enable_guard_collectives(False)
+    True
+    """
+    global _collectives
+    before, _collectives = _collectives, enabled
+    return before
+
+
+def save_cache_artifacts() -> None:
+    """None, as in PyTorch where nothing has been compiled.
+
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.compiler.save_cache_artifacts() is None
+    True
+    """
+
+
+class set_stance:  # noqa: N801 - PyTorch's name
+    """A call, ``with`` statement or decorator that changes nothing: nothing is compiled.
+
+    :param stance: ``"default"``, ``"force_eager"`` or another of PyTorch's; it is not checked.
+    :param settings: accepted and without effect.
+    :returns: a context manager, which is also a decorator.
+
+    >>> import nbautograd as torch
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     x = torch.ones(2) + 1
+    """
+
+    def __init__(self, stance: str = "default", **settings: Any) -> None:
+        self.stance = stance
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+    def __call__(self, fn: F) -> F:
+        """Give back the function."""
+        return fn

@@ -1,0 +1,499 @@
+"""``torch.jit``: ``trace`` records and compiles (in ``traced``); ``script`` gives back what it is given."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import inspect
+import types
+import typing
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
+
+from nbautograd._compat.futures import Future
+from nbautograd._compat.traced.interceptions import TracerWarning, is_tracing
+from nbautograd._compat.traced.public import trace, trace_module
+from nbautograd._compat.traced.script import ScriptFunction
+from nbautograd._compat.traced.trace import TracingCheckError
+from nbautograd._names.refused import refuse, why
+from nbautograd.nn.modules.module import Module
+
+__all__ = [
+    "Attribute",
+    "Error",
+    "Final",
+    "Future",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "TracerWarning",
+    "TracingCheckError",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
+    "run_frozen_optimizations",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Code = TypeVar("Code")
+is_a = isinstance  # which ``isinstance`` of this module hides
+
+
+def _deprecated(name: str, instead: str = "Please use `torch.compile` instead.") -> None:
+    """PyTorch's warning, which programs filter."""
+    warnings.warn(f"`torch.jit.{name}` is deprecated. {instead}", DeprecationWarning, stacklevel=2)
+
+
+class Attribute(NamedTuple):
+    """A value, and its type for a compiler: as in PyTorch, only what a ``ScriptModule`` is given.
+
+    :param value: the value.
+    :param type: its type.
+    :returns: a named tuple of both.
+    :raises TypeError: one of the two is missing.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.Attribute(1, int).value
+    1
+    """
+
+    value: Any
+    type: Any
+
+
+class Error(Exception):
+    """What PyTorch raises from compiled code; never raised here.
+
+    :param args, kwargs: what Python's exceptions take: the message.
+    :returns: an exception.
+    :raises TypeError: keywords are given.
+
+    >>> import nbautograd as torch
+    >>> issubclass(torch.jit.Error, Exception)
+    True
+    """
+
+
+class ScriptWarning(Warning):
+    """A category of warnings that programs filter; never given here."""
+
+
+class ScriptModule(Module):
+    """A module with methods marked by ``script_method``; here like any other: it returns what ``forward`` does.
+
+    :param args, kwargs: as those of ``nn.Module``, which takes none.
+    :raises TypeError: arguments are given.
+
+    >>> import nbautograd as torch
+    >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
+    True
+    """
+
+
+def script(
+    obj: Code,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> Code:
+    """Give back what is given: a function, a module or a class, which runs as it is written. Also a decorator.
+
+    PyTorch 2.13 warns that it is deprecated, and so does this.
+
+    :param obj: the function, module or class; also a list or dict.
+    :param optimize, example_inputs: accepted and without effect.
+    :returns: ``obj``.
+    :raises TypeError: ``obj`` is nothing that PyTorch would compile.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     double = torch.jit.script(lambda x: 2 * x)
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    _deprecated("script", "Please switch to `torch.compile` or `torch.export`.")
+    if not callable(obj) and not is_a(obj, (list, dict)):
+        raise TypeError(f"{type(obj)} is a built-in class: script() takes a function, a module or a class")
+    return obj
+
+
+def script_method(fn: F) -> F:
+    """Mark a method of a ``ScriptModule``, which runs as it is written."""
+    _deprecated("script_method", "Please switch to `torch.compile` or `torch.export`.")
+    return fn
+
+
+def script_if_tracing(fn: F) -> F:
+    """Give back the function: nothing is traced here.
+
+    :param fn: the function.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.script_if_tracing(abs)(-2)
+    2
+    """
+    return fn
+
+
+def unused(fn: F) -> F:
+    """Mark a function that a compiler leaves out; it runs as it is written.
+
+    :param fn: the function.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.unused(abs)(-2)
+    2
+    """
+    return fn
+
+
+def export(fn: F) -> F:
+    """Mark a method that a compiler takes in; it runs as it is written.
+
+    :param fn: the method.
+    :returns: ``fn``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.export(abs)(-2)
+    2
+    """
+    return fn
+
+
+_overload = _overload_method = _drop = unused
+_script_if_tracing = script_if_tracing
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Mark a function that a compiler leaves to Python: ``@ignore`` or ``@ignore(drop=True)``; it runs as written.
+
+    :param drop: the function, or a bool for a decorator with arguments.
+    :param kwargs: accepted and without effect.
+    :returns: the function, or a decorator that gives back its function.
+    :raises RuntimeError: ``drop`` is neither a function nor a bool.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.ignore(drop=True)(abs)(-2)
+    2
+    """
+    if callable(drop):
+        return drop
+    if not is_a(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
+    return _same
+
+
+def _same(fn: F) -> F:
+    return fn
+
+
+def interface(obj: Code) -> Code:
+    """Mark a class as an interface; it stays as it is.
+
+    :param obj: the class.
+    :returns: ``obj``.
+    :raises RuntimeError: it is no class.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.interface(dict) is dict
+    True
+    """
+    _deprecated("interface")
+    if not inspect.isclass(obj):
+        raise RuntimeError("interface must be applied to a class")
+    return obj
+
+
+def annotate(the_type: Any, the_value: Code) -> Code:
+    """The value: its type is for a compiler.
+
+    :param the_type: accepted and not checked.
+    :param the_value: the value.
+    :returns: ``the_value``.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.annotate(list[int], [1, 2])
+    [1, 2]
+    """
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether a value is of a type that says what containers hold, such as ``list[int]``; a tuple means any of them.
+
+    :param obj: any value.
+    :param target_type: the type, ``None``, a union or a tuple of types.
+    :returns: a Python bool.
+    :raises RuntimeError: a container is named without what it holds.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.isinstance([1, 2], list[int]), torch.jit.isinstance((1, "a"), tuple[int, int])
+    (True, False)
+    """
+    if is_a(target_type, tuple):
+        return any(isinstance(obj, each) for each in target_type)
+    origin, parts = typing.get_origin(target_type), typing.get_args(target_type)
+    if origin in (typing.Union, types.UnionType):
+        return any(isinstance(obj, each) for each in parts)
+    if target_type is None:
+        return obj is None
+    container = origin or target_type
+    if container in (list, tuple, dict) and not parts and target_type != tuple[()]:
+        name = getattr(target_type, "__name__", str(target_type))
+        raise RuntimeError(
+            f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
+        )
+    if not is_a(obj, container):
+        return False
+    if container is dict:
+        return all(isinstance(key, parts[0]) and isinstance(value, parts[1]) for key, value in obj.items())
+    if container is tuple:
+        if parts[-1:] == (Ellipsis,):
+            return all(isinstance(each, parts[0]) for each in obj)
+        return len(obj) == len(parts) and all(map(isinstance, obj, parts))
+    if container in (list, collections.abc.Sequence):
+        return all(isinstance(each, parts[0]) for each in obj)
+    return True
+
+
+_isinstance = isinstance
+
+
+def _unwrap_optional(x: Any) -> Any:
+    """A value that must not be None.
+
+    :raises AssertionError: it is.
+    """
+    if x is None:
+        raise AssertionError("Unwrapping null optional")
+    return x
+
+
+def is_scripting() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+    """Call the function at once, as PyTorch does outside of compiled code, and hand its result out as a future.
+
+    :param func: the function.
+    :param args, kwargs: what it is called with.
+    :returns: a ``torch.jit.Future`` that is done.
+    :raises TypeError: ``func`` cannot be called; what it raises is raised here, too.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
+    tensor([2., 2.])
+    """
+    _deprecated("fork")
+    future: Future[Any] = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future: Future[Any]) -> Any:
+    """The result of a ``fork``.
+
+    :param future: a ``torch.jit.Future``.
+    :returns: its result.
+    :raises TypeError: it is no future.
+
+    >>> import warnings, nbautograd as torch
+    >>> future = torch.jit.Future()
+    >>> future.set_result(3)
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.wait(future)
+    3
+    """
+    _deprecated("wait")
+    if not is_a(future, Future):
+        raise TypeError(f"wait(): argument 'future' must be a Future, not {type(future).__name__}")
+    return future.wait()
+
+
+_fork, _wait = fork, wait
+
+
+def freeze(mod: Module, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Module:
+    """Give back the module: there is no graph into which its parameters could be put.
+
+    :param mod: a module in eval mode.
+    :param preserved_attrs, optimize_numerics: accepted and without effect.
+    :returns: ``mod``.
+    :raises RuntimeError: it is no module, or in training mode.
+
+    >>> import warnings, nbautograd as torch
+    >>> module = torch.nn.Linear(2, 1).eval()
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.freeze(module) is module
+    True
+    """
+    _deprecated("freeze")
+    if not is_a(mod, Module):
+        raise RuntimeError(f"Freezing expects a ScriptModule as input, not {type(mod).__name__}")
+    if mod.training:
+        raise RuntimeError(
+            "Freezing is currently only implemented for modules in eval mode. "
+            "Please call .eval() on your module before freezing."
+        )
+    return mod
+
+
+def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) -> Module:
+    """Give back the module, in eval mode: there is no graph to optimize.
+
+    :param mod: a module.
+    :param other_methods: accepted and without effect.
+    :returns: ``mod``.
+    :raises RuntimeError: it is no module.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     torch.jit.optimize_for_inference(torch.nn.Dropout()).training
+    False
+    """
+    _deprecated("optimize_for_inference")
+    if not is_a(mod, Module):
+        raise RuntimeError(f"optimize_for_inference expects a ScriptModule as input, not {type(mod).__name__}")
+    return mod.eval()
+
+
+def run_frozen_optimizations(
+    mod: Module, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
+) -> None:
+    """Nothing: there is no graph.
+
+    :param mod, optimize_numerics, preserved_methods: accepted and without effect.
+    :returns: None.
+    """
+
+
+_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+_onednn = False
+
+
+def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Remember how a compiler would fuse; changes nothing here.
+
+    :param strategy: pairs of ``"STATIC"`` or ``"DYNAMIC"`` and a number; they are not checked.
+    :returns: what was set before.
+
+    >>> import warnings, nbautograd as torch
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     before = torch.jit.set_fusion_strategy([("STATIC", 3)])
+    ...     torch.jit.set_fusion_strategy(before)
+    [('STATIC', 3)]
+    """
+    _deprecated("set_fusion_strategy")
+    global _strategy
+    before, _strategy = _strategy, strategy
+    return before
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Remember whether a compiler would use oneDNN; changes nothing here.
+
+    :param enabled: whether it would.
+    :returns: None.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.enable_onednn_fusion(True)
+    >>> torch.jit.onednn_fusion_enabled()
+    True
+    >>> torch.jit.enable_onednn_fusion(False)
+    """
+    global _onednn
+    _onednn = bool(enabled)
+
+
+def onednn_fusion_enabled() -> bool:
+    """What ``enable_onednn_fusion`` was given last; False at first.
+
+    :returns: a Python bool.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.onednn_fusion_enabled()
+    False
+    """
+    return _onednn
+
+
+@contextlib.contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """A ``with`` statement that changes nothing."""
+    yield
+
+
+class strict_fusion:  # noqa: N801 - PyTorch's name
+    """A ``with`` statement that changes nothing: it is about compiled code.
+
+    :returns: a context manager.
+
+    >>> import nbautograd as torch
+    >>> with torch.jit.strict_fusion():
+    ...     x = torch.ones(2) + 1
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """Refuse to write compiled code.
+
+    :param m: the module.
+    :param f: where it would be written.
+    :returns: nothing, for it always raises.
+    :raises NotImplementedError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.save(torch.nn.ReLU(), "relu.pt")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.jit.save is not part of nbautograd: ...
+    """
+    refuse("jit.save", f"{why('jit')}; torch.save(module.state_dict(), f) stores its weights")
+
+
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
+    """Refuse to read compiled code.
+
+    :param f: what would be read.
+    :param map_location: where the tensors would go.
+    :returns: nothing, for it always raises.
+    :raises NotImplementedError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.load("relu.pt")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.jit.load is not part of nbautograd: ...
+    """
+    refuse("jit.load", f"{why('jit')}; torch.load reads a state_dict, which PyTorch can write of the module")

@@ -1,0 +1,144 @@
+"""What ``torch`` says of the process, its build and its objects: small functions that programs ask on their way."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.autograd.anomaly_mode import set_detect_anomaly
+
+__all__ = [
+    "compiled_with_cxx11_abi",
+    "cond",
+    "get_file_path",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
+    "init_num_threads",
+    "is_distributed",
+    "is_storage",
+    "is_vulkan_available",
+    "set_anomaly_enabled",
+    "set_flush_denormal",
+    "thread_safe_generator",
+    "typename",
+]
+
+has_lapack, has_spectral = True, True  # by SciPy and NumPy
+has_mkl, has_openmp = False, False
+
+
+def typename(obj: Any) -> str:
+    """The name of a tensor's type, or of an object's class with its module.
+
+    :param obj: a tensor, or any other object.
+    :returns: a string.
+
+    >>> import nbautograd as torch
+    >>> torch.typename(torch.ones(2)), torch.typename(3)
+    ('torch.FloatTensor', 'int')
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    named = obj if getattr(obj, "__qualname__", None) is not None else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    return named.__qualname__ if module in ("", "builtins", "__builtin__") else f"{module}.{named.__qualname__}"
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Whether an object is a storage: the memory of a tensor.
+
+    :param obj: any object.
+    :returns: a Python bool.
+
+    >>> import nbautograd as torch
+    >>> torch.is_storage(torch.ones(2).untyped_storage()), torch.is_storage(torch.ones(2))
+    (True, False)
+    """
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask for numbers below the smallest normal one to be 0; NumPy keeps them, so that is refused.
+
+    :param mode: whether to ask for that.
+    :returns: whether the processor does as asked now: True for False, False for True, as in PyTorch where a processor
+        cannot do it.
+    :raises TypeError: it is no bool.
+
+    >>> import nbautograd as torch
+    >>> torch.set_flush_denormal(True)
+    False
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return not mode
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection on or off; ``torch.autograd.set_detect_anomaly`` is the usual name.
+
+    :param mode: on or off.
+    :param check_nan: whether a backward pass that makes nan is an error.
+    :returns: None.
+    :raises TypeError: ``mode`` is no bool.
+
+    >>> import nbautograd as torch
+    >>> torch.set_anomaly_enabled(True)
+    >>> torch.is_anomaly_enabled()
+    True
+    >>> torch.set_anomaly_enabled(False)
+    """
+    set_detect_anomaly(mode, check_nan)
+
+
+def is_distributed(input: Tensor) -> bool:
+    """False: a tensor is in one process."""
+    return False
+
+
+def is_vulkan_available() -> bool:
+    """False: tensors are on the CPU or on CUDA devices."""
+    return False
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """True, as of PyTorch; it is deprecated there. Nothing is compiled here."""
+    warnings.warn("compiled_with_cxx11_abi() is deprecated: it always returns True", FutureWarning, stacklevel=2)
+    return True
+
+
+def init_num_threads() -> None:
+    """Nothing: threads start when they are needed."""
+
+
+def thread_safe_generator() -> None:
+    """None, as in PyTorch where no worker of a data loader runs in a thread: the default generator is used."""
+
+
+def get_file_path(*path_components: str) -> str:
+    """The path of a file next to the package."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), *path_components)
+
+
+def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
+    """The result of one of two functions of the operands: ``true_fn`` if ``pred`` is true.
+
+    :param pred: a bool, or a tensor of one.
+    :param true_fn: the function for True.
+    :param false_fn: the function for False.
+    :param operands: a tuple of what the function is called with.
+    :returns: what the function returns.
+    :raises RuntimeError: one of the two cannot be called, or ``pred`` has several elements.
+
+    >>> import nbautograd as torch
+    >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
+    tensor([0.])
+    """
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    return (true_fn if pred else false_fn)(*operands)

@@ -1,0 +1,176 @@
+"""Writes the backward pass of a traced function: the formulas of its operations, in the order of the engine."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from nbautograd._compat.traced.forward_code import CALLED, INLINE, Forward, Plan, number_as
+from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, Step, Value
+from nbautograd._compat.traced.specialize import Specializer
+from nbautograd._engine.compiler.backward import Prepared, array_vocabulary
+from nbautograd._engine.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
+from nbautograd._engine.compiler.promotion import unbroadcast
+from nbautograd._engine.compiler.rewrite import Substitute, inlined
+from nbautograd._engine.compiler.schema import POINTWISE
+from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
+
+__all__ = ["Backward"]
+
+
+class Backward:
+    """Writes the backward function.
+
+    :param outputs: the values whose gradients are given, in order.
+    :param given: these gradients, in the call that compiles.
+    :ivar lines: the function's body.
+    :ivar gradient: the variable of each value's gradient.
+    """
+
+    def __init__(self, graph: Graph, forward: Forward, outputs: list[Value], given: list[Any]) -> None:
+        self.graph, self.forward, self.outputs, self.space = graph, forward, outputs, forward.space
+        space = self.space
+        space.values.update({f"g{number}": g for number, g in enumerate(given)})
+        self.lines: list[str] = []
+        self.specializer = Specializer(space, self.lines, "s", dict(forward.specializer.transposed))
+        self.gradient: dict[Value, str] = {}
+        self.arrived: dict[Value, int] = {}
+        self.shared: set[str] = set()
+
+    def write(self) -> None:
+        """All lines, for the steps in the reverse order: that of descending sequence numbers."""
+        for number, value in enumerate(self.outputs):
+            self.send(value, f"g{number}")
+        for step in reversed(self.graph.steps):
+            passes = isinstance(step, (Copied, Rehistoried))
+            if passes or step in self.forward.plans and not getattr(step, "relays", False):
+                self.write_step(step)
+
+    def emit(self, line: str) -> None:
+        """Write a line, and run it."""
+        self.specializer.emit(line)
+
+    def send(self, target: Value, text: str) -> None:
+        """The line that adds a gradient to those that have arrived at a value."""
+        name = self.gradient.get(target)
+        count = self.arrived[target] = self.arrived.get(target, 0) + 1
+        if name is None:
+            self.gradient[target] = self.specializer.assign(f"d_{self.forward.names[target]}", text)
+        elif int(np.prod(target.shape)) >= MIN_TILED_SIZE:
+            self.gradient[target] = f"d{count}_{self.forward.names[target]}"
+            self.emit(f"{self.gradient[target]} = add({name}, {text})")
+        elif count > 2 and target.shape:
+            self.emit(f"{name} += {text}")
+        else:
+            self.gradient[target] = f"d{count}_{self.forward.names[target]}"
+            self.emit(f"{self.gradient[target]} = {name} + {text}")
+        step = target.step
+        if isinstance(step, OpStep) and step.relays and step in self.forward.plans:
+            self.write_step(step)
+            del self.gradient[target]
+
+    def write_step(self, step: Step) -> None:
+        """The lines of one step."""
+        arrived = [self.gradient.get(value) for value in step.results]
+        if all(g is None for g in arrived):
+            return
+        if isinstance(step, (Copied, Rehistoried)):
+            (edge,) = step.edges()
+            if edge is not None and self.forward.flow(edge):
+                self.send(edge, str(arrived[0]))
+            return
+        plan = self.forward.plans[step]
+        if plan.mode == INLINE:
+            assert isinstance(step, OpStep) and arrived[0] is not None
+            self.write_inline(step, plan, arrived[0])
+        elif plan.mode == CALLED:
+            self.write_called(plan, arrived)
+        else:
+            self.write_node(step, plan, arrived)
+
+    def write_called(self, plan: Plan, arrived: list[str | None]) -> None:
+        """The gradients of a function that is called over tensors."""
+        values = plan.names["values"]
+        parts = f"parts_{plan.node}"
+        self.emit(f"{parts} = gradients_of({plan.node}, [{', '.join(str(g) for g in arrived)}])")
+        for index, value in enumerate(values):
+            if self.forward.flow(value):
+                self.send_value(value, f"{parts}[{index}]")
+
+    def write_node(self, step: Step, plan: Plan, arrived: list[str | None]) -> None:
+        """The gradients by a node as eager makes it."""
+        edges = step.edges()
+        is_many = isinstance(step, OpStep) and step.op.many
+        g = str(arrived[0])
+        if is_many:
+            g = f"OutputGrads({{{', '.join(f'{i}: {name}' for i, name in enumerate(arrived) if name)}}})"
+        first = f"d_{plan.node.strip('_')}"
+        second = f"e_{plan.node.strip('_')}"
+        self.emit(f"{first}, {second} = {plan.node}.vjp({g}, True)")
+        is_list = isinstance(step, OpStep) and step.op.many_edges
+        for index, edge in enumerate(edges):
+            if edge is not None and self.forward.flow(edge):
+                self.send_value(edge, f"{second}[{index}]" if is_list else (first, second)[index])
+
+    def send_value(self, target: Value, text: str) -> None:
+        """Send what may be lazy, as eager's nodes compute it."""
+        self.send(target, f"materialize({text})")
+
+    # -- formulas ------------------------------------------------------------------------------------------------------
+
+    def write_inline(self, step: OpStep, plan: Plan, g: str) -> None:
+        """The formulas of an operation, as its node's vjp has them."""
+        op = step.op
+        inputs = [name for name in op.tensors if name in op.formulas]
+        for name, edge in zip(inputs, step.edges(), strict=True):
+            if edge is None or not self.forward.flow(edge):
+                continue
+            text = self.formula(step, plan, op.formulas[name], g)
+            meta = plan.meta and plan.meta[op.tensors.index(name)]
+            if meta is not None:
+                text = self.brought_back(text, meta)
+            self.send(edge, self.specializer.written(text))
+
+    def formula(self, step: OpStep, plan: Plan, formula: str, g: str) -> str:
+        """A formula over arrays."""
+        op, forward = step.op, self.forward
+        needs = set().union(*op.saves().values())
+        tree = Prepared(needs, False).visit(ast.parse(formula, mode="eval")).body
+        constants = {
+            name: ast.Constant(value)
+            for name, value in plan.options.items()
+            if value is None or value.__class__ in (bool, int, float, str)
+        }
+        scope = dict(array_vocabulary(op))
+        tree = inlined(tree, scope)
+        shape = step.results[0].shape
+        arrays: set[str] = set()
+        if op.kind == POINTWISE:
+            arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks}
+        numbers: dict[str, float] = {}
+        tree = constants_as_arrays(tree, arrays, numbers)
+        if shape:
+            tree = operators_as_ufuncs(tree, arrays, {"g", "result"})
+        variables = {"g": g, "result": forward.names[step.results[0]]}
+        for name, value in numbers.items():
+            kind = step.results[0].dtype
+            variables[name] = self.space.literal(number_as(value, kind) if shape else value)
+        for what in needs:
+            local = what if what.isidentifier() else "s_" + what.replace(".", "_").replace("[", "").replace("]", "")
+            variables[local] = self.saved(step, plan, what)
+        tree = Substitute({n: v for n, v in constants.items() if n in variables}).visit(tree)
+        return ast.unparse(self.space.resolved(tree, scope, variables))
+
+    def saved(self, step: OpStep, plan: Plan, what: str) -> str:
+        """Something that a formula names: metadata are constants, strides are those of the call."""
+        attribute = what.partition(".")[2]
+        text = self.forward.saved(step, plan, what)
+        if attribute in ("shape", "dtype", "ndim"):
+            return self.space.literal(self.space.evaluated(text))
+        return text
+
+    def brought_back(self, text: str, meta: tuple[Any, ...]) -> str:
+        """A gradient in the shape and dtype of its input."""
+        return f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"

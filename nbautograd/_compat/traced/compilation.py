@@ -1,0 +1,332 @@
+"""A graph compiled for one kind of call: which arguments require grad, and how they lie in memory.
+
+One function takes the tensors of a call, checks that it is of this kind, computes, and makes the results and the node;
+one computes all gradients. Their source is what ``forward_code`` and ``backward_code`` show.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+import types
+from typing import Any
+
+import numpy as np
+
+from nbautograd._compat.traced.backward_code import Backward
+from nbautograd._compat.traced.forward_code import Forward
+from nbautograd._compat.traced.graph import CONSTANT, Graph, Rehistoried, Value
+from nbautograd._compat.traced.memory import reusing
+from nbautograd._compat.traced.namespace import Namespace
+from nbautograd._compat.traced.node import TracedBackward
+from nbautograd._compat.traced.replay import Changed
+from nbautograd._engine.arrays import backend, version_counter
+from nbautograd._engine.compiler.source import compiled
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.node import FREED, LEAF
+from nbautograd._engine.core.views import record_unrecorded_write, replay_view
+from nbautograd.errors import TracingError
+
+__all__ = ["Compilation", "layout"]
+
+
+def layout(array: Any) -> Any:
+    """What is known of an array beside its shape and dtype: its strides, or that it is a scalar."""
+    return array.strides if array.__class__ is np.ndarray and array.ndim else array.__class__
+
+
+class Compilation:
+    """The functions for calls in which ``wanted`` require grad.
+
+    :param arrays: the arrays of all arguments and captured tensors, of the call that compiles.
+    :ivar entry: from the tensors of a call to its result; other calls go to ``slow``.
+    :ivar differentiable: the values that are outputs of the node.
+    :ivar edges: the arguments that gradients go to.
+    """
+
+    def __init__(
+        self, graph: Graph, name: str, arrays: dict[Value, Any], wanted: set[Value], captured: list[Any], result: Any
+    ) -> None:
+        self.graph, self.name, self.result = graph, name, result
+        self.space = Namespace()
+        self.code = Forward(graph, arrays, wanted, self.space)
+        self.arguments, self.captured, self.wanted = list(arrays), captured, wanted
+        self.layouts = {value: layout(array) for value, array in arrays.items()}
+        self.lock = threading.RLock()
+        with backend.quiet():
+            self.code.write()
+        self.computed = list(dict.fromkeys(o.value for o in graph.outputs if o.value not in arrays))
+        self.differentiable = [value for value in self.computed if self.code.flow(value)]
+        self.edges = [value for value in arrays if value in wanted] if self.differentiable else []
+        self.check_effects()
+        self.backwards: dict[Any, Any] = {}
+        self.sources: dict[str, str] = {}
+        self.variables = {n for n in self.space.values if n not in self.space.globals and n != "__builtins__"}
+        self.saved = self.names_to_save()
+        self.visible = self.visible_names()
+        self.node_class: Any = self.make_node_class()
+        self.write_entry()
+        self.release()
+
+    def check_effects(self) -> None:
+        """Make sure that nothing is written into an argument that would have to bring its history along."""
+        for _, end in self.graph.effects:
+            if self.code.flow(end) and not isinstance(end.step, Rehistoried):
+                raise TracingError(
+                    f"{self.name}() writes into its argument what requires grad: in a traced function that is not "
+                    "possible. Return the new value instead."
+                )
+
+    def names_to_save(self) -> list[str]:
+        """The variables that the backward function takes."""
+        if not self.differentiable:
+            return []
+        given = [_ones(value) for value in self.differentiable]
+        with backend.quiet():
+            self.lines, self.ends = self.write_backward((True,) * len(given), given)
+        used = {part.id for part in ast.walk(ast.parse("\n".join(self.lines))) if isinstance(part, ast.Name)}
+        drawn = {self.code.names[v] for step in self.graph.random for v in step.results}
+        return sorted(used & self.variables | drawn)
+
+    def visible_names(self) -> list[int]:
+        """Which of them others can reach, and might write to: arguments, results, and what shares their memory."""
+        seen = [self.code.array(value) for value in (*self.arguments, *self.computed)]
+        owners = {id(version_counter.owner(array)) for array in seen if isinstance(array, np.ndarray)}
+        arrays = [self.space.values[name] for name in self.saved]
+        return [
+            index
+            for index, array in enumerate(arrays)
+            if isinstance(array, np.ndarray) and id(version_counter.owner(array)) in owners
+        ]
+
+    # -- forward -------------------------------------------------------------------------------------------------------
+
+    def write_entry(self) -> None:
+        """The function that takes tensors."""
+        code, space = self.code, self.space
+        returned = {code.names[value] for value in self.computed} | {code.names[end] for _, end in self.graph.effects}
+        lines = reusing(code.lines, space, {*self.saved, *returned}, {code.names[v] for v in self.arguments})
+        tensors = {value: f"t_{code.names[value]}" for value in self.graph.inputs}
+        for value, tensor in zip(self.arguments[len(self.graph.inputs) :], self.captured, strict=True):
+            tensors[value] = space.constant(tensor, f"t_{code.names[value]}")
+        space.globals.update(LEAF=LEAF, is_grad_enabled=is_grad_enabled, Changed=Changed)
+        body = [
+            *self.load(tensors),
+            "old_errstate = set_quiet(SILENT)",
+            "try:",
+            *(f"    {line}" for line in lines or ["pass"]),
+            "except Changed: return changed(args)",
+            "finally: unset_quiet(old_errstate)",
+            *self.finish(tensors),
+        ]
+        source = "\n".join([f"def {_plain(self.name)}(args, checked=False):", *(f"    {line}" for line in body)])
+        self.sources["forward"] = source
+        self.source = source
+
+    def link(self, slow: Any, changed: Any, busy: Any) -> None:
+        """Make the entry.
+
+        :param slow: called with the arguments where a call is of another kind.
+        :param changed: called where a look at values says something else.
+        :param busy: true while somebody looks at each operation.
+        """
+        self.space.globals.update(slow=slow, changed=changed, busy=busy)
+        self.entry = self.function(self.source, _plain(self.name), "forward")
+        self.entry.__defaults__ = (False,)
+
+    def load(self, tensors: dict[Value, str]) -> list[str]:
+        """Lines that take the arrays, and check that the call is of this kind."""
+        code, space = self.code, self.space
+        names = [tensors[value] for value in self.graph.inputs]
+        lines = (
+            ["if busy: return slow(args)", f"{', '.join(names)}, = args"] if names else ["if busy: return slow(args)"]
+        )
+        lines.append(
+            "try: " + "; ".join(f"{code.names[v]} = {tensors[v]}._a" for v in self.arguments) if tensors else ""
+        )
+        lines.append("except AttributeError: return slow(args)")
+        checks = []
+        for value in self.arguments:
+            array = code.names[value]
+            place = self.layouts[value]
+            if isinstance(place, tuple):
+                checks.append(f"{array}.shape != {value.shape!r} or {array}.strides != {place!r}")
+            else:
+                checks.append(f"{array}.__class__ is not {space.constant(place)} or {array}.shape")
+            checks.append(f"{array}.dtype is not {space.constant(value.dtype)}")
+        if self.edges:
+            checks.append("not is_grad_enabled()")
+        lines.append(f"if not checked and ({' or '.join(checks)}): return slow(args)" if checks else "")
+        unwanted = [tensors[v] for v in self.arguments if v not in self.wanted and v.dtype.kind in "fcV"]
+        for value in self.edges:
+            edge = f"e_{code.names[value]}"
+            lines.append(f"{edge} = {tensors[value]}._fn")
+            lines.append(f"if {edge} is LEAF: {edge} = {tensors[value]}")
+        missing = [f"e_{code.names[value]} is None" for value in self.edges]
+        others = [f"{tensor}._fn is not None" for tensor in unwanted]
+        if self.edges:
+            lines.append(f"if not checked and ({' or '.join([*missing, *others])}): return slow(args)")
+        elif others:
+            lines.append(f"if not checked and ({' or '.join(others)}) and is_grad_enabled(): return slow(args)")
+        return [line for line in lines if line]
+
+    def finish(self, tensors: dict[Value, str]) -> list[str]:
+        """Lines that make the results and the node, and write what the function writes."""
+        code, space = self.code, self.space
+        lines, results = [], {}
+        if self.differentiable:
+            space.globals.update(
+                NodeClass=self.node_class, next_sequence_nr=version_counter.next_sequence_nr
+            )  # fmt: skip
+            edges = [f"e_{code.names[value]}" for value in self.edges]
+            arrays = ", ".join(code.names[value] for value in self.arguments)
+            lines.append("node = new(NodeClass); node.extras = None; node._seq = next_sequence_nr()")
+            lines.append(f"node.kept = [{', '.join(self.saved)}]; node.arguments = ({arrays},)")
+            if len(edges) <= 2:
+                first, second = [*edges, "None"][:2]
+                lines.append(f"node.next0 = {first}; node.next1 = {second}")
+            else:
+                lines.append(f"node.all_edges = ({', '.join(edges)})")
+        for number, value in enumerate(self.computed):
+            result = results[value] = f"y{number}"
+            fn = "None"
+            if value in self.differentiable:
+                index = self.differentiable.index(value)
+                fn = "node" if len(self.differentiable) == 1 else f"OutputEdge(node, {index})"
+            lines.append(f"{result} = new(Tensor); {result}._a = {self.owned(value)}; {result}._fn = {fn}")
+        if self.graph.effects:
+            space.globals.update(record_write=record_unrecorded_write)
+            ends = [self.owned(end, True) for _, end in self.graph.effects]
+            lines += [f"end{number} = {end}" for number, end in enumerate(ends) if not end.isidentifier()]
+            for number, ((begin, _), end) in enumerate(zip(self.graph.effects, ends, strict=True)):
+                written = end if end.isidentifier() else f"end{number}"
+                lines.append(f"{tensors[begin]}._shared_array()[...] = {written}; record_write({tensors[begin]})")
+        parts = []
+        for output in self.graph.outputs:
+            part = results.get(output.value) or tensors[output.value]
+            if output.steps:
+                part = f"{space.constant(replay_view)}({part}, {space.constant(output.steps)})"
+            parts.append(part)
+        return [*lines, f"return {self.nested(parts)}"]
+
+    def nested(self, parts: list[str]) -> str:
+        """The results as they nest."""
+        if self.result.is_leaf():
+            return parts[0]
+        if self.result.type is tuple and self.result.num_children == self.result.num_leaves:
+            return f"({', '.join(parts)},)"
+        return f"{self.space.constant(self.result.unflatten)}([{', '.join(parts)}])"
+
+    def owned(self, value: Value, effect: bool = False) -> str:
+        """The array of a result: a copy where it is not its own, a view where it is an argument's."""
+        name = self.code.names[value]
+        array = self.space.values[name]
+        if value.kind == CONSTANT:
+            return f"{name}.copy()" if isinstance(array, np.ndarray) else name
+        arguments = [self.code.array(v) for v in self.arguments]
+        others = [self.code.array(v) for v in self.graph.constants()] + (arguments if effect else [])
+        if any(isinstance(a, np.ndarray) and np.may_share_memory(a, array) for a in others):
+            return f"{name}.copy()"
+        return f"{name}.view()" if any(array is a for a in arguments) and isinstance(array, np.ndarray) else name
+
+    def function(self, source: str, name: str, kind: str) -> Any:
+        """A function of generated code."""
+        code = compiled(source, f"<nbautograd traced {self.name} {kind} {id(self)}>", name)
+        return types.FunctionType(code, self.space.globals, name)
+
+    def release(self) -> None:
+        """Forget the arrays of the call that compiled, but for their shapes and dtypes."""
+        values = self.space.values
+        values.pop("__builtins__", None)
+        for name in values.keys() - self.space.globals.keys():
+            value = values[name]
+            if isinstance(value, np.ndarray):
+                values[name] = np.broadcast_to(np.empty((), value.dtype), value.shape)
+            elif not isinstance(value, np.generic):
+                values[name] = None
+
+    # -- backward ------------------------------------------------------------------------------------------------------
+
+    def make_node_class(self) -> Any:
+        """The class of nodes, with the backward function for the usual gradient as its ``vjp``."""
+        if not self.differentiable:
+            return None
+        few = len(self.edges) <= 2
+        members: dict[str, Any] = {
+            "__slots__": () if few else ("all_edges",),
+            "__module__": "builtins",
+            "symbol": self.name,
+            "compilation": self,
+            "graph": self.graph,
+            "count": len(self.differentiable),
+            "arity": len(self.edges),
+            "input_meta": None,
+        }
+        if not few:
+            members |= {"next0": None, "next1": None, "next_nodes": lambda node: node.all_edges}
+        if len(self.differentiable) == 1:
+            self.space.globals.update(FREED=FREED)
+            place = layout(_ones(self.differentiable[0]))
+            check = f"g0.strides != {place!r}"
+            if not isinstance(place, tuple):
+                check = f"g0.__class__ is not {self.space.constant(place)}"
+            ends = [*self.ends, "None"][:2] if few else ["MULTIPLE", f"[{', '.join(self.ends)}]"]
+            body = [
+                "saved = node.kept",
+                "if saved is FREED: node.raise_freed()",
+                f"if {check}: return node.several([g0], retain_graph)",
+                *self.unpack(),
+                *self.lines,
+                "if not retain_graph: node.kept = node.arguments = FREED",
+                f"return {', '.join(ends)}",
+            ]
+            head = "def vjp(node, g0, retain_graph, needed=None):"
+            self.sources["backward"] = "\n".join([head, *(f"    {line}" for line in body)])
+            members["vjp"] = self.function(self.sources["backward"], "vjp", "backward")
+            members["vjp"].__defaults__ = (None,)
+        else:
+            self.sources["backward"] = self.backward_source(len(self.differentiable), self.lines, self.ends)
+        return type(f"{self.name}Backward", (TracedBackward,), members)
+
+    def backward_source(self, count: int, lines: list[str], ends: list[str]) -> str:
+        """A backward function of so many gradients."""
+        arguments = "".join(f", g{number}" for number in range(count))
+        body = [*self.unpack(), *lines, f"return [{', '.join(ends)}]"]
+        return "\n".join([f"def backward(saved{arguments}):", *(f"    {line}" for line in body)])
+
+    def backward(self, given: list[Any], kept: list[Any]) -> Any:
+        """The backward function for gradients like these: from what is saved and these to the edges'."""
+        key = tuple([None if g is None else layout(g) for g in given])
+        known = self.backwards.get(key)
+        if known is None:
+            with self.lock:
+                self.space.values.update(zip(self.saved, kept, strict=True))
+                present = [g for g in given if g is not None]
+                lines, ends = self.write_backward(tuple([g is not None for g in given]), present)
+                source = self.backward_source(len(present), lines, ends)
+                known = self.backwards[key] = self.function(source, "backward", f"backward {len(self.backwards)}")
+                self.release()
+        return known
+
+    def write_backward(self, given: tuple[bool, ...], gradients: list[Any]) -> tuple[list[str], list[str]]:
+        """The lines of a backward function, and what the gradients of the edges are called."""
+        outputs = [value for value, is_given in zip(self.differentiable, given, strict=True) if is_given]
+        writer = Backward(self.graph, self.code, outputs, gradients)
+        writer.write()
+        ends = [writer.gradient.get(value, "None") for value in self.edges]
+        parameters = {f"g{number}" for number in range(len(outputs))}
+        return reusing(writer.specializer.lines, self.space, {*ends}, {*self.variables, *parameters}), ends
+
+    def unpack(self) -> list[str]:
+        """The line that names what is saved."""
+        return [f"{', '.join(self.saved)}, = saved"] if self.saved else []
+
+
+def _ones(value: Value) -> Any:
+    """The gradient that a pass starts with."""
+    return np.ones(value.shape, value.dtype) if value.shape else value.dtype.type(1)
+
+
+def _plain(name: str) -> str:
+    name = "".join(c if c.isalnum() else "_" for c in name)
+    return name if name.isidentifier() else f"f_{name.strip('_')}"

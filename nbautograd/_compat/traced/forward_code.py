@@ -1,0 +1,409 @@
+"""Writes the forward pass of a traced function as one function over arrays: a line for each step.
+
+A line is computed as it is written, with the arrays of the call that compiles: so it is known of every value whether it
+is large, how its operands are promoted, and which node eager would make.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd._compat.traced.graph import (
+    Array,
+    Check,
+    Copied,
+    Detached,
+    Drawn,
+    Graph,
+    Opaque,
+    OpStep,
+    Part,
+    Rehistoried,
+    Step,
+    Value,
+    Written,
+    values_in,
+)
+from nbautograd._compat.traced.namespace import Namespace
+from nbautograd._compat.traced.specialize import Specializer
+from nbautograd._engine.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
+from nbautograd._engine.compiler.forward import ForwardWriter
+from nbautograd._engine.compiler.promotion import HalfPrecision, promote
+from nbautograd._engine.compiler.rewrite import Substitute
+from nbautograd._engine.compiler.runtime import FORWARD
+from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, OpSchema
+from nbautograd._engine.compiler.source import copied, evaluated, expression_of
+from nbautograd._engine.core.tensor import wrap
+from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, _layout
+from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
+
+__all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan", "number_as"]
+
+INLINE, NODE, CALLED = "inline", "node", "called"
+"""How a step's gradients are computed: by its formulas, by a node as eager makes it, by calling over tensors."""
+
+SHAPED = ("embedding_rows", "nll_rows", "nll_images", "gather", "scatter", "take_along_dim")
+"""Operations of indices whose results have the shape that their operands say."""
+
+
+class Plan:
+    """What the backward pass needs to know of a step."""
+
+    __slots__ = ("meta", "mode", "names", "node", "options", "variant")
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.node = ""
+        self.meta: Any = None
+        self.names: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
+        self.variant = "real"
+
+
+class Forward:
+    """Writes the forward function.
+
+    :param arrays: the arrays of the graph's inputs and captured tensors, of this call.
+    :param wanted: which of them require grad.
+    :ivar lines: the function's body.
+    :ivar names: the variable of each value.
+    :ivar plans: for each step through which gradients flow, how.
+    """
+
+    def __init__(self, graph: Graph, arrays: dict[Value, Any], wanted: set[Value], space: Namespace) -> None:
+        self.graph, self.space, self.wanted = graph, space, wanted
+        self.lines: list[str] = []
+        self.specializer = Specializer(space, self.lines, "t", {})
+        self.names: dict[Value, str] = {}
+        self.plans: dict[Step, Plan] = {}
+        self.flows: dict[Value, bool] = {}
+        for value, array in arrays.items():
+            name = self.names[value] = f"{'x' if value in graph.inputs else 'p'}{value.position}"
+            space.values[name] = array
+
+    def write(self) -> None:
+        """All lines."""
+        for value in self.graph.constants():
+            self.names[value] = self.space.constant(_frozen(value.array))
+        for number, step in enumerate(self.graph.steps):
+            for value in step.results:
+                self.names[value] = f"v{number}" if len(step.results) == 1 else f"v{number}_{value.position}"
+            self.write_step(step, number)
+
+    def array(self, value: Value) -> Any:
+        """The array that a value is in this call."""
+        return self.space.values[self.names[value]]
+
+    def flow(self, value: Value) -> bool:
+        """Whether gradients are wanted of a value."""
+        if value not in self.flows:
+            if value.dtype.kind not in "fcV":
+                self.flows[value] = False
+            elif value.step is None:
+                self.flows[value] = value in self.wanted
+            else:
+                step = value.step
+                self.flows[value] = bool(step.recorded) and any(e is not None and self.flow(e) for e in step.edges())
+        return self.flows[value]
+
+    def edges(self, step: Step) -> list[bool]:
+        """For each edge of a step whether its gradient is wanted."""
+        return [edge is not None and self.flow(edge) for edge in step.edges()]
+
+    def emit(self, *lines: str) -> None:
+        """Write lines, and run them."""
+        self.lines += lines
+        self.space.run("\n".join(lines))
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def write_step(self, step: Step, number: int) -> None:
+        """The lines of a step."""
+        flows = bool(step.results) and step.recorded and any(self.edges(step))
+        if isinstance(step, OpStep):
+            try:
+                self.write_op(step, number, flows)
+            except (HalfPrecision, _Unusual):
+                self.write_called(step, number, flows)
+        elif isinstance(step, Check):
+            self.write_check(step)
+        elif isinstance(step, Drawn) and step.fills is not None:
+            names = ", ".join(self.names[v] for part in (step.arguments, step.keywords) for v in values_in(part))
+            parts = (step.function, step.fills, step.arguments[1:], step.keywords)
+            constants = ", ".join(map(self.space.constant, parts))
+            self.emit(f"{self.names[step.results[0]]} = fill({constants}, [{names}])")
+        elif isinstance(step, Opaque):
+            self.write_called(step, number, flows)
+        else:
+            self.write_special(step, number, flows)
+
+    def write_check(self, step: Check) -> None:
+        """Ask a look at values again: of the arrays if that is all it needs, else of tensors."""
+        space, said = self.space, self.space.literal(step.said)
+        direct = f"{space.constant(step.function)}({', '.join(map(self.text, step.arguments))})"
+        differs = "is not None" if step.said is None else f"!= {said}"
+        before = len(self.lines)
+        try:
+            self.emit(f"if {direct} {differs}: raise Changed")
+        except (AttributeError, TypeError):
+            del self.lines[before:]
+            names = ", ".join(self.names[value] for value in values_in(step.arguments))
+            function, arguments = space.constant(step.function), space.constant(step.arguments)
+            self.emit(f"check({function}, {arguments}, {said}, [{names}])")
+
+    def write_special(self, step: Step, number: int, flows: bool) -> None:
+        """The lines of a step that is no call."""
+        name = self.names[step.results[0]]
+        if isinstance(step, Detached):
+            self.emit(f"{name} = {self.names[step.source]}")
+        elif isinstance(step, Rehistoried):
+            self.emit(f"{name} = {self.names[step.data]}")
+        elif isinstance(step, Copied):
+            source = self.names[step.source]
+            self.emit(f"{name} = {source}.astype({self.space.constant(step.dtype)})")
+        elif isinstance(step, Written):
+            base, region, steps = self.names[step.base], self.names[step.region], self.space.constant(step.steps)
+            self.emit(f"{name} = written({base}, {region}, {steps})")
+        else:
+            assert isinstance(step, Part)
+            self.emit(f"{name} = replay_view({self.names[step.base]}, {self.space.constant(step.steps)})")
+        if not flows:
+            return
+        plan = self.plans[step] = Plan(NODE)
+        if isinstance(step, (Written, Part)):
+            base_array = self.array(step.base)
+            node: Any = object.__new__(CopySlices if isinstance(step, Written) else AsStridedBackward0)
+            wanted = [self.space.wanted if want else None for want in self.edges(step)]
+            node.next0, node.next1 = [*wanted, None][:2]
+            node.input_meta, node.extras, node._seq = None, None, 0
+            node.steps, node.layout = step.steps, _layout(base_array, step.steps)
+            if isinstance(step, Part):
+                node.shape = base_array.shape
+            plan.node = self.space.constant(node)  # it saves nothing, so that all calls may have the same
+
+    def write_called(self, step: OpStep | Opaque, number: int, flows: bool) -> None:
+        """Call the function over tensors."""
+        if isinstance(step, OpStep):
+            op = step.op
+            rest = step.arguments.get(op.rest, ()) if op.rest else ()
+            function: Any = op.function
+            arguments: tuple[Any, ...] = (*(step.arguments[n] for n in op.positional if n in step.arguments), *rest)
+            keywords = {name: step.arguments[name] for name in op.keywords if name in step.arguments}
+        else:
+            function, arguments, keywords = step.function, step.arguments, step.keywords
+        values = [*values_in(arguments), *values_in(keywords)]
+        wanted = tuple(flows and self.flow(value) for value in values)
+        names = ", ".join(self.names[value] for value in values)
+        shapes = tuple(value.shape for value in step.results)
+        constants = ", ".join(map(self.space.constant, (function, arguments, keywords)))
+        targets = "".join(f"{self.names[value]}, " for value in step.results)
+        call = f"call({constants}, [{names}], {wanted!r}, {shapes!r})"
+        self.emit(f"({targets}), call{number} = {call}")
+        if flows:
+            plan = self.plans[step] = Plan(CALLED)
+            plan.node, plan.names["values"] = f"call{number}", values
+
+    # -- operations ----------------------------------------------------------------------------------------------------
+
+    def write_op(self, step: OpStep, number: int, flows: bool) -> None:
+        """The lines of an operation over arrays.
+
+        :raises _Unusual: it has to be called over tensors.
+        """
+        op = step.op
+        operands = self.operands(step)
+        if op.kind == POINTWISE:
+            loads, names, meta, variant = self.promoted(step, operands)
+            self.emit(*loads)
+        else:
+            names, meta, variant = {n: self.text(value) for n, value in step.arguments.items()}, None, "real"
+        options = {name: value for name, value in step.arguments.items() if name not in op.tensors}
+        name = self.names[step.results[0]]
+        expression, is_tiled = self.expression(op, names, options)
+        if op.many:
+            targets = "".join(f"{self.names[value]}, " for value in step.results)
+            self.emit(f"{targets.rstrip()} = {expression}" if len(step.results) > 1 else f"({targets}) = {expression}")
+        else:
+            name = self.specializer.assign(name, self.specializer.written(expression))
+            self.names[step.results[0]] = name
+        depends = op.keys or any(value.dtype.kind in "iub" for value in step.reads())
+        for value in step.results if depends and op.kind == PLAIN and op.name not in SHAPED else ():
+            if value.shape:
+                self.emit(f"check_shape({self.names[value]}, {value.shape!r}, {op.name!r})")
+        if not flows:
+            return
+        result = self.space.values[name]
+        if op.kind != POINTWISE and result.dtype.kind == "c" and any("conj" in text for text in op.formulas.values()):
+            variant = "complex"
+        is_large = is_tiled or result.__class__ is np.ndarray and result.size >= MIN_TILED_SIZE
+        if op.kind == POINTWISE and variant == "real" and is_large:
+            variant = TILED
+        plan = self.plans[step] = Plan(NODE if op.lists or op.many or variant != "real" or op.keys else INLINE)
+        plan.variant, plan.meta, plan.names, plan.options = variant, meta, names, options
+        if plan.mode == NODE:
+            plan.node = f"node{number}"
+            self.emit(*self.node(step, plan))
+
+    def operands(self, step: OpStep) -> dict[str, Any]:
+        """The arrays of an operation's tensors, if it can be called over them."""
+        op = step.op
+        arrays = [self.array(value) for value in step.reads()]
+        if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
+            raise _Unusual
+        if op.half_policy != NATIVE and any(a.dtype.kind == "V" or a.dtype.char == "e" for a in arrays):
+            raise _Unusual
+        return {name: step.arguments.get(name) for name in op.tensors}
+
+    def text(self, argument: Any) -> str:
+        """An argument in the code."""
+        if isinstance(argument, Value):
+            return self.names[argument]
+        if isinstance(argument, Array):
+            return self.names[argument.value]
+        if argument.__class__ is list and any(True for _ in values_in(argument)):
+            return f"[{', '.join(map(self.text, argument))}]"
+        if argument.__class__ is tuple and any(True for _ in values_in(argument)):
+            return f"({', '.join(map(self.text, argument))},)"
+        return self.space.literal(argument)
+
+    def promoted(self, step: OpStep, operands: dict[str, Any]) -> tuple[list[str], dict[str, str], Any, str]:
+        """Lines that cast operands, the operands' names, how to undo that for gradients, and the node's variant."""
+        op = step.op
+        values = []
+        for argument in operands.values():
+            if isinstance(argument, Value):
+                values.append(wrap(self.array(argument)))
+            else:
+                values.append(self.array(argument.value) if isinstance(argument, Array) else argument)
+        *arrays, meta, node_class = promote(op, tuple(values))
+        if any(a.__class__ is not np.ndarray and not isinstance(a, (np.generic, int, float)) for a in arrays):
+            raise _Unusual
+        lines, names = [], {}
+        for (parameter, argument), array in zip(operands.items(), arrays, strict=True):
+            if not isinstance(argument, (Value, Array)):
+                names[parameter] = self.space.constant(_frozen(array))
+                continue
+            name = self.text(argument)
+            if self.space.values[name].dtype != array.dtype:
+                cast = f"{name}_{array.dtype.name}"
+                lines.append(f"{cast} = {name}.astype({self.space.constant(array.dtype)})")
+                name = cast
+            names[parameter] = name
+        options = {name: self.text(value) for name, value in step.arguments.items() if name not in op.tensors}
+        if meta is not None and any(spec is not None and spec[2] is not None for spec in meta):
+            raise _Unusual
+        variant = "complex" if node_class is not None and node_class is not op.node("real") else "real"
+        if node_class is not None and any(
+            isinstance(a, np.ndarray | np.generic) and a.dtype.kind == "c" for a in arrays
+        ):
+            variant = "complex"
+        return lines, {**names, **options}, meta, variant
+
+    def expression(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> tuple[str, bool]:
+        """What computes the result, and whether that is done tile by tile."""
+        space = self.space
+        tree = expression_of(op.body)
+        scope = op.body.__globals__
+        plain = all(value.__class__ in (int, float, bool, str, type(None)) for value in options.values())
+        if tree is None or not plain or op.rest or op.lists or any(_binds(part) for part in ast.walk(tree)):
+            values = [names.get(name, "None") if name in names else _missing(op, name) for name in op.positional]
+            rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
+            keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
+            return f"{space.constant(op.body)}({', '.join([*values, *rest, *keywords])})", False
+        constants = {name: ast.Constant(value) for name, value in options.items()}
+        if op.kind == POINTWISE and (tiled := self.tiled(op, names, options)) is not None:
+            return tiled, True
+        variables = {name: text for name, text in names.items() if name not in options}
+        tree = Substitute(constants).visit(copied(tree))
+        if op.kind == POINTWISE:
+            numbers: dict[str, float] = {}
+            arrays = {n for n in op.tensors if getattr(space.evaluated(names[n]), "ndim", 0)}
+            tree = constants_as_arrays(tree, arrays, numbers)
+            if arrays and len({space.evaluated(names[n]).dtype for n in op.tensors if n not in op.masks}) == 1:
+                kind = space.evaluated(names[next(iter(arrays))]).dtype
+                variables |= {name: space.literal(number_as(value, kind)) for name, value in numbers.items()}
+            else:
+                variables |= {name: space.literal(value) for name, value in numbers.items()}
+        return ast.unparse(space.resolved(tree, scope, variables)), False
+
+    def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:
+        """The call that computes a large result tile by tile, as eager does."""
+        arrays = [self.space.values[names[name]] for name in op.tensors]
+        if arrays[0].__class__ is not np.ndarray or not any(getattr(a, "size", 1) >= MIN_TILED_SIZE for a in arrays):
+            return None
+        if any(a.dtype.kind != "f" or a.dtype.itemsize < 4 for a in arrays):
+            return None
+        writer, tree = ForwardWriter(op, traced=False), expression_of(op.body)
+        assert tree is not None
+        text, guard = writer.tiled_expression(
+            Substitute({n: ast.Name(a) for n, a in writer.arrays.items()}).visit(tree)
+        )
+        if text is None or not evaluated(f"True{guard}", {}, dict(options)):
+            return None
+        called = ", ".join(names[name] for name in op.tensors)
+        return f"{self.space.constant(FORWARD['compute_tiled'])}({self.space.constant(op)}, {text!r}, {called})"
+
+    def node(self, step: OpStep, plan: Plan) -> list[str]:
+        """Lines that make the node of an operation, as eager does."""
+        op, node = step.op, plan.node
+        node_class: Any = op.node(plan.variant)
+        wanted = ["WANTED" if want else "None" for want in self.edges(step)]
+        lines = [f"{node} = new({self.space.constant(node_class)}); {node}.extras = None; {node}._seq = 0"]
+        if op.many_edges:
+            edges = "".join(f"{edge}, " for edge in wanted)
+            lines.append(f"{node}.all_edges = ({edges}); {node}.next0 = {node}.next1 = None")
+        else:
+            first, second = [*wanted, "None"][:2]
+            lines.append(f"{node}.next0 = {first}; {node}.next1 = {second}")
+        lines.append(f"{node}.input_meta = {self.space.literal(plan.meta)}")
+        for what, slot in node_class.formula_slots.items():
+            lines.append(f"{node}.{slot} = {self.saved(step, plan, what)}")
+        if op.many:
+            lines.append(f"{node}.count = {len(step.results)}")
+        return lines
+
+    def saved(self, step: OpStep, plan: Plan, what: str) -> str:
+        """What a node saves."""
+        name, _, attribute = what.partition(".")
+        if name.partition("[")[0] == "result":
+            if "[" in name:
+                base = self.names[step.results[int(name[7:-1])]]
+            elif step.op.many:
+                base = f"({', '.join(self.names[value] for value in step.results)},)"
+            else:
+                base = self.names[step.results[0]]
+        elif name in step.op.lists and attribute:
+            return f"[a.{attribute} for a in {plan.names[name]}]"
+        else:
+            base = plan.names[name] if name in plan.names else _missing(step.op, name)
+        return f"{base}.{attribute}" if attribute else base
+
+
+def number_as(value: float, dtype: Any) -> Any:
+    """A number as a 0-d array of a dtype."""
+    return CONSTANTS[repr(value)][dtype] if math.isfinite(value) else Constants(value)[dtype]
+
+
+class _Unusual(Exception):  # noqa: N818 - a way out
+    """An operation that is called over tensors."""
+
+
+def _frozen(array: Any) -> Any:
+    """An array of the trace, read-only: calls share it."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
+
+
+def _binds(part: ast.AST) -> bool:
+    return isinstance(part, (ast.comprehension, ast.Lambda, ast.NamedExpr))
+
+
+def _missing(op: OpSchema, name: str) -> str:
+    """The default of a parameter that was not given."""
+    defaults: dict[str, Any] = dict(zip(op.positional[::-1], (op.body.__defaults__ or ())[::-1], strict=False))
+    return repr({**defaults, **(op.body.__kwdefaults__ or {})}.get(name))

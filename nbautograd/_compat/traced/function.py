@@ -1,0 +1,177 @@
+"""What ``torch.jit.trace`` gives back for a function."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._compat.traced.compilation import Compilation, layout
+from nbautograd._compat.traced.graph import Graph
+from nbautograd._compat.traced.replay import Changed, call_again
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.rng import generator
+from nbautograd.amp import state as autocast
+from nbautograd.errors import TracingError, kind_of
+
+__all__ = ["Signature", "TracedGraph"]
+
+
+class Signature:
+    """The arguments of a traced function: names, nesting, shapes and dtypes.
+
+    :param names: what each argument is called.
+    :param spec: how they nest.
+    :param tensors: the examples, flat.
+    """
+
+    def __init__(self, function: str, names: list[str], spec: Any, tensors: list[Tensor]) -> None:
+        self.function, self.names, self.spec = function, names, spec
+        self.is_flat = spec.num_leaves == spec.num_children
+        self.shapes = [tuple(t._a.shape) for t in tensors]
+        self.dtypes = [t._a.dtype for t in tensors]
+
+    def flat(self, arguments: Any) -> list[Any]:
+        """The tensors in the arguments of a call.
+
+        :raises RuntimeError: one is no tensor, or they nest in another way.
+        """
+        leaves, spec = tree_flatten(arguments)
+        self.refuse_kind(leaves)
+        if spec != self.spec:
+            raise RuntimeError(
+                f"{self.function}() Expected arguments that nest as while tracing: {self.spec}; but they nest as {spec}"
+            )
+        return leaves
+
+    def refuse_kind(self, leaves: list[Any]) -> None:
+        """Make sure that all are tensors."""
+        for name, leaf in zip(self.names, leaves, strict=False):
+            if not isinstance(leaf, Tensor):
+                raise RuntimeError(
+                    f"{self.function}() Expected a value of type 'Tensor' for argument '{name}' but instead found type "
+                    f"'{kind_of(leaf)}'."
+                )
+
+    def check(self, tensors: list[Any]) -> None:
+        """Make sure that shapes and dtypes are those of the examples.
+
+        :raises TracingError: one is not.
+        """
+        self.refuse_kind(tensors)
+        for name, t, shape, dtype in zip(self.names, tensors, self.shapes, self.dtypes, strict=True):
+            a = t._a
+            if not isinstance(a, (np.ndarray, np.generic)):
+                raise TracingError(f"{self.function}() was traced for the CPU, and argument '{name}' is on {t.device}.")
+            if a.shape != shape or a.dtype != dtype:
+                what = f"a tensor of shape {list(shape)} and dtype {dtypes.of(dtype)!r}"
+                given = f"one of shape {list(a.shape)} and dtype {dtypes.of(a.dtype)!r}"
+                raise TracingError(
+                    f"{self.function}() was traced for {what} as argument '{name}', and was given {given}. A trace has "
+                    "fixed shapes and dtypes: trace the function with such an example, too, or call the function "
+                    "itself."
+                )
+
+
+class TracedGraph:
+    """A recorded graph that can be called: it compiles itself for each kind of call.
+
+    :param function: what was traced, for calls in which the values that it looks at differ.
+    :param result: how the results nest.
+    """
+
+    def __init__(
+        self, name: str, graph: Graph, function: Callable[..., Any], signature: Signature, result: Any
+    ) -> None:
+        self.name, self.graph, self.function, self.signature, self.result = name, graph, function, signature, result
+        self.captured = [tensor for tensor, _ in graph.captured]
+        self.arguments = [*graph.inputs, *(value for _, value in graph.captured)]
+        self.compilations: dict[Any, Compilation] = {}
+        self.lock = threading.RLock()
+        self.entry: Callable[..., Any] = self.slow
+
+    def slow(self, tensors: Any) -> Any:
+        """The result for these tensors, whatever kind of call it is."""
+        if _busy:
+            self.signature.check(tensors)
+            if autocast.snapshot().devices:
+                return self.changed(tensors)
+            return tree_unflatten(call_again(self.graph, list(tensors)), self.result)
+        both, arrays = self.arrays(tensors)
+        wanted = tuple([t._fn is not None and a.dtype.kind in "fcV" for t, a in zip(both, arrays, strict=True)])
+        if not is_grad_enabled():
+            wanted = (False,) * len(both)
+        key = (wanted, tuple(map(layout, arrays)))
+        compilation = self.compilations.get(key)
+        if compilation is None:
+            try:
+                compilation = self.compile(key, wanted, arrays)
+            except Changed:
+                return self.changed(tensors)
+        self.entry = compilation.entry
+        return compilation.entry(tensors, True)
+
+    def arrays(self, tensors: Any) -> tuple[list[Any], list[Any]]:
+        """All arguments and captured tensors, and their arrays.
+
+        :raises RuntimeError: one is not as while tracing.
+        """
+        self.signature.check(tensors)
+        for tensor, value in self.graph.captured:
+            a = tensor._a
+            if a.shape != value.shape or a.dtype != value.dtype:
+                raise TracingError(
+                    f"{self.name}() was traced with {value.name or 'a tensor from before'} of shape "
+                    f"{list(value.shape)} and dtype {dtypes.of(value.dtype)!r}, which is of shape {list(a.shape)} and "
+                    f"dtype {dtypes.of(a.dtype)!r} now: trace the function again."
+                )
+        both = [*tensors, *self.captured]
+        return both, [t._a for t in both]
+
+    def compile(self, key: Any, wanted: tuple[bool, ...], arrays: list[Any]) -> Compilation:
+        """The functions for calls of this kind."""
+        with self.lock:
+            known = self.compilations.get(key)
+            if known is None:
+                state = generator.default_generator.get_state() if self.graph.draws else None
+                try:
+                    values = {value for value, want in zip(self.arguments, wanted, strict=True) if want}
+                    by_value = dict(zip(self.arguments, arrays, strict=True))
+                    known = Compilation(self.graph, self.name, by_value, values, self.captured, self.result)
+                finally:
+                    if state is not None:
+                        generator.default_generator.set_state(state)
+                known.link(self.slow, self.changed, _busy)
+                self.compilations[key] = known
+            return known
+
+    def copied(self, memo: dict[int, Any]) -> TracedGraph:
+        """The same graph with copies of the tensors from before, as ``copy.deepcopy`` makes them."""
+        graph = copy.copy(self.graph)
+        graph.captured = [(copy.deepcopy(tensor, memo), value) for tensor, value in self.graph.captured]
+        function = copy.deepcopy(self.function, memo)
+        return TracedGraph(self.name, graph, function, self.signature, self.result)
+
+    def changed(self, tensors: Any) -> Any:
+        """The result by the function itself: a look at values says something else, or autocast chooses dtypes."""
+        return self.function(*tree_unflatten(tensors, self.signature.spec))
+
+
+_busy: list[bool] = []
+"""Not empty while somebody looks at each operation: operations are then called one by one."""
+
+
+def _watch() -> None:
+    _busy[:] = [True] * (dispatch_mode.is_on_anywhere() or autocast.is_on_anywhere())
+
+
+dispatch_mode.on_switch(_watch)
+autocast.listeners.append(_watch)
+_watch()

@@ -1,0 +1,246 @@
+"""What is intercepted while a function is traced: code objects are exchanged, and handlers ask for the context.
+
+Conversions to Python values warn; what cannot be recorded is refused; functions that compute with arrays, that draw
+random numbers or that read values are recorded as calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nbautograd._compat.traced.recorder import Recorder, current
+from nbautograd._engine.compiler.interception import intercept, release
+from nbautograd._engine.core import batched, dispatch_mode, inplace, tensor as core_tensor
+from nbautograd._engine.core.pytree import tree_flatten
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor_conversions import TensorConversions
+from nbautograd.autograd import engine
+from nbautograd.autograd.function import Function
+
+__all__ = ["TracerWarning", "is_tracing", "recording"]
+
+
+class TracerWarning(Warning):
+    """What a function does may differ for other arguments, which a trace cannot show."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Nothing: no such warning is of the library itself."""
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced.
+
+    >>> import nbautograd as torch
+    >>> torch.jit.is_tracing()
+    False
+    """
+    return current.get() is not None
+
+
+# -- what is intercepted while a function is traced ------------------------------------------------------------------
+
+_CONVERSIONS = {
+    "__bool__": "Python boolean",
+    "__float__": "Python float",
+    "__int__": "Python integer",
+    "__index__": "Python index",
+    "__complex__": "Python number",
+    "item": "Python number",
+    "tolist": "Python list",
+    "numpy": "NumPy array",
+}
+
+
+def _conversion(what: str) -> Any:
+    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        recorder = current.get()
+        if recorder is not None and not recorder.pauses and recorder.varies(args[0]):
+            message = (
+                f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the "
+                "value is not recorded, so the trace does for every input what it does for this one."
+            )
+            warnings.warn(message, TracerWarning, stacklevel=3)
+            with recorder.paused():
+                return plain(*args, **kwargs)
+        return plain(*args, **kwargs)
+
+    return handler
+
+
+_REGISTERED = (
+    "torch.tensor results are registered as constants in the trace: this one is made of another tensor's values, and "
+    "stays what it is now. clone() or an operation would be recorded."
+)
+
+
+def _constant(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A function that makes a tensor of numbers, which may be tensors here."""
+    recorder = current.get()
+    if recorder is not None and not recorder.pauses:
+        leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
+        like = args[:1] if plain.__name__.startswith(("new_", "full_")) or plain.__name__ == "make" else ()
+        for leaf in leaves:
+            if isinstance(leaf, Tensor) and not any(leaf is part for part in like) and recorder.varies(leaf):
+                warnings.warn(_REGISTERED, TracerWarning, stacklevel=3)
+                with recorder.paused():
+                    result = plain(*args, **kwargs)
+                recorder.born[id(result)] = (result, "")
+                return result
+    return plain(*args, **kwargs)
+
+
+def _refused(why: str) -> Any:
+    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        recorder = current.get()
+        if recorder is not None and not recorder.pauses:
+            recorder.refuse(why)
+        return plain(*args, **kwargs)
+
+    return handler
+
+
+def _apply(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """``Function.apply``: a function of the user's, with a backward of its own."""
+    recorder = current.get()
+    if recorder is None or recorder.pauses:
+        return plain(*args, **kwargs)
+    return recorder.call(args[0].apply, args[1:], kwargs)
+
+
+def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """``autograd.grad`` inside of a traced function: its operations are recorded as those of any other."""
+    recorder = current.get()
+    if recorder is None or recorder.pauses:
+        return plain(*args, **kwargs)
+    roots, retain_graph, create_graph, keys = args
+    gradients = plain(roots, retain_graph, True, keys)
+    return gradients if create_graph else {key: g.detach() for key, g in gradients.items()}
+
+
+class _Hooks:
+    """What library functions ask while some function is traced; in other threads nothing is."""
+
+    @staticmethod
+    def random(how: str, public: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        recorder = current.get()
+        if recorder is None or recorder.pauses:
+            return function(*args, **kwargs)
+        return recorder.draw(how, function, args, kwargs)
+
+    @staticmethod
+    def opaque(public: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        recorder = current.get()
+        if recorder is None or recorder.pauses:
+            return function(*args, **kwargs)
+        return recorder.call(function, args, kwargs)
+
+    @staticmethod
+    def check(function: Any, args: Any) -> Any:
+        recorder = current.get()
+        if recorder is None or recorder.pauses:
+            return function(*args)
+        return recorder.say(function, args)
+
+    @staticmethod
+    def looks(t: Any) -> None:
+        recorder = current.get()
+        if recorder is not None and not recorder.pauses and recorder.varies(t):
+            recorder.look(sys._getframe(2).f_code.co_name)
+
+
+_METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
+
+
+_OPAQUE = (
+    "argwhere",
+    "bucketize",
+    "cov",
+    "istft",
+    "nanquantile",
+    "nn.functional.binary_cross_entropy",
+    "nn.functional.gaussian_nll_loss",
+    "nn.functional.max_unpool1d",
+    "nn.functional.max_unpool2d",
+    "nn.functional.max_unpool3d",
+    "nn.functional.multilabel_margin_loss",
+    "nn.functional.one_hot",
+    "nonzero",
+    "quantile",
+    "repeat_interleave",
+    "searchsorted",
+    "stft",
+)
+"""Functions that compute with arrays or look at values: they are called in each call."""
+
+
+def _opaque(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    recorder = current.get()
+    if recorder is None or recorder.pauses:
+        return plain(*args, **kwargs)
+    return recorder.call(plain, args, kwargs)
+
+
+def _interceptions() -> list[tuple[Any, Any]]:
+    pairs = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
+    pairs += [
+        (Tensor.register_hook, _refused("it registers hooks on tensors")),
+        (Tensor.retain_grad, _refused("it calls retain_grad()")),
+        (vars(Function)["apply"].__func__, _apply),
+        (engine.capture, _capture),
+        (engine.execute, _refused(
+            "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
+    ]  # fmt: skip
+    package: Any = sys.modules[__name__.partition(".")[0]]
+    pairs += [
+        (getattr(package, name), _constant) for name in ("tensor", "full", "full_like", "scalar_tensor", "arange")
+    ]
+    pairs += [(getattr(Tensor, name), _constant) for name in ("new_tensor", "new_full")]
+    for path in _OPAQUE:
+        function: Any = package
+        for name in path.split("."):
+            function = getattr(function, name)
+        pairs.append((function, _opaque))
+    return pairs
+
+
+_lock = threading.RLock()
+
+
+@contextlib.contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """Record what runs in the ``with`` block, in this context."""
+    with _lock:  # one function at a time: what is intercepted is the process's
+        intercepted = _interceptions()
+        former_tell, former_tracer = core_tensor._tell, batched.tracer
+        token = current.set(recorder)
+        done = []
+        try:
+            for function, handler in intercepted:
+                intercept(function, handler)
+                done.append(function)
+
+            def tell(t: Tensor) -> None:
+                if current.get() is recorder and not recorder.pauses:
+                    recorder.created(t)
+                former_tell(t)
+
+            core_tensor.on_wrap(tell)
+            batched.tracer = _Hooks
+            inplace.followers.append(recorder)
+            dispatch_mode.push(recorder, around=True)
+            yield
+        finally:
+            with contextlib.suppress(ValueError):
+                dispatch_mode.pop(recorder)
+                inplace.followers.remove(recorder)
+            batched.tracer = former_tracer
+            core_tensor.on_wrap(None if former_tell is id else former_tell)  # type: ignore[arg-type]
+            for function in reversed(done):
+                release(function)
+            current.reset(token)

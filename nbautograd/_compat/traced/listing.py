@@ -1,0 +1,116 @@
+"""A recorded graph as text: PyTorch's ``.graph`` and ``.code``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd._compat.traced.graph import (
+    Array,
+    Check,
+    Copied,
+    Detached,
+    Graph,
+    Opaque,
+    OpStep,
+    Part,
+    Rehistoried,
+    Step,
+    Value,
+    Written,
+)
+from nbautograd._engine.arrays import dtypes
+
+__all__ = ["code", "listing"]
+
+
+def listing(graph: Graph, names: list[str], values: bool = False) -> str:
+    """The graph as text, a line for each step, as PyTorch's ``.graph``.
+
+    :param values: show constants by their values.
+    """
+    called = _called(graph, names)
+    inputs = ", ".join(f"%{called[v]} : {_kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
+    lines = [f"graph({inputs}):"]
+    for value in graph.constants():
+        is_shown = value.name != "empty" and (values or value.array.size < 9)
+        shown = str(value.array.tolist()) if is_shown else "..."
+        lines.append(f"  %{called[value]} : {_kind(value)} = prim::Constant[value={shown}]()")
+    for step in graph.steps:
+        results = ", ".join(f"%{called[v]} : {_kind(v)}" for v in step.results)
+        lines.append(f"  {results}{' = ' if results else ''}{_text(step, called, '%', 'aten::')}")
+    for begin, end in graph.effects:
+        lines.append(f"  aten::copy_(%{called[begin]}, %{called[end]})")
+    outputs = ", ".join(f"%{called[o.value]}{'' if not o.steps else '[view]'}" for o in graph.outputs)
+    return "\n".join([*lines, f"  return ({outputs})", ""])
+
+
+def _kind(value: Value) -> str:
+    """Dtype and shape."""
+    return f"{dtypes.scalar_type(value.dtype)}({', '.join(map(str, value.shape))})"
+
+
+def code(graph: Graph, name: str, names: list[str], is_module: bool) -> str:
+    """The graph as Python, as PyTorch's ``.code``."""
+    called = _called(graph, names)
+    numbers = {value: f"CONSTANTS.c{i}" for i, value in enumerate(graph.constants())}
+    called |= numbers
+    parameters = [f"{called[v]}: Tensor" for v in graph.inputs]
+    if is_module:
+        parameters.insert(0, "self")
+    head = f"def {name}({(',' + chr(10) + '    ').join(parameters)}) -> "
+    head += "Tensor:" if len(graph.outputs) == 1 else f"Tuple[{', '.join(['Tensor'] * len(graph.outputs))}]:"
+    lines = [head]
+    for step in graph.steps:
+        targets = ", ".join(called[v] for v in step.results)
+        lines.append(f"  {targets}{' = ' if targets else ''}{_text(step, called, '', 'torch.')}")
+    for begin, end in graph.effects:
+        lines.append(f"  torch.copy_({called[begin]}, {called[end]})")
+    outputs = ", ".join(called[o.value] for o in graph.outputs)
+    return "\n".join([*lines, f"  return {outputs if len(graph.outputs) == 1 else f'({outputs})'}", ""])
+
+
+def _called(graph: Graph, names: list[str]) -> dict[Value, str]:
+    """The name of each value."""
+    called = {
+        value: name.replace("[", "_").replace("]", "").replace(".", "_")
+        for value, name in zip(graph.inputs, names, strict=True)
+    }
+    for _, value in graph.captured:
+        called[value] = value.name.replace(".", "_") or f"captured_{value.position}"
+    for number, value in enumerate(v for step in graph.steps for v in step.results):
+        called[value] = f"_{number}"
+    for number, value in enumerate(graph.constants()):
+        called[value] = f"c{number}"
+    return called
+
+
+def _text(step: Step, called: dict[Value, str], mark: str, space: str) -> str:
+    """A step as a call."""
+
+    def shown(argument: Any) -> str:
+        if isinstance(argument, Value):
+            return f"{mark}{called[argument]}"
+        if isinstance(argument, Array):
+            return shown(argument.value)
+        if isinstance(argument, (list, tuple)):
+            brackets = "[]" if isinstance(argument, list) else "()"
+            return f"{brackets[0]}{', '.join(map(shown, argument))}{brackets[1]}"
+        text = repr(argument)
+        return text if " at 0x" not in text else f"<{type(argument).__name__}>"
+
+    if isinstance(step, OpStep):
+        name, arguments = step.op.name, [shown(argument) for argument in step.arguments.values()]
+    elif isinstance(step, Opaque):
+        name = step.function.__name__.strip("_")
+        arguments = [*map(shown, step.arguments), *(f"{key}={shown(v)}" for key, v in step.keywords.items())]
+        if isinstance(step, Check):
+            arguments.append(f"said={step.said!r}")
+    else:
+        name = {Copied: "copy", Detached: "detach", Part: "view_of", Rehistoried: "copy", Written: "scatter"}[
+            type(step)
+        ]
+        arguments = [shown(value) for value in step.reads()]
+        if isinstance(step, (Part, Written)):
+            arguments += [f"{function.__name__ if hasattr(function, '__name__') else 'part'}{shown(tuple(rest))}"
+                          for function, _, rest in step.steps]  # fmt: skip
+    return f"{space}{name}({', '.join(arguments)})"

@@ -1,0 +1,156 @@
+"""The last pass over compiled lines: what nothing needs is left out, and memory is used again.
+
+A step writes its result into an operand that nothing needs any more, if that has the same shape, dtype and strides.
+What shares memory with what is known from the arrays of the call that compiles.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import version_counter
+from nbautograd._engine.compiler.elementwise import UFUNCS
+
+__all__ = ["reusing"]
+
+MIN_BYTES = 1024
+"""Arrays below this size are as quickly made anew."""
+
+
+def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> list[str]:
+    """The lines, with ``out=`` where that is possible.
+
+    :param kept: variables that are needed afterwards.
+    :param foreign: variables whose memory is others'.
+    """
+    statements = [ast.parse(line).body for line in lines]
+    statements = _without_unused(statements, kept)
+    reads = [_names(statement) for statement in statements]
+    written = [name for statement in statements for name in _targets(statement)]
+    once = {name for name in written if written.count(name) == 1}
+    last_read = {name: index for index, names in enumerate(reads) for name in names}
+    owners = _Owners(space, set(last_read) | set(written) | kept)
+    bound = {owners.of(name) for name in (*kept, *foreign)}
+    bound |= {owners.of_array(value) for value in space.globals.values() if isinstance(value, np.ndarray)}
+    bound |= {owners.of(name) for s in statements if not _is_plain(s) for name in _names(s)}
+    alive: dict[int, int] = {}
+    for name, index in last_read.items():
+        key = owners.of(name)
+        alive[key] = max(index, alive.get(key, -1))
+    result = []
+    for index, statement in enumerate(statements):
+        free = {n for n in reads[index] if n in once and owners.of(n) not in bound and alive[owners.of(n)] == index}
+        for part in statement:
+            if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
+                part.value = _into(part.value, part.targets[0].id, free, space)
+        body = [_Functions(space).visit(part) for part in statement]
+        result += "\n".join(map(ast.unparse, body)).splitlines()
+    return result
+
+
+class _Owners:
+    """Whose memory a variable's array is."""
+
+    def __init__(self, space: Any, names: set[str]) -> None:
+        self.by_name = {name: self.of_array(space.values.get(name)) for name in names}
+
+    def of_array(self, array: Any) -> int:
+        return id(version_counter.owner(array)) if isinstance(array, np.ndarray) else 0
+
+    def of(self, name: str) -> int:
+        return self.by_name.get(name, 0)
+
+
+def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
+    """A ufunc call with an operand that is free as ``out``."""
+    array = space.values.get(target)
+    if not isinstance(array, np.ndarray) or not array.ndim or array.nbytes < MIN_BYTES:
+        return value
+    match value:
+        case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:
+            name, operands = UFUNCS[type(operator)], [left, right]
+        case ast.Call(ast.Attribute(ast.Name("np"), name), operands, []):
+            ufunc = getattr(np, name)
+            if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(operands):
+                return value
+        case _:
+            return value
+    for operand in operands:
+        if isinstance(operand, ast.Name) and operand.id in free:
+            held = space.values[operand.id]
+            if (held.shape, held.dtype, held.strides) == (array.shape, array.dtype, array.strides):
+                function = ast.Attribute(ast.Name("np"), name)
+                if name in ("maximum", "minimum"):  # the others are faster without the keyword
+                    return ast.Call(function, operands, [ast.keyword("out", operand)])
+                return ast.Call(function, [*operands, operand], [])
+    return value
+
+
+def _without_unused(statements: list[list[ast.stmt]], kept: set[str]) -> list[list[ast.stmt]]:
+    """Without assignments of views and other names that nothing reads."""
+    needed, result = set(kept), []
+    for statement in reversed(statements):
+        match statement:
+            case [ast.Assign([ast.Name(name)], value)] if name not in needed and _has_no_effect(value):
+                continue
+        needed |= _names(statement)
+        result.append(statement)
+    return result[::-1]
+
+
+def _has_no_effect(value: ast.expr) -> bool:
+    match value:
+        case ast.Name() | ast.Constant():
+            return True
+        case ast.Attribute(inner, "T"):
+            return _has_no_effect(inner)
+    return False
+
+
+def _is_plain(statement: list[ast.stmt]) -> bool:
+    """Whether nothing that a statement calls keeps its operands."""
+    for part in statement:
+        if not isinstance(part, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
+            return False
+        if isinstance(part, ast.Assign) and not isinstance(part.targets[0], (ast.Name, ast.Subscript)):
+            return False
+        for call in ast.walk(part):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("call", "fill"):
+                return False
+    return True
+
+
+def _targets(statement: list[ast.stmt]) -> list[str]:
+    names = []
+    for part in statement:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not isinstance(part, ast.AugAssign):
+                names.append(node.id)
+    return names
+
+
+def _names(statement: list[ast.stmt]) -> set[str]:
+    """The names that a statement reads."""
+    names = {
+        n.id for part in statement for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    return names | {
+        part.target.id for part in statement if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name)
+    }
+
+
+class _Functions(ast.NodeTransformer):
+    """NumPy's functions as names of their own, which are found at once."""
+
+    def __init__(self, space: Any) -> None:
+        self.space = space
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        text = ast.unparse(node)
+        if text.startswith("np.") and text.replace(".", "").replace("_", "").isalnum():
+            return ast.Name(self.space.constant(self.space.evaluated(text), text.replace(".", "_")), ast.Load())
+        self.generic_visit(node)
+        return node

@@ -1,0 +1,402 @@
+"""Runs a function and records what its operations compute: a dispatch mode, and a follower of writes in place.
+
+A tensor that the recorder has not seen is an argument, was there before (and is read anew in each call), or was made
+while tracing: from shapes and numbers, which is a constant, or from the values of other tensors in a way that no
+operation tells of, which is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nbautograd._compat.traced.graph import (
+    CAPTURED,
+    CONSTANT,
+    INPUT,
+    RESULT,
+    Array,
+    Check,
+    Copied,
+    Detached,
+    Drawn,
+    Graph,
+    Opaque,
+    OpStep,
+    Part,
+    Rehistoried,
+    Step,
+    Value,
+    Written,
+)
+from nbautograd._engine.arrays import version_counter
+from nbautograd._engine.batching.mode import named
+from nbautograd._engine.core import tensor as core_tensor
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.inplace import check_writable, copy_into
+from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import TracingError
+
+__all__ = ["Recorder", "current"]
+
+current: ContextVar[Recorder | None] = ContextVar("trace", default=None)
+"""The recorder of the trace that runs in this context."""
+
+PACKAGE = __name__.partition(".")[0]
+CREATING = (
+    "nbautograd._engine.ops.creation",
+    "nbautograd.autograd.backward",
+    "nbautograd.autograd.hooks",
+    "nbautograd._engine.compiler.promotion",
+    "nbautograd.nn.functional.attention",
+    "nbautograd.nn.functional.grid",
+    "nbautograd._engine.ops.shape.triangular",
+    "nbautograd._engine.ops.reduction.distances",
+)
+"""Modules that make tensors of shapes and numbers alone."""
+WITHOUT_HISTORY = ("new", "permutation", "like", "rows", "distribution")
+"""Kinds of random functions whose results have no gradient."""
+
+
+class _Entry:
+    """What is known of a tensor: its value, and as of which write to its memory."""
+
+    __slots__ = ("array", "tensor", "value", "version")
+
+    def __init__(self, tensor: Tensor, value: Value, version: int = 0) -> None:
+        self.tensor, self.value, self.version, self.array = tensor, value, version, tensor._a
+
+
+class Recorder:
+    """Records one run.
+
+    :ivar graph: what has been recorded.
+    :ivar beginnings: the values of arguments and of tensors from before, by their ids.
+    :ivar originals: tensors from before that were written to, with what they were.
+    """
+
+    def __init__(self, inputs: list[Tensor], about: str) -> None:
+        self.graph, self.about = Graph(), about
+        self.entries: dict[int, _Entry] = {}
+        self.arrays: dict[int, tuple[Any, Value]] = {}
+        self.born: dict[int, tuple[Tensor, str]] = {}
+        self.memory: dict[int, tuple[Any, set[int]]] = {}
+        self.originals: dict[int, tuple[Tensor, Any]] = {}
+        self.blank: set[int] = set()
+        self.beginnings: dict[int, Value] = {}
+        self.pauses = 0
+        self.is_random = False
+        for position, tensor in enumerate(inputs):
+            self.check_place(tensor)
+            value = Value(INPUT, tensor._a, position=position)
+            self.graph.inputs.append(value)
+            self.beginnings[id(tensor)] = self.know(tensor, value)
+
+    # -- tensors and their values --------------------------------------------------------------------------------------
+
+    def know(self, tensor: Tensor, value: Value) -> Value:
+        """Note the value of a tensor."""
+        base = self.entries.get(id(tensor._view.base)) if tensor._view is not None else None
+        self.entries[id(tensor)] = _Entry(tensor, value, 0 if base is None else base.version)
+        self.arrays[id(tensor._a)] = (tensor._a, value)
+        if isinstance(tensor._a, np.ndarray):
+            root = tensor if tensor._view is None else tensor._view.base
+            owner = version_counter.owner(tensor._a)
+            self.memory.setdefault(id(owner), (owner, set()))[1].add(id(root))
+        return value
+
+    def step(self, step: Step, *like: Any) -> list[Value]:
+        """Add a step, with results like these arrays."""
+        step.results = [Value(RESULT, array, step, position) for position, array in enumerate(like)]
+        self.graph.steps.append(step)
+        return step.results
+
+    def value_of(self, tensor: Tensor) -> Value:
+        """The value of a tensor now."""
+        entry = self.entries.get(id(tensor))
+        if entry is None:
+            return self.adopt(tensor)
+        if tensor._a is not entry.array and not _same_place(tensor._a, entry.array):
+            self.refuse("the data of a tensor is exchanged (x.data = ...)")
+        if tensor._view is not None:
+            base = self.entries.get(id(tensor._view.base))
+            if base is not None and entry.version != base.version:
+                if entry.version < 0:
+                    self.refuse("memory is written to that tensors share by detach() or .data")
+                (entry.value,) = self.step(Part(base.value, tensor._view.steps()), tensor._a)
+                entry.version = base.version
+        elif entry.version < 0:
+            self.refuse("memory is written to that tensors share by detach() or .data")
+        return entry.value
+
+    def adopt(self, tensor: Tensor) -> Value:
+        """The value of a tensor that has not been seen."""
+        array = tensor._a
+        self.check_place(tensor)
+        known = self.arrays.get(id(array))
+        if known is not None:  # such as a saved tensor, in a recorded backward pass
+            return self.know(tensor, known[1])
+        if id(tensor) in self.born:
+            how = self.born[id(tensor)][1]
+            if how:
+                self.refuse(f"{how} computes a tensor from values in a way that cannot be recorded")
+            if tensor._view is not None and id(tensor._view.base) in self.entries:
+                base = self.value_of(tensor._view.base)
+                return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
+            value = Value(CONSTANT, np.array(array))
+            value.name = "empty" if id(tensor) in self.blank else ""
+            return self.know(tensor, value)
+        if tensor._view is not None and id(tensor._view.base) in self.entries:
+            base = self.value_of(tensor._view.base)
+            return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
+        if tensor.grad_fn is not None:
+            self.refuse("a tensor with a history is used that is neither an argument nor a parameter")
+        value = Value(CAPTURED, array, position=len(self.graph.captured))
+        self.graph.captured.append((tensor, value))
+        self.beginnings[id(tensor)] = value
+        return self.know(tensor, value)
+
+    def check_place(self, tensor: Tensor) -> None:
+        """Refuse a tensor that is not held by an array of NumPy's."""
+        if not isinstance(tensor._a, (np.ndarray, np.generic)):
+            self.refuse(f"a tensor on {tensor.device}, of layout {tensor.layout}, takes part")
+
+    def value(self, argument: Any) -> Any:
+        """An argument with values for tensors."""
+        if isinstance(argument, Tensor):
+            return self.value_of(argument)
+        if isinstance(argument, np.ndarray):
+            known = self.arrays.get(id(argument))
+            return Array(known[1] if known is not None else Value(CONSTANT, np.array(argument)))
+        if argument.__class__ in (list, tuple):
+            return argument.__class__([self.value(part) for part in argument])
+        if argument.__class__ is dict:
+            return {key: self.value(part) for key, part in argument.items()}
+        return argument
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raise the error for what a trace cannot record."""
+        raise TracingError(f"{self.about} cannot be traced: {why}.")
+
+    # -- operations ----------------------------------------------------------------------------------------------------
+
+    def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The dispatch mode: run an operation, and record it."""
+        if self.pauses or kwargs.get("out") is not None:
+            return call(*args, **kwargs)
+        arguments = {name: self.value(value) for name, value in named(op, args, kwargs).items()}
+        before = len(self.graph.steps)
+        result = call(*args, **kwargs)
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        if len(self.graph.steps) > before and all(id(t) in self.entries for t in results):
+            return result  # the operation has called itself, and that call is recorded
+        arguments = {name: arguments[name] for name in (*op.positional, op.rest, *op.keywords) if name in arguments}
+        scope = getattr(call, "__globals__", {})
+        relays = bool(op.formulas) and op._temporary_view is not None and scope is op._temporary_view.__globals__
+        step = OpStep(op, arguments, is_grad_enabled(), relays)
+        self.is_random = self.is_random or "generator" in arguments
+        for tensor, value in zip(results, self.step(step, *(t._a for t in results)), strict=True):
+            self.know(tensor, value)
+        return result
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+
+    def check(self, t: Tensor, result: Tensor) -> None:
+        """Called before ``result`` is written into ``t``."""
+        if current.get() is not self:
+            return
+        base = t if t._view is None else t._view.base
+        if self.pauses:
+            if id(t) in self.entries or id(base) in self.entries:
+                self.refuse("a function that draws random numbers or reads values writes into its argument")
+            return
+        self.value_of(result)
+        self.value_of(base)
+        self.value_of(t)
+        if self.entries[id(base)].value.kind in (INPUT, CAPTURED):
+            self.originals.setdefault(id(base), (base, np.array(base._a)))
+
+    def follow(self, t: Tensor, result: Tensor) -> None:
+        """Called after that."""
+        if current.get() is not self or self.pauses:
+            return
+        entry, value = self.entries[id(t)], self.value_of(result)
+        base = entry if t._view is None else self.entries[id(t._view.base)]
+        if value.dtype != entry.value.dtype or not _is_fresh(value):
+            (value,) = self.step(Copied(value, entry.value.dtype), t._a)
+        before = base.value
+        if base is entry:
+            base.value = value
+        else:
+            steps = t._view.steps()
+            (base.value,) = self.step(Written(before, value, steps, is_grad_enabled()), base.tensor._a)
+        if not is_grad_enabled() and self.has_history(before):
+            (base.value,) = self.step(Rehistoried(base.value, before), base.tensor._a)
+        base.version += 1
+        base.array = base.tensor._a
+        entry.array = t._a
+        for tensor in (t, base.tensor):
+            self.arrays[id(tensor._a)] = (tensor._a, self.entries[id(tensor)].value)
+        self.outdate(base.tensor)
+
+    def outdate(self, base: Tensor) -> None:
+        """Mark tensors that share the memory of ``base`` but are no views of it: they are not followed."""
+        _, roots = self.memory.get(id(version_counter.owner(base._a)), (None, set()))
+        for root in roots - {id(base)}:
+            entry = self.entries.get(root)
+            if entry is not None:
+                entry.version = -1
+
+    def has_history(self, value: Value) -> bool:
+        """Whether gradients may flow through a value."""
+        if value.dtype.kind not in "fcV" or value.kind == CONSTANT:
+            return False
+        if value.kind != RESULT:
+            return True
+        assert value.step is not None
+        return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
+
+    def refuse_out(self, name: str, out: Any, result: Any) -> None:
+        """Called before ``out=`` is written to."""
+        if current.get() is self and not self.pauses and out._a.shape != result._a.shape:
+            self.refuse(f"{name}(out=...) resizes a tensor")
+
+    # -- random numbers, and looks at values ---------------------------------------------------------------------------
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Record nothing in the ``with`` block."""
+        self.pauses += 1
+        try:
+            yield
+        finally:
+            self.pauses -= 1
+
+    def draw(self, how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a random function."""
+        self.is_random = True
+        if how == "fill":
+            return self.fill(function, args, kwargs)
+        if function.__name__ == "_dropped_at_random":
+            return function(*args, **kwargs)
+        if how in WITHOUT_HISTORY or function.__name__ == "_exponential_like":
+            arguments, keywords = self.value(args), self.value(kwargs)
+            with self.paused():
+                result = function(*args, **kwargs)
+            self.know(result, self.step(Drawn(function, arguments, keywords), result._a)[0])
+            return result
+        if len(args) > 2 and args[2] is True and how in ("elements", "channels"):  # in place
+            return args[0].copy_(self.call(function, (*args[:2], False, *args[3:]), kwargs))
+        return self.call(function, args, kwargs, True)
+
+    def fill(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a function that fills its first argument with random numbers."""
+        t, *rest = args
+        if is_grad_enabled() and t._fn is not None:
+            self.refuse(f"{rest[0] if rest else 'a function'} fills a tensor that requires grad with random numbers")
+        with self.paused():
+            scratch = core_tensor.wrap(_empty_like(t._a))
+            function(scratch, *rest, **kwargs)
+        step = Drawn(function, (None, *self.value(tuple(rest))), self.value(kwargs))
+        step.fills = (t._a.shape, t._a.dtype, getattr(t._a, "strides", ()))
+        self.know(scratch, self.step(step, scratch._a)[0])
+        check_writable(t, "random numbers")
+        return copy_into(t, scratch)
+
+    def call(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], random: bool = False
+    ) -> Any:
+        """A call of a function that cannot be looked into."""
+        arguments, keywords = self.value(args), self.value(kwargs)
+        with self.paused():
+            result = function(*args, **kwargs)
+        leaves, spec = tree_flatten(result)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+        if not tensors and not kwargs:  # it says something about values
+            self.graph.steps.append(Check(function, arguments, result))
+            return result
+        if len(tensors) != len(leaves) or any(id(t) in self.entries for t in tensors):
+            self.refuse(f"{function.__name__}() reads the values of its arguments")
+        step = Opaque(function, arguments, keywords, is_grad_enabled())
+        step.random = random
+        for tensor, value in zip(tensors, self.step(step, *(t._a for t in tensors)), strict=True):
+            self.know(tensor, value)
+        return tree_unflatten(leaves, spec)
+
+    def say(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A call of a function that reads values and says something about them."""
+        arguments = self.value(args)
+        with self.paused():
+            said = function(*args)
+        self.graph.steps.append(Check(function, arguments, said))
+        return said
+
+    def varies(self, t: Any) -> bool:
+        """Whether a tensor or array may be another one in another call."""
+        value = None
+        if isinstance(t, Tensor):
+            entry = self.entries.get(id(t))
+            value = entry.value if entry is not None else None if id(t) in self.born else self.value_of(t)
+        elif id(t) in self.arrays:
+            value = self.arrays[id(t)][1]
+        return value is not None and value.kind != CONSTANT
+
+    def look(self, name: str) -> NoReturn:
+        """Refuse a function that reads values."""
+        self.refuse(f"{name.strip('_')}() looks at the values of its arguments, which a trace cannot record")
+
+    def created(self, tensor: Tensor) -> None:
+        """Called with every tensor that library code wraps around an array."""
+        frame: Any = sys._getframe(1)
+        while frame.f_globals.get("__name__") in _WRAPPING or frame.f_code.co_name in (
+            "wrap",
+            "_wrap_and_tell",
+            "wrapped",
+        ):
+            frame = frame.f_back
+        name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
+        if module == "nbautograd._engine.core.tensor" and name in ("detach", "data"):
+            source = self.value_of(frame.f_locals["self"])
+            self.know(tensor, self.step(Detached(source), tensor._a)[0])
+            return
+        if module == "nbautograd._engine.core.inplace" and name == "apply_inplace":  # a copy of what is written to
+            self.know(tensor, self.value_of(frame.f_locals["t"]))
+            return
+        whole = module.startswith(CREATING) or not module.startswith(PACKAGE + ".")
+        if name in ("_wrap_saved", "_wrap_output", "as_tensor"):
+            whole = True
+        made = frame if name == "make" else frame.f_back if name == "finish" else frame
+        if made is not None and str(made.f_locals.get("name", made.f_code.co_name)).startswith(("empty", "new_empty")):
+            self.blank.add(id(tensor))
+        self.born[id(tensor)] = (tensor, "" if whole else f"{module.removeprefix(PACKAGE + '.')}.{name}()")
+
+
+_WRAPPING = (__name__, "nbautograd._compat.traced.interceptions")
+
+
+def _is_fresh(value: Value) -> bool:
+    """Whether the array of a value is its own, and no view."""
+    return (
+        value.kind == RESULT
+        and isinstance(value.step, (OpStep, Copied))
+        and (not isinstance(value.step, OpStep) or value.step.op.kind == "pointwise")
+    )
+
+
+def _same_place(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same elements of the same memory, or one took the place of the other."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if isinstance(b, np.generic):
+        return True  # a scalar that has become an array
+    return isinstance(a, np.ndarray) and a.ctypes.data == b.ctypes.data and a.strides == b.strides
+
+
+def _empty_like(array: Any) -> Any:
+    return np.empty_like(array) if isinstance(array, np.ndarray) else np.empty((), array.dtype)

@@ -1,0 +1,220 @@
+"""What ``torch.jit.trace`` returns: ``ScriptFunction`` for functions, ``TracedModule`` for modules."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd._compat.traced.function import TracedGraph
+from nbautograd._compat.traced.listing import code, listing
+from nbautograd.nn.modules.module import Module
+
+__all__ = ["ScriptFunction", "ScriptMethod", "TracedModule"]
+
+
+class _Callable:
+    """A traced graph that is called like the function: arguments by position or by name."""
+
+    _is_method = False
+
+    def __init__(self, graph: TracedGraph, parameters: list[str]) -> None:
+        self._traced, self._parameters = graph, parameters
+        self._flat = graph.signature.is_flat
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != len(self._parameters):
+            args = self._bound(args, kwargs)
+        traced = self._traced
+        return traced.entry(args if self._flat else traced.signature.flat(args))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{self.name} is traced: what was compiled cannot be pickled. Save the state_dict(), and trace again"
+        )
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """All arguments by position.
+
+        :raises RuntimeError: there are too few, too many, or unknown ones.
+        """
+        name, names = self.name, self._parameters
+        declaration = f"{name}({', '.join(f'Tensor {each}' for each in names)}) -> Tensor"
+        if len(args) > len(names):
+            raise RuntimeError(
+                f"{name}() expected at most {len(names)} argument(s) but received {len(args)} argument(s). "
+                f"Declaration: {declaration}"
+            )
+        values = dict(zip(names, args, strict=False))
+        for key, value in kwargs.items():
+            if key not in names or key in values:
+                raise RuntimeError(f"Unknown keyword argument '{key}' for operator '{name}'. Schema: {declaration}")
+            values[key] = value
+        for each in names:
+            if each not in values:
+                raise RuntimeError(f"{name}() is missing value for argument '{each}'. Declaration: {declaration}")
+        return tuple(values[each] for each in names)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self._traced.name
+
+    @property
+    def code(self) -> str:
+        """The recorded operations as Python, a line for each."""
+        return code(self._traced.graph, self.name, self._traced.signature.names, self._is_method)
+
+    @property
+    def graph(self) -> str:
+        """The recorded operations with the shapes of all values."""
+        return listing(self._traced.graph, self._traced.signature.names)
+
+    inlined_graph = graph
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> str:
+        """The same: there is one graph for all arguments."""
+        return self.graph
+
+    @property
+    def forward_code(self) -> str:
+        """The function over arrays that the last kind of call compiled; nothing before the first call."""
+        return self._source("forward")
+
+    @property
+    def backward_code(self) -> str:
+        """The backward pass over arrays; nothing before a call whose result requires grad."""
+        return self._source("backward")
+
+    def _source(self, kind: str) -> str:
+        sources = [c.sources[kind] for c in self._traced.compilations.values() if kind in c.sources]
+        return sources[-1] + "\n" if sources else ""
+
+    @property
+    def schema(self) -> str:
+        """The arguments."""
+        return f"{self.name}({', '.join(f'Tensor {each}' for each in self._parameters)}) -> Tensor"
+
+
+class ScriptFunction(_Callable):
+    """A traced function, as ``torch.jit.trace`` makes it; it returns what the function returned, computed anew.
+
+    :param graph: what was recorded.
+    :param parameters: the names of the parameters.
+    :param function: the function that was traced.
+    :raises RuntimeError: in a call, a shape or dtype differs from that of the examples.
+
+    >>> import nbautograd as torch
+    >>> double = torch.jit.trace(lambda x: 2 * x, torch.ones(2))
+    >>> isinstance(double, torch.jit.ScriptFunction), double(torch.tensor([1., 3.]))
+    (True, tensor([2., 6.]))
+    """
+
+    def __init__(self, graph: TracedGraph, parameters: list[str], function: Callable[..., Any]) -> None:
+        super().__init__(graph, parameters)
+        self.__name__, self.__doc__ = graph.name, function.__doc__
+        self.__wrapped__ = function
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptFunction:
+        return self  # as functions are
+
+    @property
+    def qualified_name(self) -> str:
+        """The function's name as PyTorch has it."""
+        module = getattr(self.__wrapped__, "__module__", None) or "__main__"
+        return f"__torch__.{self.name}" if module == "__main__" else f"__torch__.{module}.{self.name}"
+
+
+class ScriptMethod(_Callable):
+    """A traced method of a module."""
+
+    _is_method = True
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptMethod:
+        memo[id(self)] = method = ScriptMethod(self._traced.copied(memo), self._parameters)
+        return method
+
+
+class _Part(Module):
+    """A module in a traced one: parameters, buffers and modules of the original, and nothing that runs."""
+
+    def __init__(self, original: Module) -> None:
+        super().__init__()
+        self.__dict__["original_name"] = type(original).__name__
+        self._parameters.update(original._parameters)
+        self._buffers.update(original._buffers)
+        self._non_persistent_buffers_set = set(original._non_persistent_buffers_set)
+        for name, child in original._modules.items():
+            self._modules[name] = None if child is None else _Part(child)
+        self.__dict__["training"] = original.training
+
+    def _get_name(self) -> str:
+        return str(self.original_name)
+
+    def extra_repr(self) -> str:
+        """The class of the original."""
+        return f"original_name={self.original_name}"
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Nothing: what was traced is the whole.
+
+        :raises RuntimeError: always.
+        """
+        raise RuntimeError(
+            f"{self.original_name} is part of a traced module, which was recorded as a whole: call that, or the "
+            "original module"
+        )
+
+
+class TracedModule(_Part):
+    """A traced module: the parameters and buffers of the original, and its traced methods.
+
+    ``train()`` and ``eval()`` change its flags, but not what runs: that is what ran while tracing.
+    """
+
+    def __init__(self, original: Module, methods: dict[str, ScriptMethod]) -> None:
+        super().__init__(original)
+        self.__dict__["_methods"] = methods
+        self.__dict__.update(methods)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The traced module's result."""
+        method = self._methods.get("forward")
+        if method is None:
+            raise NotImplementedError(f"{self.original_name}.forward was not traced")
+        return method(*args, **kwargs)
+
+    @property
+    def code(self) -> str:
+        """The recorded operations as Python."""
+        return str(self._method().code)
+
+    @property
+    def graph(self) -> str:
+        """The recorded operations with the shapes of all values."""
+        return str(self._method().graph)
+
+    inlined_graph = graph
+
+    @property
+    def forward_code(self) -> str:
+        """The function over arrays that a call compiled."""
+        return str(self._method().forward_code)
+
+    @property
+    def backward_code(self) -> str:
+        """The backward pass over arrays."""
+        return str(self._method().backward_code)
+
+    def _method(self) -> ScriptMethod:
+        method: ScriptMethod = self._methods.get("forward") or next(iter(self._methods.values()))
+        return method
+
+
+def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
+    """What the arguments are called, one for each example."""
+    try:
+        known = [p.name for p in inspect.signature(function).parameters.values() if p.kind in (0, 1)]
+    except (TypeError, ValueError):
+        known = []
+    return [known[i] if i < len(known) else f"argument_{i + 1}" for i in range(len(arguments))]

@@ -1,0 +1,153 @@
+"""Device objects: where a tensor lives, and where new ones are made."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["device"]
+
+_PATTERN = re.compile(r"([a-z_]+)(?::(0|[1-9]\d*))?\Z")
+
+TYPES = {"cpu", "cuda"}
+"""The types of devices that tensors can live on; a backend that registers itself adds its own."""
+
+FOREIGN = frozenset(
+    "fpga hip hpu ideep ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu".split()  # noqa: SIM905
+)
+"""PyTorch's other types: such a device can be named, but nothing can live there."""
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor lives: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device("cuda", 1)``.
+
+    In a ``with`` statement, new tensors are made there when no device is given.
+
+    :ivar type: ``"cpu"`` or ``"cuda"``.
+    :ivar index: which one, or None for the current one.
+    :raises RuntimeError: the text is no device.
+    :raises TypeError: what is given is neither text, nor a number, nor a device.
+
+    >>> import nbautograd as torch
+    >>> torch.device("cuda:1")
+    device(type='cuda', index=1)
+    >>> str(torch.device("cpu"))
+    'cpu'
+    >>> with torch.device("cpu"):
+    ...     torch.zeros(2)
+    tensor([0., 0.])
+    """
+
+    __slots__ = ("index", "type")
+
+    if TYPE_CHECKING:  # they are set past __setattr__, which refuses
+
+        @property
+        def index(self) -> int | None: ...
+        @property
+        def type(self) -> str: ...
+
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
+        text: Any = type
+        if isinstance(type, device):
+            text, index = type.type, type.index if index is None else index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            text, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(
+                f"device(): argument 'type' must be str, int or torch.device, not {type.__class__.__name__}"
+            )
+        match = _PATTERN.match(text)
+        if match is None:
+            raise RuntimeError(f"Invalid device string: {text!r}; expected one like 'cpu', 'cuda' or 'cuda:0'")
+        if match[1] not in TYPES and match[1] not in FOREIGN:
+            raise RuntimeError(
+                f"Expected one of {', '.join(sorted(TYPES | FOREIGN))} device type at start of device string, "
+                f"got {match[1]!r} (tensors can be on cpu and cuda)"
+            )
+        if match[2] is not None:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed: {text!r}")
+            index = int(match[2])
+        if index is not None:
+            if not isinstance(index, int) or isinstance(index, bool):
+                raise TypeError(f"device(): argument 'index' must be int, not {index.__class__.__name__}")
+            if index < 0:
+                raise RuntimeError(f"Device index must not be negative, got {index}")
+        object.__setattr__(self, "type", match[1])
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of 'torch.device' objects is not writable")
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        _default.left.append(_default.value)
+        _default.value = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _default.value = _default.left.pop()
+
+
+_current: Callable[[], int] = int  # which is 0
+
+
+def ask_current(function: Callable[[], int]) -> None:
+    """Have ``function()`` say which CUDA device is the current one."""
+    global _current
+    _current = function
+
+
+class _Default(threading.local):
+    """The default device, of each thread its own, and those that ``with`` statements will go back to."""
+
+    def __init__(self) -> None:
+        self.value = device("cpu")
+        self.left: list[device] = []
+
+
+_default = _Default()
+
+
+def get_default() -> device:
+    """What ``set_default`` was given last in this thread, or the block's device inside ``with device:``."""
+    return _default.value
+
+
+def set_default(value: device | str | int | None) -> None:
+    """Set what ``as_device(None)`` is; None goes back to the CPU.
+
+    Inside a ``with device:`` block this lasts to the end of the block.
+    """
+    _default.value = device("cpu" if value is None else value)
+
+
+def as_device(value: device | str | int | None) -> device:
+    """The device that an argument ``device=`` names, with its index; None is the default one."""
+    resolved = _default.value if value is None else value if isinstance(value, device) else device(value)
+    if resolved.type == "cuda":
+        return device("cuda", _current()) if resolved.index is None else resolved
+    if resolved.type == "cpu" and resolved.index is not None:
+        return device("cpu")
+    return resolved
+
+
+device.__module__ = "nbautograd"  # pickles name it so

@@ -1,0 +1,55 @@
+"""The bytes that arrays lie in: to copy, to pickle and to save them with their views as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import strides
+
+__all__ = ["address", "bytes_at", "deep_copy", "span"]
+
+
+class _Bytes:
+    """Some bytes of memory, in the form that an array can be made of."""
+
+    def __init__(self, low: int, count: int, owner: Any) -> None:
+        self.owner = owner  # kept alive
+        self.__array_interface__ = {"data": (low, False), "shape": (count,), "typestr": "|u1", "version": 3}
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Where in memory the first element is."""
+    return int(array.__array_interface__["data"][0])
+
+
+def bytes_at(low: int, count: int, owner: Any) -> np.ndarray[Any, Any]:
+    """``count`` bytes of memory from the address ``low`` on, which ``owner`` keeps."""
+    return np.asarray(_Bytes(low, count, owner)) if count else np.empty(0, np.uint8)
+
+
+def span(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
+    """The memory that the elements lie in as an array of bytes, and at which of them the first element begins."""
+    if not array.size:
+        return np.empty(0, np.uint8), 0
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    below = -sum(step for step in steps if step < 0)
+    count = below + sum(step for step in steps if step > 0) + array.itemsize
+    return bytes_at(address(array) - below, count, array), below
+
+
+def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:
+    """A copy of an array and of all the memory that it is a view of, which other views copied with this memo share."""
+    if not isinstance(array, np.ndarray) or not array.size:
+        return array.copy()
+    owner = strides.root(array)
+    key = ("memory", id(owner))
+    if key not in memo:
+        flat, _ = span(owner)
+        memo[key] = flat.copy(), address(flat), owner
+    copied, low, _ = memo[key]
+    offset = address(array) - low
+    if not 0 <= offset < copied.size:  # a view made by hand of memory that its owner does not know
+        return array.copy()
+    return np.ndarray(array.shape, array.dtype, copied, offset, array.strides)

@@ -1,0 +1,266 @@
+"""Softmax of rows, with its gradients: tile by tile, in the processor's cache.
+
+Computed step by step over a whole array, each step reads and writes memory, and its result is new memory that the
+operating system has to clear. Here some rows go through all steps before the next ones do. Arrays are contiguous, of
+float32 or float64. What is written over is always the functions' own.
+
+A row is summed as a product with ones, which costs a quarter of a reduction: the BLAS adds in as many sums as fit into
+the processor's registers. Exponentials are NumPy's own, within 2.6 ulp in float32: as for the BLAS, the last digits
+depend on the processor. Arrays that are smaller go through ``pairwise_sum`` and ``precise``.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import caching_allocator, precise
+from nbautograd._engine.arrays.axpy import axpy_rows, multiples, scale_rows, shift_rows
+from nbautograd._engine.arrays.summation import pairwise_sum
+from nbautograd._engine.arrays.thread_pool import for_each_tile
+
+__all__ = [
+    "are_rows",
+    "exponentials",
+    "for_row_tiles",
+    "log_softmax",
+    "log_softmax_back",
+    "ones",
+    "repeated",
+    "row_products",
+    "row_sums",
+    "shifted_exponentials",
+    "small_log_softmax",
+    "small_softmax",
+    "softmax",
+    "softmax_back",
+    "tile_rows",
+    "unshifted_exponentials",
+]
+
+MIN_SIZE = 1 << 14
+"""Minimum number of elements for tiles."""
+TILE_SIZE = 1 << 17
+"""About how many elements of each array are computed at a time."""
+TILES_PER_TASK = 2
+"""Tiles that a thread takes at a time."""
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+NARROW = 1 << 6
+"""Minimum length of a row whose maximum NumPy finds quickly."""
+WIDE = 1 << 9
+"""Minimum length of a row whose maximum takes longer than NumPy's beginning."""
+LONGEST = 1 << 12
+"""Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
+UNSHIFTED = 30.0
+"""Up to this number, exponentials and sums of them are far from overflow."""
+LARGEST_LOGARITHM = 345.0
+"""Up to this number, no exponential of float64 has underflown that float32 could tell from 0 next to the largest."""
+HUGE = math.exp(2 * LARGEST_LOGARITHM)
+LEAST_SUM = math.exp(-10)
+"""From this sum on, no exponential has underflown whose share of the sum would not underflow as well."""
+
+
+def are_rows(*arrays: Any) -> bool:
+    """Whether all arrays are contiguous NumPy arrays of the same floating dtype; None stands for one that is missing.
+
+    >>> are_rows(np.ones((2, 3)), None), are_rows(np.ones((2, 3)).T)
+    (True, False)
+    """
+    dtype = arrays[0].dtype
+    if dtype not in FLOATS:
+        return False
+    for a in arrays:
+        if a is not None and not (a.__class__ is np.ndarray and a.dtype is dtype and a.flags.c_contiguous):
+            return False
+    return True
+
+
+def tile_rows(width: int) -> int:
+    """The number of rows of a tile."""
+    return max(1, TILE_SIZE // max(width, 1))
+
+
+def for_row_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> None:
+    """Call ``evaluate`` for each slice of rows, in several threads. The slices depend on the shape alone."""
+    step = tile_rows(width)
+    if rows <= step:
+        evaluate(slice(0, rows))
+        return
+    for_each_tile(rows, step, TILES_PER_TASK * step, lambda: None, lambda tile, _: evaluate(tile))
+
+
+def row_sums(a: Any, out: Any = None) -> Any:
+    """The sums of the rows of a matrix."""
+    if a.shape[1] > LONGEST:
+        return np.add.reduce(a, 1, None, out)
+    return np.dot(a, ones(a.shape[1], a.dtype), out)
+
+
+def row_products(a: Any, b: Any, out: Any = None) -> Any:
+    """The sums of the rows of ``a * b``. The BLAS adds up the whole of a long row one after the other: it gets pieces.
+
+    :param b: a matrix, or a row for all.
+    """
+    width = a.shape[1]
+    if width <= LONGEST:
+        return np.vecdot(a, b, out) if b.ndim > 1 else np.dot(a, b, out)
+    parts = np.empty((-(-width // LONGEST), len(a)), a.dtype)
+    for number, part in enumerate(parts):
+        piece = slice(LONGEST * number, LONGEST * (number + 1))
+        np.vecdot(a[:, piece], b[..., piece], part)
+    sums = pairwise_sum(parts, (0,))
+    if out is None:
+        return sums
+    out[...] = sums
+    return out
+
+
+@functools.lru_cache(maxsize=64)
+def ones(count: int, dtype: Any) -> Any:
+    """A row of ones, kept for the next time."""
+    row = np.ones(count, dtype)
+    row.flags.writeable = False
+    return row
+
+
+def repeated(values: Any, count: int) -> Any:
+    """``count`` copies along a new dimension: NumPy goes through a contiguous array at twice the speed."""
+    copies = np.empty((count, *values.shape), values.dtype)
+    copies[:] = values
+    return copies
+
+
+# -- softmax ---------------------------------------------------------------------------------------------------------
+
+
+def exponentials(x: Any, out: Any) -> Any:
+    """Write the exponentials of a matrix, in each row times the same, so that none overflows; returns the sums."""
+    sums = unshifted_exponentials(x, out)
+    return shifted_exponentials(x, out) if sums is None else sums
+
+
+def unshifted_exponentials(x: Any, out: Any) -> Any:
+    """Write the exponentials of a matrix as they are; returns the rows' sums, or None where too much is lost so.
+
+    Where no element is large, nothing has to be subtracted: finding the largest one of each row costs as much as the
+    exponentials themselves.
+    """
+    if np.maximum.reduce(x, None) <= UNSHIFTED:  # false for nan
+        np.exp(x, out)
+        sums = row_sums(out)
+        if np.minimum.reduce(sums) >= LEAST_SUM:
+            return sums
+    return None
+
+
+def shifted_exponentials(x: Any, out: Any) -> Any:
+    """Write the exponentials of a matrix less the largest element of each row; returns the rows' sums."""
+    _shifted(x, out)
+    np.exp(out, out)
+    return row_sums(out)
+
+
+def _shifted(x: Any, out: Any) -> None:
+    """Write a matrix less the largest element of each row."""
+    shift = _row_maxima(x)
+    shift[shift == -math.inf] = 0  # inf - inf is nan
+    np.subtract(x, shift[:, None], out)
+
+
+def _row_maxima(x: Any) -> Any:
+    """The largest element of each row. NumPy begins anew in each row, with ``reduceat`` in half of the time."""
+    rows, width = x.shape
+    if width < NARROW:
+        return np.maximum.reduce(np.ascontiguousarray(x.T), 0)
+    if width < WIDE:
+        return np.maximum.reduceat(x.reshape(-1), multiples(rows, width))
+    return np.maximum.reduce(x, 1)
+
+
+def softmax(a: Any) -> Any:
+    """Softmax over the last dimension."""
+    result = caching_allocator.empty(a.shape, a.dtype)
+    source, target = _matrix(a), _matrix(result)
+
+    def evaluate(tile: slice) -> None:
+        out = target[tile]
+        sums = exponentials(source[tile], out)
+        scale_rows(1 / sums, out)
+
+    for_row_tiles(evaluate, *source.shape)
+    return result
+
+
+def log_softmax(a: Any) -> Any:
+    """The logarithm of softmax over the last dimension."""
+    result = caching_allocator.empty(a.shape, a.dtype)
+    source, target = _matrix(a), _matrix(result)
+
+    def evaluate(tile: slice) -> None:
+        out = target[tile]
+        _shifted(source[tile], out)  # so that what is nearly certain has a logarithm that is nearly 0, and exact
+        shift_rows(-precise.log(row_sums(np.exp(out))), out)
+
+    for_row_tiles(evaluate, *source.shape)
+    return result
+
+
+def small_softmax(a: Any) -> Any:
+    """Softmax over the last dimension, in float64; None where an exponential might not be a number there."""
+    powers = _matrix(a).astype(np.float64)
+    np.exp(powers, powers)
+    sums = row_sums(powers)
+    shares = 1 / sums
+    if not (sums.dot(sums) <= HUGE and shares.dot(shares) <= HUGE):  # in one go, and not for nan
+        return None
+    np.multiply(powers, shares[:, None], powers)
+    return powers.astype(a.dtype, copy=False).reshape(a.shape)
+
+
+def small_log_softmax(a: Any) -> Any:
+    """The logarithm of ``small_softmax`` of float32; None as there, and where float64 itself is asked for."""
+    if a.dtype == np.float64:
+        return None
+    wide = _matrix(a).astype(np.float64)
+    logarithms = np.log(row_sums(np.exp(wide)))
+    if not logarithms.dot(logarithms) <= LARGEST_LOGARITHM**2:
+        return None
+    np.subtract(wide, logarithms[:, None], wide)
+    return wide.astype(a.dtype).reshape(a.shape)
+
+
+def softmax_back(g: Any, value: Any) -> Any:
+    """The gradient of softmax over the last dimension, whose value is given."""
+    result = caching_allocator.empty(g.shape, g.dtype)
+    cotangent, powers, target = _matrix(g), _matrix(value), _matrix(result)
+
+    def evaluate(tile: slice) -> None:
+        part, out = powers[tile], target[tile]
+        np.multiply(cotangent[tile], part, out)
+        axpy_rows(-row_sums(out), part, out)
+
+    for_row_tiles(evaluate, *powers.shape)
+    return result
+
+
+def log_softmax_back(g: Any, value: Any) -> Any:
+    """The gradient of the logarithm of softmax over the last dimension, whose value is given."""
+    result = caching_allocator.empty(g.shape, g.dtype)
+    cotangent, logarithms, target = _matrix(g), _matrix(value), _matrix(result)
+
+    def evaluate(tile: slice) -> None:
+        part, out = cotangent[tile], target[tile]
+        np.exp(logarithms[tile], out)
+        scale_rows(row_sums(part), out)
+        np.subtract(part, out, out)
+
+    for_row_tiles(evaluate, *logarithms.shape)
+    return result
+
+
+def _matrix(a: Any) -> Any:
+    return a.reshape(-1, a.shape[-1])

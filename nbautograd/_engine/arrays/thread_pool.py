@@ -1,0 +1,192 @@
+"""The thread pool for large arrays, and how many threads it has.
+
+NumPy releases the GIL while it computes, so tiles of one array can be computed side by side. There is no
+thread before the first array that is large enough, and none when the process forks.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nbautograd._engine.arrays import backend
+from nbautograd.errors import kind_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+__all__ = [
+    "for_each_tile",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "parallel_for",
+    "set_num_interop_threads",
+    "set_num_threads",
+]
+
+
+def _available() -> int:
+    """The initial number of threads: ``OMP_NUM_THREADS``, or the cores that the process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(int(asked), cores) if asked.isdecimal() and int(asked) else cores
+
+
+class _Threads(threading.local):
+    """The process's thread pool and its settings; ``inside`` is per thread: whether it is a worker of the pool."""
+
+    count = _available()
+    interop: int | None = None
+    executor: ThreadPoolExecutor | None = None
+    inside = False
+
+
+def _stop() -> None:
+    """Shut the pool down before a fork: the child would inherit locks, but no threads."""
+    executor, _Threads.executor = _Threads.executor, None
+    if executor is not None:
+        executor.shutdown()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_stop)
+_threads = _Threads()
+
+
+def get_num_threads() -> int:
+    """How many threads a large array is computed in; at first, as many as the process may use cores.
+
+    >>> import nbautograd as torch
+    >>> torch.get_num_threads() >= 1
+    True
+    """
+    return _Threads.count
+
+
+def set_num_threads(num: int) -> None:
+    """Compute large arrays in so many threads; what comes out is the same, bit for bit.
+
+    NumPy's matrix products have threads of their own: they are told too if ``threadpoolctl`` is installed (extra
+    ``threads``), otherwise by ``OMP_NUM_THREADS`` before the program starts.
+
+    :raises RuntimeError: ``num`` is not a positive int.
+
+    >>> import nbautograd as torch
+    >>> before = torch.get_num_threads()
+    >>> torch.set_num_threads(1)
+    >>> torch.get_num_threads()
+    1
+    >>> torch.set_num_threads(before)
+    """
+    _Threads.count = _positive("set_num_threads", num)
+    _stop()
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return
+    threadpool_limits(num, "blas")
+
+
+def get_num_interop_threads() -> int:
+    """What ``set_num_interop_threads`` was given; at first the number of cores. No operation here runs beside another.
+
+    >>> import nbautograd as torch
+    >>> torch.get_num_interop_threads() >= 1
+    True
+    """
+    return _available() if _Threads.interop is None else _Threads.interop
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Accepted once and remembered, as in PyTorch: operations here run one after the other.
+
+    :raises RuntimeError: ``num`` is not a positive int, or this has been called before.
+    """
+    _positive("set_num_interop_threads", num)
+    if _Threads.interop is not None:
+        raise RuntimeError("Error: cannot set number of interop threads after set_num_interop_threads called")
+    _Threads.interop = num
+
+
+def _positive(name: str, num: Any) -> int:
+    if num.__class__ is not int:
+        raise RuntimeError(f"{name} expects an int, but got {kind_of(num)}")
+    if num < 1:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return int(num)
+
+
+def parallel_for(task: Callable[[int], None], count: int) -> None:
+    """Call ``task`` with each number below ``count``, in several threads if there are; without NumPy's warnings.
+
+    Whatever a call raises is raised, after the calls that have begun; the others do not begin.
+    """
+    numbers = iter(range(count))  # shared by all threads
+    tasks = [task]  # emptied at the end, so that a late thread does not keep the task's arrays alive
+
+    def work() -> None:
+        before = backend.set_quiet(backend.SILENT)
+        try:
+            for number in numbers:
+                tasks[0](number)
+        finally:
+            backend.unset_quiet(before)
+
+    others: list[Future[None]] = []
+    try:
+        others = _submitted(work, min(_Threads.count, count) - 1)
+        work()
+        for future in others:
+            if not future.cancel():
+                future.result()
+    except BaseException:
+        for _ in numbers:
+            pass
+        for future in others:  # a call in another thread ends before the caller goes on with what it writes to
+            if not future.cancel():
+                future.exception()
+        raise
+    finally:
+        del task, tasks[:]
+
+
+def for_each_tile(
+    length: int, step: int, per_task: int, scratch: Callable[[], Any], evaluate: Callable[[slice, Any], None]
+) -> None:
+    """Call ``evaluate(tile, buffers)`` for each slice of ``step`` below ``length``, in several threads.
+
+    :param per_task: how much a thread takes at a time, a multiple of ``step``.
+    :param scratch: makes the buffers that a thread uses for all its tiles.
+    """
+
+    def task(number: int) -> None:
+        stop = min(per_task * (number + 1), length)
+        buffers = scratch()
+        for start in range(per_task * number, stop, step):
+            evaluate(slice(start, min(start + step, stop)), buffers)
+
+    parallel_for(task, -(-length // per_task))
+
+
+def _submitted(work: Callable[[], None], count: int) -> list[Future[None]]:
+    """``work`` in ``count`` further threads, or in fewer where threads are not to be had."""
+    if count < 1 or _threads.inside:
+        return []
+    executor = _Threads.executor
+    if executor is None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        executor = _Threads.executor = ThreadPoolExecutor(_Threads.count - 1, "nbautograd", _enter)
+    futures = []
+    try:
+        for _ in range(count):
+            futures.append(executor.submit(work))
+    except RuntimeError:  # the interpreter ends, or the system has no more threads
+        pass
+    return futures
+
+
+def _enter() -> None:
+    _threads.inside = True

@@ -1,0 +1,123 @@
+"""The command that installs what is missing, as it can be typed where it is read."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["command", "extra", "requirements"]
+
+PACKAGE = __name__.partition(".")[0]
+
+
+def command(*packages: str) -> str:
+    """The command that installs packages into the environment of this process: in a notebook a magic.
+
+    :param packages: names, with versions where these matter; options such as ``-e`` stay as they are.
+    """
+    return " ".join([_pip(), "install", *map(_quoted, packages)])
+
+
+def extra(name: str) -> str:
+    """The command that installs one of this package's extras, as fits the way in which the package is installed.
+
+    With no name, it installs the package itself.
+
+    From a clone, editable or not installed at all, and from a file or an address that is known, it names that; else the
+    missing packages themselves, since the package index need not have this package.
+    """
+    clone, named = Path(__file__).resolve().parents[3], f"[{name}]" if name else ""
+    if _is_clone(clone):
+        return command("-e", f"{_shown(clone)}{named}")
+    where = _direct_url()
+    url, path = str(where.get("url", "")), _file_of(str(where.get("url", "")))
+    if path is not None and (path.is_file() or _is_clone(path)):
+        editable = ["-e"] if where.get("dir_info", {}).get("editable") else []
+        return command(*editable, f"{_shown(path)}{named}")
+    if path is None and url:
+        vcs = where.get("vcs_info", {})
+        address = f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url
+        return command(f"{PACKAGE}{named} @ {address}")
+    wanted = requirements(name)
+    missing = [each for each in wanted if _distribution(re.split(r"[^\w.-]", each)[0]) is None]
+    return command(*(missing or wanted or [f"{PACKAGE}{named}"]))
+
+
+def requirements(name: str) -> list[str]:
+    """What an extra brings, with versions, as the metadata of this package say; nothing where there are none."""
+    own = _distribution(PACKAGE)
+    known = (own.requires if own is not None else None) or []
+    return [each.partition(";")[0].strip() for each in known if re.search(rf"extra == ['\"]{name}['\"]", each)]
+
+
+def _pip() -> str:
+    """How pip is called, so that it installs into this environment."""
+    import shutil
+
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        return "%pip"
+    found, python = shutil.which("pip"), Path(sys.executable)
+    return "pip" if found is not None and Path(found).parent == python.parent else f"{_quoted(_shown(python))} -m pip"
+
+
+def _shown(path: Path) -> str:
+    """A path as short as can be from the current folder; ``.`` is that folder itself."""
+    try:
+        short = str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+    return short if path.is_dir() or os.sep in short else os.path.join(".", short)
+
+
+def _quoted(word: str) -> str:
+    """A word as the system's shell takes it."""
+    import shlex
+
+    if os.name != "nt":
+        return shlex.quote(word)
+    return f'"{word}"' if re.search(r"[^\w.:\\/=-]", word) else word
+
+
+def _is_clone(folder: Path) -> bool:
+    """Whether a folder holds the sources of this package."""
+    try:
+        return f'name = "{PACKAGE}"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+def _distribution(name: str) -> Any:
+    """The metadata of an installed package, or None. The import takes a while, so it waits for a need."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _direct_url() -> dict[str, Any]:
+    """From where the package was installed, if not from an index (PEP 610)."""
+    import json
+
+    own = _distribution(PACKAGE)
+    try:
+        known: dict[str, Any] = json.loads((own.read_text("direct_url.json") if own is not None else None) or "{}")
+    except (ValueError, OSError):
+        return {}
+    return known
+
+
+def _file_of(url: str) -> Path | None:
+    """The path of a ``file:`` address; None for another."""
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return None
+    path = unquote(parts.path)
+    return Path(path[1:] if re.match("/[A-Za-z]:", path) else path)  # a drive of Windows comes after the slash

@@ -1,0 +1,74 @@
+"""Unwraps batched tensors level by level, for backward passes over their samples and for tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd._engine.batching.mode import to_front
+from nbautograd._engine.core.batched import BatchedTensor, Level, batched, level_of
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.broadcasting import expand
+
+__all__ = ["batched_at", "joined", "map_samples", "on_level", "on_same_levels", "split"]
+
+
+def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
+    """Call ``function`` with the values below all levels, and batch its result as the tensors are.
+
+    All tensors are batched at the same levels; see ``on_same_levels``.
+    """
+    first = tensors[0]
+    if not isinstance(first, BatchedTensor):
+        return function(*tensors)
+    values = [to_front(t.value, t.bdim) for t in tensors]
+    return batched(map_samples(function, *values), 0, first.level)
+
+
+def batched_at(t: Any, level: Level) -> bool:
+    """Whether a tensor is batched at a level."""
+    while isinstance(t, BatchedTensor):
+        if t.level is level:
+            return True
+        t = t.value
+    return False
+
+
+def on_level(t: Any, level: Level) -> Any:
+    """The tensor, batched at a level; if it is not, it is expanded to the batch size."""
+    if level_of(t) > level.number:
+        return batched(on_level(t.value, level), t.bdim, t.level)
+    if level_of(t) == level.number:
+        return t
+    return batched(expand(t, level.size, *t._a.shape), 0, level)
+
+
+def on_same_levels(*tensors: Any) -> list[Any]:
+    """The tensors, each batched at all levels at which any of them is."""
+    levels = {}
+    for t in tensors:
+        while isinstance(t, BatchedTensor):
+            levels[t.level.number] = t.level
+            t = t.value
+    result = list(tensors)
+    for level in levels.values():
+        result = [on_level(t, level) for t in result]
+    return result
+
+
+def split(t: Any, level: Level) -> Any:
+    """The tensor without a level, whose batch dimension comes first."""
+    if level_of(t) > level.number:
+        return batched(split(t.value, level), t.bdim + 1, t.level)
+    if level_of(t) == level.number:
+        return to_front(t.value, t.bdim)
+    return expand(t, level.size, *t._a.shape)
+
+
+def joined(t: Tensor, level: Level, dim: int = 0) -> Any:
+    """The inverse of ``split``: dimension ``dim`` becomes the batch dimension of a level."""
+    if level_of(t) <= level.number:
+        return batched(t, dim, level)
+    assert isinstance(t, BatchedTensor)
+    place = dim if dim < t.bdim else dim + 1  # in the value, which has the batch dimension of the higher level, too
+    return batched(joined(t.value, level, place), t.bdim - (place < t.bdim), t.level)

@@ -1,0 +1,310 @@
+"""The dispatch mode of a level: computes operations on batched tensors for all samples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from nbautograd._engine.core import batched as batched_tensors
+from nbautograd._engine.core.batched import BatchedTensor, Level, SampleArray, batched, level_of
+from nbautograd._engine.core.sparse import UnsupportedError
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.joining import stack
+from nbautograd._engine.ops.shape.shape import view
+from nbautograd._engine.ops.shape.slicing import select
+from nbautograd._engine.ops.shape.transpose import permute
+from nbautograd.errors import AutogradError
+
+__all__ = [
+    "Call",
+    "Mode",
+    "Rule",
+    "Unsuitable",
+    "contains",
+    "how",
+    "loop",
+    "lowered",
+    "per_sample",
+    "rule",
+    "rules",
+    "to_front",
+]
+
+RANDOM = (
+    "_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial", "_standard_gamma",
+    "_sample_dirichlet",
+)  # fmt: skip
+"""Operations that draw random numbers."""
+NOT_BATCHED = False
+"""The entry in ``Call.batched`` of an argument that is the same for all samples."""
+
+
+class Unsuitable(Exception):  # noqa: N818 - no error: control flow between a rule and the mode
+    """Raised by a rule that does not support a call, which then runs sample by sample."""
+
+
+class Call:
+    """One call of an operation with batched arguments.
+
+    ``values`` holds the arguments by name. Where ``batched`` is True, dimension 0 of the tensor is the batch dimension;
+    for a list of tensors both are lists.
+    """
+
+    __slots__ = ("batched", "level", "op", "size", "values")
+
+    def __init__(self, op: Any, level: Level, values: dict[str, Any], is_batched: dict[str, Any]) -> None:
+        self.op, self.level, self.size = op, level, level.size
+        self.values, self.batched = values, is_batched
+
+    def ndim(self, name: str) -> int:
+        """The number of dimensions of one sample."""
+        return int(self.values[name]._a.ndim) - bool(self.batched.get(name))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of one sample."""
+        shape = tuple(self.values[name]._a.shape)
+        return shape[1:] if self.batched.get(name) else shape
+
+    def full(self, name: str, ndim: int | None = None) -> Any:
+        """The tensor with the batch dimension in front; expanded if it is the same for all samples.
+
+        :param ndim: dimensions of length 1 are inserted behind the first until a sample has so many.
+        """
+        return aligned(self.values[name], self.batched.get(name, False), self.size, ndim)
+
+    def as_sample(self, name: str) -> Any:
+        """The argument as a batched tensor, for rules that are written for one sample."""
+        value = self.values[name]
+        return batched(value, 0, self.level) if self.batched.get(name) else value
+
+    def from_sample(self, result: Any) -> Any:
+        """The value of a batched result, with the batch dimension in front; expanded if it is not batched."""
+        value, flag = lowered(result, self.level.number)
+        return aligned(value, bool(flag), self.size)
+
+    def run(self, **changes: Any) -> Any:
+        """The operation itself, with some of its arguments changed."""
+        return invoke(self.op, {**self.values, **changes})
+
+    def require_options(self, *names: str) -> None:
+        """Make sure that no other arguments than these are batched.
+
+        :raises Unsuitable: another one is.
+        """
+        if any(flag and name not in names for name, flag in self.batched.items()):
+            raise Unsuitable
+
+
+Rule = Callable[[Call], Any]
+rules: dict[str, Rule] = {}
+"""The batching rules by the name of the operation. Operations without one that are not elementwise run in a loop."""
+
+
+how: dict[str, str] = {}
+"""A short description of the rule of each operation, for the documentation."""
+
+
+def rule(names: str, word: str) -> Callable[[Rule], Rule]:
+    """Decorator that registers a rule for operations; ``word`` describes it in the documentation."""
+
+    def add(function: Rule) -> Rule:
+        for name in names.split():
+            rules[name], how[name] = function, word
+        return function
+
+    return add
+
+
+def invoke(op: Any, values: dict[str, Any]) -> Any:
+    """Call the operation with its arguments by name."""
+    rest = values[op.rest] if op.rest else ()
+    keywords = {name: values[name] for name in op.keywords if name in values}
+    return op.function(*(values[name] for name in op.positional if name in values), *rest, **keywords)
+
+
+def aligned(value: Any, is_batched: bool, size: int, ndim: int | None = None) -> Any:
+    """See ``Call.full``."""
+    if not is_batched:
+        value = expand(value, size, *value._a.shape)
+    missing = 0 if ndim is None else ndim + 1 - value._a.ndim
+    return view(value, size, *(1,) * missing, *value._a.shape[1:]) if missing > 0 else value
+
+
+def to_front(value: Any, dim: int) -> Any:
+    """The tensor with a dimension moved to the front."""
+    if not dim:
+        return value
+    order = [dim, *(d for d in range(value._a.ndim) if d != dim)]
+    return permute(value, *order)
+
+
+def contains(value: Any, number: int) -> bool:
+    """Whether an argument is, or holds, a batched tensor of a level."""
+    if isinstance(value, (tuple, list)):
+        return any(contains(part, number) for part in value)
+    if value.__class__ is SampleArray and value.tensor is None:
+        value.item()  # part of a SampleArray without its tensor: raises the error
+    return level_of(value) == number
+
+
+def lowered(value: Any, number: int) -> tuple[Any, Any]:
+    """The value of an argument, batch dimension in front, and whether it was batched; for a list, two lists."""
+    if isinstance(value, (tuple, list)):
+        if not contains(value, number):
+            return value, NOT_BATCHED
+        parts = [lowered(part, number) for part in value]
+        return [part for part, _ in parts], [flag for _, flag in parts]
+    if level_of(value) != number:
+        return value, NOT_BATCHED
+    whole = value if isinstance(value, BatchedTensor) else value.tensor
+    return to_front(whole.value, whole.bdim), True
+
+
+class Mode:
+    """The dispatch mode that is pushed while a level is active."""
+
+    __slots__ = ("level",)
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run an operation."""
+        number = self.level.number
+        if op.name in RANDOM and batched_tensors.innermost() is self.level:
+            assert batched_tensors.on_random is not None
+            return batched_tensors.on_random("distribution", op.function, args, kwargs)
+        if not any(contains(value, number) for value in (*args, *kwargs.values())):
+            return call(*args, **kwargs)
+        if kwargs.get("out") is not None:
+            raise AutogradError(
+                f"vmap: out= is not possible for {op.name}() with batched tensors: leave it out, or write in place"
+            )
+        values, flags = {}, {}
+        for name, value in named(op, args, kwargs).items():
+            values[name], flag = lowered(value, number)
+            if flag is not NOT_BATCHED:
+                flags[name] = flag
+        return wrapped(compute(Call(op, self.level, values, flags)), self.level)
+
+
+def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, defaults included."""
+    values = dict(zip(op.positional[::-1], (op.body.__defaults__ or ())[::-1], strict=False))
+    values.update(op.body.__kwdefaults__ or {})
+    values.update(zip(op.positional, args, strict=False))
+    if op.rest:
+        rest = args[len(op.positional) :]
+        values[op.rest] = tuple(rest[0]) if len(rest) == 1 and isinstance(rest[0], (tuple, list)) else rest
+    kwargs = {{"axis": "dim", "keepdims": "keepdim"}.get(name, name): value for name, value in kwargs.items()}
+    values.update((name, value) for name, value in kwargs.items() if value is not None or name not in values)
+    values.pop("out", None) if op.has_out else None
+    return values
+
+
+def compute(call: Call) -> Any:
+    """The result for all samples, with the batch dimension in front."""
+    rule = rules.get(call.op.name)
+    if rule is None and call.op.kind == "pointwise":
+        rule = rules["pointwise"]
+    if rule is not None:
+        try:
+            return rule(call)
+        except (Unsuitable, UnsupportedError):  # the latter with a sparse tensor
+            pass
+    return loop(call)
+
+
+def wrapped(result: Any, level: Level) -> Any:
+    """A result for all samples as a batched tensor."""
+    if isinstance(result, Tensor):
+        assert result._a.shape[0] == level.size, "a rule has lost the batch"
+        return batched(result, 0, level)
+    if isinstance(result, (tuple, list)):
+        parts = [wrapped(part, level) for part in result]
+        return rebuilt(result, parts)
+    return result
+
+
+def rebuilt(like: Any, parts: list[Any]) -> Any:
+    """Results as a tuple, list or named tuple of the type of ``like``."""
+    make = getattr(type(like), "_make", type(like))
+    return make(parts)
+
+
+# -- sample by sample ------------------------------------------------------------------------------------------------
+
+
+def loop(call: Call) -> Any:
+    """The operation sample by sample."""
+    op = call.op
+    arrays = {name for name in call.values if name not in op.tensors}
+
+    def run_sample(i: int) -> Any:
+        values = dict(call.values)
+        for name, flag in call.batched.items():
+            values[name] = _sample(values[name], flag, i, name in arrays)
+        return invoke(op, values)
+
+    return joined([run_sample(i) for i in range(call.size)], op.name)
+
+
+def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
+    """One sample of an argument."""
+    if isinstance(flag, list):
+        parts = [_sample(part, f, i, as_array) for part, f in zip(value, flag, strict=True)]
+        return tuple(parts) if as_array else parts
+    if not flag:
+        return value
+    sample = select(value, 0, i)
+    return sample._a if as_array else sample
+
+
+def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
+    """Any function of tensors, called once for each sample of a level."""
+    number = level.number
+    positions = [lowered(value, number) for value in args]
+    names = {name: lowered(value, number) for name, value in kwargs.items()}
+    results = []
+    for i in range(level.size):
+        values = [_sample(value, flag, i, False) for value, flag in positions]
+        results.append(function(*values, **{name: _sample(*pair, i, False) for name, pair in names.items()}))
+    return wrapped(joined(results, getattr(function, "__name__", "function")), level)
+
+
+def on_elements(public: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a function that reads elements: once for each sample of the innermost level among its arguments."""
+    for level in reversed(batched_tensors.levels()):
+        if any(contains(value, level.number) for value in (*args, *kwargs.values())):
+            return per_sample(public, args, kwargs, level)
+    return function(*args, **kwargs)
+
+
+batched_tensors.on_elements = on_elements
+
+
+def joined(results: list[Any], name: str) -> Any:
+    """The results of all samples, stacked along a batch dimension in front."""
+    if not results:
+        _no_samples(name)
+    first = results[0]
+    if isinstance(first, (tuple, list)):
+        parts = [joined(list(column), name) for column in zip(*results, strict=True)]
+        return rebuilt(first, parts)
+    if not isinstance(first, Tensor):
+        return first
+    shapes = {tuple(r._a.shape) for r in results}
+    if len(shapes) > 1:
+        raise AutogradError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"{name}(), whose results for single samples are not of equal size: {sorted(map(list, shapes))}"
+        )
+    return stack(results)
+
+
+def _no_samples(name: str) -> NoReturn:
+    raise AutogradError(
+        f"vmap: a batch of size 0 is not possible with {name}(), which is run sample by sample: there is no result to "
+        "take the shape from"
+    )

@@ -1,0 +1,174 @@
+"""Random functions inside of ``vmap``, by ``randomness``: an error, the same or different numbers for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd._engine.batching.mode import lowered, per_sample
+from nbautograd._engine.core import batched as core_batched
+from nbautograd._engine.core.batched import BatchedTensor, Level, batched, level_of, without_level
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.joining import stack
+from nbautograd._engine.ops.shape.shape import reshape
+from nbautograd._engine.rng import generator
+from nbautograd.errors import AutogradError
+
+__all__ = ["get_state", "set_state"]
+
+
+def get_state() -> Any:
+    """The state of the default generator."""
+    return generator.default_generator.get_state()
+
+
+def set_state(state: Any) -> None:
+    """Set the state of the default generator."""
+    generator.default_generator.set_state(state)
+
+
+def check(level: Level) -> None:
+    """Make sure that random numbers may be drawn.
+
+    :raises RuntimeError: ``randomness`` is ``"error"``.
+    """
+    if level.randomness == "error":
+        raise AutogradError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+            "randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+
+
+def on_random(how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a random function inside of ``vmap``; ``how`` is its signature, a key of ``_HOW``."""
+    level = core_batched.innermost()
+    assert level is not None
+    check(level)
+    with without_level():
+        return _HOW[how](level, function, args, kwargs)
+
+
+def _new(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Functions that create a tensor; the second argument is its shape."""
+    if level.randomness == "same":
+        return function(*args, **kwargs)
+    name, shape, *rest = args
+    if rest[-1] is not None:
+        raise AutogradError(f"vmap: out= is not possible for {name}() with different numbers for each sample")
+    return batched(function(name, (level.size, *shape), *rest, **kwargs), 0, level)
+
+
+def _permutation(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Permutations, drawn one after the other for each sample."""
+    if level.randomness == "same":
+        return function(*args, **kwargs)
+    return batched(stack([function(*args, **kwargs) for _ in range(level.size)]), 0, level)
+
+
+def _like(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Functions that create a tensor with the shape and dtype of the second argument."""
+    name, input, *rest = args
+    if level.randomness == "same" or not isinstance(input, Tensor):
+        return function(*args, **kwargs)
+    return batched(function(name, _samples(input, level), *rest, **kwargs), 0, level)
+
+
+def _fill(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """In-place functions that fill the first argument."""
+    t, *rest = args
+    if level_of(t) != level.number:
+        if level.randomness == "different":
+            raise AutogradError(
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+                "randomness: there is one element for all samples."
+            )
+        return function(*args, **kwargs)
+    if level.randomness == "same":
+        return t.copy_(function(t.new_empty(t.shape), *rest, **kwargs))
+    function(t.value, *rest, **kwargs)
+    return t
+
+
+def _elements(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A random number for each element of the first argument, whose values are not parameters: dropout."""
+    if level.randomness == "same":
+        return function(*args, **kwargs)
+    input, *rest = args
+    whole = input.value if level_of(input) == level.number and not input.bdim else _samples(input, level)
+    result = function(whole, *rest, **kwargs)
+    return input if result is whole and isinstance(input, BatchedTensor) else batched(result, 0, level)
+
+
+def _channels(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A random number for each channel of the first argument: channel dropout."""
+    if level.randomness == "same":
+        return function(*args, **kwargs)
+    input, *rest = args
+    whole = _samples(input, level)
+    if whole._a.ndim < 3:
+        return function(*args, **kwargs)  # which raises the error
+    result = function(reshape(whole, -1, *whole._a.shape[2:]), *rest, **kwargs)
+    return batched(reshape(result, *whole._a.shape), 0, level)
+
+
+def _distribution(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Tensors are parameters of distributions; their leading dimensions are batch dimensions."""
+    _check_same(level, (*args, *kwargs.values()))
+    if level.randomness == "same":
+        return function(*args, **kwargs)
+    whole = [_samples(value, level) if isinstance(value, Tensor) else value for value in args]
+    return batched(function(*whole, **kwargs), 0, level)
+
+
+def _rows(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The parameters are the rows of a matrix, or a single row: ``multinomial``."""
+    _check_same(level, args)
+    if level.randomness == "same":
+        return function(*args, **kwargs)
+    input, *rest = args
+    whole = _samples(input, level)
+    if whole._a.ndim == 2:
+        return batched(function(whole, *rest, **kwargs), 0, level)
+    result = function(reshape(whole, -1, whole._a.shape[-1]), *rest, **kwargs)
+    return batched(reshape(result, level.size, -1, result._a.shape[-1]), 0, level)
+
+
+def _each(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Sample by sample: how many numbers are drawn depends on the elements."""
+    state = get_state()
+
+    def run_sample(*args: Any, **kwargs: Any) -> Any:
+        if level.randomness == "same":
+            set_state(state)
+        return function(*args, **kwargs)
+
+    return per_sample(run_sample, args, kwargs, level)
+
+
+def _check_same(level: Level, values: tuple[Any, ...]) -> None:
+    if level.randomness == "same" and any(level_of(value) == level.number for value in values):
+        raise AutogradError(
+            "Vmap does not currently support same randomness with a batched tensor input: the distribution differs "
+            "from sample to sample"
+        )
+
+
+def _samples(input: Tensor, level: Level) -> Any:
+    """The tensor with the batch dimension in front; expanded and copied if it is not batched."""
+    value, is_batched = lowered(input, level.number)
+    return value if is_batched else expand(input, level.size, *input._a.shape).clone()
+
+
+_HOW = {
+    "new": _new,
+    "permutation": _permutation,
+    "like": _like,
+    "fill": _fill,
+    "elements": _elements,
+    "channels": _channels,
+    "distribution": _distribution,
+    "rows": _rows,
+    "each": _each,
+}
+core_batched.on_random = on_random

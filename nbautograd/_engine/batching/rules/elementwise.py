@@ -1,0 +1,153 @@
+"""Batching rules of elementwise operations, and of those that treat leading dimensions as batch dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd._engine.batching.mode import Call, Unsuitable, aligned, rule
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.queries import result_type
+from nbautograd._engine.ops.shape.shape import reshape, view
+
+
+def only_tensors(call: Call) -> None:
+    """Make sure that no option is batched.
+
+    :raises Unsuitable: one is.
+    """
+    call.require_options(*call.op.tensors)
+
+
+@rule("pointwise equal_to", "broadcasting")
+def pointwise(call: Call) -> Any:
+    """Elementwise: dimensions of length 1 are inserted, so that samples broadcast as they would without a batch."""
+    only_tensors(call)
+    names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
+    ndim = max(map(call.ndim, names))
+    changes = {name: call.full(name, ndim) if call.batched.get(name) else call.values[name] for name in names}
+    if len(names) > 1 and call.op.kind == "pointwise":
+        changes |= _cast(call, [name for name in names if name not in call.op.masks], changes)
+    return call.run(**changes)
+
+
+@rule("linalg_cross_same", "broadcasting")
+def cross(call: Call) -> Any:
+    """Cross products: elementwise, except along ``dim``."""
+    only_tensors(call)
+    dim = call.values["dim"]
+    return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
+
+
+def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
+    """The operands in the promoted dtype of single samples, where a 0-d tensor has a lower priority."""
+    if len({values[name]._a.dtype for name in names}) < 2 or all(map(call.ndim, names)):
+        return {}
+    kind = None
+    for with_dims in (True, False):
+        group = [name for name in names if bool(call.ndim(name)) is with_dims]
+        for name in group:
+            sample = call.as_sample(name)
+            kind = sample if kind is None else _common(kind, sample)
+    if kind is None:
+        return {}
+    return {name: values[name].to(kind.dtype) for name in names}
+
+
+def _common(a: Tensor, b: Tensor) -> Any:
+    """A tensor with the promoted dtype and the larger number of dimensions of two."""
+    kind = result_type(a, b)
+    return (a if a._a.ndim >= b._a.ndim else b).detach().to(kind)
+
+
+@rule(
+    """_alias view_as_real view_as_complex real imag complex_of_pairs finite_or_0 is_zero zero cast cast_back
+    power_or_zero clamped _frexp move first_columns""",
+    "leading",
+)
+@rule("tril triu", "leading")
+@rule(
+    """cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals lu_triple lu_packed qr_parts
+    inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts cholesky_inverse pinv_same""",
+    "leading",
+)
+@rule(
+    """triangle_solve solve_same cholesky_solve_same lu_solve_same ldl_solution linalg_householder_product ormqr
+    unpack_triple scale_down frames""",
+    "leading",
+)
+def leading(call: Call) -> Any:
+    """Leading dimensions are batch dimensions of the operation; arguments that are not batched are expanded."""
+    only_tensors(call)
+    names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
+    if len(names) == 1 or call.op.name not in BROADCASTING:
+        return call.run(**{name: call.full(name) for name in names})
+    ndim = max(call.ndim(name) + (name == "pivots") for name in names)
+    return call.run(**{name: call.full(name, ndim - (name == "pivots")) for name in names})
+
+
+BROADCASTING = ("triangle_solve", "solve_same", "cholesky_solve_same", "lu_solve_same", "ldl_solution")
+"""Operations whose leading dimensions broadcast, so that the batch dimension has to be aligned."""
+
+
+@rule("eye_of", "leading")
+def eye_of(call: Call) -> Any:
+    """The same unit matrix for all samples."""
+    return aligned(call.run(), False, call.size)
+
+
+@rule("view_dtype", "leading")
+def view_dtype(call: Call) -> Any:
+    """``view(dtype)`` changes the last dimension, which must not be the batch dimension."""
+    if not call.ndim("input"):
+        raise Unsuitable
+    return leading(call)
+
+
+@rule("clone", "leading")
+def clone(call: Call) -> Any:
+    """``clone``, unless ``channels_last`` is asked for, which depends on the number of dimensions."""
+    if call.values.get("memory_format") is not None and "channels" in str(call.values["memory_format"]):
+        raise Unsuitable
+    return leading(call)
+
+
+@rule("copy", "broadcasting")
+def copy(call: Call) -> Any:
+    """``copy_``: the source broadcasts to the shape of the target."""
+    only_tensors(call)
+    source = call.values["src"]
+    if call.batched.get("src"):
+        source = call.full("src", max(call.ndim("input"), call.ndim("src")))
+    return call.run(input=call.full("input"), src=source)
+
+
+@rule("masked_fill", "broadcasting")
+def masked_fill(call: Call) -> Any:
+    """``masked_fill`` with a number, or with one for each sample."""
+    only_tensors(call)
+    if call.batched.get("value"):
+        if call.ndim("value"):
+            raise Unsuitable
+        return call.from_sample(
+            where(
+                call.as_sample("mask"), call.as_sample("value").to(call.values["input"].dtype), call.as_sample("input")
+            )
+        )
+    ndim = max(call.ndim("input"), call.ndim("mask"))
+    return call.run(**{name: call.full(name, ndim) for name in ("input", "mask")})
+
+
+@rule("fill", "broadcasting")
+def fill(call: Call) -> Any:
+    """``fill_`` with a number, or with one for each sample."""
+    if not call.batched.get("value"):
+        return call.run()
+    target = call.full("input")
+    value = call.values["value"].to(target.dtype)
+    return reshape(value, call.size, *(1,) * call.ndim("input")).expand(*target._a.shape).clone()
+
+
+def with_ones(value: Tensor, size: int, ndim: int) -> Any:
+    """Insert dimensions of length 1 behind the batch dimension, so that a sample has ``ndim`` dimensions."""
+    return view(value, size, *(1,) * (ndim + 1 - value._a.ndim), *value._a.shape[1:])

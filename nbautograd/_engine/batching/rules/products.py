@@ -1,0 +1,111 @@
+"""Batching rules of matrix and vector products: one product with a batch dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.batching.mode import Call, Unsuitable, rule
+from nbautograd._engine.batching.rules.elementwise import only_tensors
+from nbautograd._engine.ops.elementwise.complex import conj
+from nbautograd._engine.ops.linalg.matmul import matmul
+from nbautograd._engine.ops.shape.shape import unsqueeze
+from nbautograd._engine.ops.shape.transpose import transpose
+
+
+def check_dtypes(call: Call, first: str, second: str) -> None:
+    """Check that two operands have the same dtype; otherwise the operation raises its own error in the loop.
+
+    :raises Unsuitable: they have not.
+    """
+    if call.values[first]._a.dtype != call.values[second]._a.dtype:
+        raise Unsuitable
+
+
+@rule("mm mm_like bmm", "one product")
+def matrices(call: Call) -> Any:
+    """Matrix products: the batch dimension is a leading dimension of ``matmul``."""
+    check_dtypes(call, "input", "mat2")
+    expected = 3 if call.op.name == "bmm" else 2
+    if call.ndim("input") != expected or call.ndim("mat2") != expected:
+        raise Unsuitable
+    if (
+        call.shape("input")[-1] != call.shape("mat2")[-2]
+        or expected == 3
+        and call.shape("input")[0] != call.shape("mat2")[0]
+    ):
+        raise Unsuitable
+    return product(call, "input", "mat2", expected)
+
+
+def product(call: Call, first: str, second: str, ndim: int) -> Any:
+    """The product of two tensors, one or both of which are batched."""
+    a, b = call.values[first], call.values[second]
+    if not call.batched.get(first) and ndim == 2:
+        # One matrix times many: transposed, all of them are the rows of a single product.
+        rows = matmul(transpose(b, -1, -2), transpose(a, -1, -2))
+        return transpose(rows, -1, -2)
+    return matmul(a, b)
+
+
+@rule("mv", "one product")
+def matrix_vector(call: Call) -> Any:
+    """Matrix-vector products: batched vectors are the columns of a matrix."""
+    check_dtypes(call, "input", "vec")
+    a, v = call.values["input"], call.values["vec"]
+    if call.ndim("input") != 2 or call.ndim("vec") != 1 or call.shape("input")[1] != call.shape("vec")[0]:
+        raise Unsuitable
+    if not call.batched.get("input"):
+        return matmul(v, transpose(a, 0, 1))
+    if not call.batched.get("vec"):
+        return matmul(a, v)
+    return matmul(a, unsqueeze(v, 2)).squeeze(2)
+
+
+@rule("dot vdot", "one product")
+def vectors(call: Call) -> Any:
+    """Dot products: row vectors times column vectors."""
+    first, second = call.op.tensors
+    check_dtypes(call, first, second)
+    if call.ndim(first) != 1 or call.shape(first) != call.shape(second):
+        raise Unsuitable
+    a, b = call.values[first], call.values[second]
+    if call.op.name == "vdot":
+        a = conj(a)
+    if not call.batched.get(second):
+        return matmul(a, b)
+    if not call.batched.get(first):
+        return matmul(b, a)
+    return matmul(unsqueeze(a, 1), unsqueeze(b, 2)).squeeze(2).squeeze(1)
+
+
+@rule("outer_product", "one product")
+def outer(call: Call) -> Any:
+    """Outer products: elementwise, with a new dimension in each operand."""
+    only_tensors(call)
+    return unsqueeze(call.full("input"), 2) * unsqueeze(call.full("vec2"), 1)
+
+
+@rule("addmm addmv addbmm baddbmm addr_same", "one product")
+def added(call: Call) -> Any:
+    """``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
+    _, first, second = names = call.op.tensors
+    if any(name not in names for name in call.batched):
+        raise Unsuitable
+    a, b = (call.as_sample(name) for name in (first, second))
+    addend, beta, alpha = call.as_sample("input"), call.values["beta"], call.values["alpha"]
+    if {a._a.dtype, b._a.dtype, addend._a.dtype} != {a._a.dtype} or a._a.dtype.kind not in "fc":
+        raise Unsuitable
+    if call.op.name == "addr_same":
+        result = unsqueeze(a, 1) * unsqueeze(b, 0)
+    else:
+        result = matmul(a, b)
+    if call.op.name == "addbmm":
+        result = result.sum(0)
+    result = result if alpha == 1 else result * alpha
+    if beta == 0:
+        result = result.expand(*np.broadcast_shapes(result._a.shape, addend._a.shape))
+    else:
+        result = result + (addend if beta == 1 else addend * beta)
+    return call.from_sample(result)

@@ -1,0 +1,90 @@
+"""Batching rules of reductions over dimensions of the samples, by default over all of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd._engine.batching.mode import Call, rebuilt, rule
+from nbautograd._engine.batching.rules.elementwise import only_tensors
+from nbautograd._engine.batching.rules.shapes import physical_dim
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
+
+WHOLE = {
+    "sum_all": ("sum_over", (False,)),
+    "mean_all": ("mean_over", (False,)),
+    "max_all": ("amax", (False,)),
+    "min_all": ("amin", (False,)),
+    "prod_all": ("prod_over", (False,)),
+    "median_all": ("median_over", (False,)),
+    "nanmedian_all": ("nanmedian_over", (False,)),
+}
+"""Reductions of a whole tensor: the operation that reduces one dimension, and its further arguments."""
+
+
+def flat(call: Call, name: str) -> Any:
+    """The samples, each flattened to one dimension."""
+    x = call.values[name]
+    return x if call.ndim(name) == 1 else reshape(x, call.size, math.prod(call.shape(name)))
+
+
+@rule(" ".join(WHOLE), "reduced")
+def whole(call: Call) -> Any:
+    """Reductions of a whole tensor: each sample is flattened, and that dimension reduced."""
+    name, options = WHOLE[call.op.name]
+    result = OPS[name].function(flat(call, "input"), 1, *options)
+    return result[0] if isinstance(result, tuple) else result
+
+
+@rule(
+    """sum_over nansum_over mean_over logsumexp_over amax amin var_over std_over var_and_mean std_and_mean all any
+    count_nonzero euclidean_norm absolute_norm zero_norm extreme_norm power_norm ties deviation""",
+    "reduced",
+)
+def over(call: Call) -> Any:
+    """Reductions over several dimensions; no ``dim`` means all dimensions of the sample."""
+    only_tensors(call)
+    tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
+    ndim, dim = call.ndim("input"), call.values.get("dim")
+    every = dim is None or dim == () or dim == []
+    changes = {name: call.full(name) for name in tensors}
+    if ndim:
+        return call.run(**changes, dim=tuple(range(1, ndim + 1)) if every else physical_dim(dim, ndim))
+    if not every:
+        physical_dim(dim, 0)  # raises if it is out of range
+    results = call.run(**{name: unsqueeze(x, 1) for name, x in changes.items()}, dim=1)
+    return _flat(results, call.size)
+
+
+def _flat(result: Any, size: int) -> Any:
+    if isinstance(result, (tuple, list)):
+        return rebuilt(result, [reshape(part, size) for part in result])
+    return reshape(result, size)
+
+
+@rule("both_extremes", "reduced")
+def both_extremes(call: Call) -> Any:
+    """``aminmax``, over all elements or along a dimension."""
+    only_tensors(call)
+    ndim, dim = call.ndim("input"), call.values["dim"]
+    if dim is not None and ndim:
+        return call.run(dim=physical_dim(dim, ndim))
+    results = call.run(input=flat(call, "input"), dim=1, keepdim=False)
+    if not call.values["keepdim"]:
+        return results
+    return rebuilt(results, [reshape(part, call.size, *(1,) * ndim) for part in results])
+
+
+@rule("argmax argmin", "reduced")
+def where_extreme(call: Call) -> Any:
+    """``argmax`` and ``argmin``; without ``dim`` an index into the flattened sample."""
+    only_tensors(call)
+    ndim, dim, keepdim = call.ndim("input"), call.values["dim"], call.values["keepdim"]
+    if dim is not None and ndim:
+        return call.run(dim=physical_dim(dim, ndim))
+    if dim is not None:
+        physical_dim(dim, 0)
+    result = call.run(input=flat(call, "input"), dim=1, keepdim=False)
+    return reshape(result, call.size, *(1,) * ndim) if keepdim else result

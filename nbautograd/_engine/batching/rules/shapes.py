@@ -1,0 +1,276 @@
+"""Batching rules of views and rearrangements: dimensions of a sample are shifted past the batch dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd._engine.arrays import strides
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.batching.mode import Call, Unsuitable, rebuilt, rule
+from nbautograd._engine.batching.rules.elementwise import only_tensors, with_ones
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import sum_to
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.joining import cat_same, stack_same
+from nbautograd._engine.ops.shape.shape import reshape, squeeze_some, unsqueeze, view
+from nbautograd._engine.ops.shape.slicing import diagonal
+from nbautograd._engine.ops.shape.transpose import transpose
+
+NAMES = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
+"""The names of parameters that are dimensions."""
+
+
+def physical_dim(dim: Any, ndim: int) -> Any:
+    """A dimension of a sample, or several, as dimensions of the batched value; None stays None."""
+    if dim is None:
+        return None
+    if isinstance(dim, (tuple, list)):
+        return tuple(physical_dim(d, ndim) for d in dim)
+    return dimension(dim, ndim) + 1
+
+
+@rule(
+    """select slice_ diagonal unbind split_evenly split_at split_apart split_apart_at transpose flip
+    rot90 hermitian_twice _fft_c2c _fft_r2c _fft_c2r index_select""",
+    "dimensions moved",
+)
+@rule("shifted recurrence products_before cumsum_over cumprod_over cummax_over cummin_over logcumsumexp_over", "moved")
+@rule(
+    """softmax_over log_softmax_over max_over min_over prod_over sort_over argsort topk_over kth_over
+    median_over nanmedian_over mode_over _glu""",
+    "moved",
+)
+@rule(
+    """gather scatter_src scatter_value zero_along scatter_add scatter_counts scatter_sum scatter_mean scatter_prod
+    scatter_amax scatter_amin index_add index_copy index_fill index_prod index_mean index_amax index_amin
+    select_scatter slice_scatter diagonal_scatter""",
+    "moved",
+)
+def along(call: Call) -> Any:
+    """The operation with its dimensions shifted; a 0-d sample gets a dimension of length 1 for it."""
+    only_tensors(call)
+    tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
+    same = _same_for_all(call, tensors)
+    ndim = call.ndim(tensors[0])
+    changes = {name: call.values[name] if name in same else call.full(name) for name in tensors}
+    for name in NAMES:
+        if name in call.values:
+            if call.values[name] is None:
+                raise Unsuitable
+            changes[name] = physical_dim(call.values[name], ndim)
+    if ndim:
+        return call.run(**changes)
+    if call.op.kind == "view":
+        return without_dims(call)
+    for name in tensors:
+        if name not in same and not call.ndim(name):
+            changes[name] = unsqueeze(changes[name], 1)
+    result = call.run(**changes)
+    parts = result if isinstance(result, (tuple, list)) else [result]
+    flat = [reshape(part, call.size) if part._a.ndim == 2 else part for part in parts]
+    if not isinstance(result, (tuple, list)):
+        return flat[0]
+    return rebuilt(result, flat)
+
+
+def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
+    """Arguments of ``index_add`` and the like that cannot be batched.
+
+    :raises Unsuitable: one is batched.
+    """
+    if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
+        return set()
+    same = {name for name in tensors if name in ("index", "value")}
+    if any(call.batched.get(name) for name in same):
+        raise Unsuitable
+    return same
+
+
+def without_dims(call: Call) -> Any:
+    """A view of a 0-d sample, which is the sample itself."""
+    if call.op.name != "transpose":
+        raise Unsuitable
+    return view(call.values["input"], call.size)
+
+
+@rule("unfold", "moved")
+def unfold(call: Call) -> Any:
+    """``unfold``; the only window of a 0-d sample is the sample."""
+    only_tensors(call)
+    ndim, dim = call.ndim("input"), call.values["dimension"]
+    if ndim:
+        return call.run(dimension=physical_dim(dim, ndim))
+    physical_dim(dim, 0)
+    return call.run(input=unsqueeze(call.values["input"], 1), dimension=1).squeeze(1)
+
+
+@rule("as_strided_in", "strides of all samples")
+def strided(call: Call) -> Any:
+    """``as_strided``, with the same strides in each sample."""
+    only_tensors(call)
+    x, home = call.values["input"], call.values["home"]
+    whole = strides.of(x._a)
+    return call.run(
+        size=(call.size, *call.values["size"]),
+        stride=(whole.strides[0], *call.values["stride"]),
+        home=strides.Geometry(whole.shape, whole.strides, home.offset),
+    )
+
+
+@rule("permute", "moved")
+def permuted(call: Call) -> Any:
+    """``permute``; the batch dimension stays in front."""
+    only_tensors(call)
+    return call.run(dims=(0, *physical_dim(_flat(call.values["dims"]), call.ndim("input"))))
+
+
+@rule("t", "moved")
+def t(call: Call) -> Any:
+    """``t()``: the transpose of a matrix; a vector stays as it is."""
+    x = call.values["input"]
+    return transpose(x, 1, 2) if call.ndim("input") == 2 else view(x, *x._a.shape)
+
+
+@rule("view reshape_copy unsafe_view", "shape behind the batch")
+def shaped(call: Call) -> Any:
+    """``view`` and ``reshape``, with the batch size in front of the shape."""
+    only_tensors(call)
+    return call.run(shape=(call.size, *_flat(call.values["shape"])))
+
+
+def _flat(shape: Any) -> tuple[Any, ...]:
+    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else tuple(shape)
+
+
+@rule("unsqueeze", "moved")
+def new_dim(call: Call) -> Any:
+    """``unsqueeze``; ``dim`` counts the new dimension, too."""
+    only_tensors(call)
+    return call.run(dim=physical_dim(call.values["dim"], call.ndim("input") + 1))
+
+
+@rule("squeeze_all", "moved")
+def squeeze_all(call: Call) -> Any:
+    """``squeeze()`` of all dimensions but the batch dimension."""
+    dims = tuple(d + 1 for d, n in enumerate(call.shape("input")) if n == 1)
+    return squeeze_some(call.values["input"], dims) if dims else view(call.values["input"], *call.values["input"].shape)
+
+
+@rule("squeeze_one squeeze_some", "moved")
+def squeeze(call: Call) -> Any:
+    """``squeeze(dim)``; a 0-d sample stays as it is."""
+    only_tensors(call)
+    ndim, name = call.ndim("input"), "dim" if "dim" in call.values else "dims"
+    dims = physical_dim(call.values[name], ndim)
+    return call.run(**{name: dims}) if ndim else view(call.values["input"], call.size)
+
+
+@rule("expand", "broadcasting")
+def expand_samples(call: Call) -> Any:
+    """``expand``; new dimensions are inserted behind the batch dimension."""
+    only_tensors(call)
+    size = _flat(call.values["size"])
+    return expand(with_ones(call.values["input"], call.size, len(size)), call.size, *size)
+
+
+@rule("repeat", "broadcasting")
+def repeat(call: Call) -> Any:
+    """``repeat``; new dimensions are inserted behind the batch dimension, which is not repeated."""
+    only_tensors(call)
+    repeats = _flat(call.values["repeats"])
+    if len(repeats) < call.ndim("input"):
+        raise Unsuitable
+    return call.run(input=with_ones(call.values["input"], call.size, len(repeats)), repeats=(1, *repeats))
+
+
+@rule("roll", "moved")
+def roll(call: Call) -> Any:
+    """``roll`` along dimensions; without ``dims`` the flattened sample is rolled, which runs in the loop."""
+    only_tensors(call)
+    dims = call.values["dims"]
+    if dims in (None, (), []) or not call.ndim("input"):
+        raise Unsuitable
+    return call.run(dims=physical_dim(dims, call.ndim("input")))
+
+
+@rule("diag_embed", "moved")
+def diag_embed(call: Call) -> Any:
+    """``diag_embed``; ``dim1`` and ``dim2`` are dimensions of the result, which has one more."""
+    only_tensors(call)
+    ndim = call.ndim("input") + 1
+    if ndim < 2:
+        raise Unsuitable
+    return call.run(dim1=physical_dim(call.values["dim1"], ndim), dim2=physical_dim(call.values["dim2"], ndim))
+
+
+@rule("trace", "moved")
+def trace(call: Call) -> Any:
+    """``trace``: the sum of each sample's diagonal."""
+    if call.ndim("input") != 2:
+        raise Unsuitable
+    return diagonal(call.values["input"], 0, 1, 2).sum(-1)
+
+
+@rule("cat_same stack_same", "moved")
+def joined(call: Call) -> Any:
+    """``cat`` and ``stack``; tensors that are not batched are expanded."""
+    size, flags = call.size, call.batched["tensors"]
+    parts = call.values["tensors"]
+    whole = [p if flag else expand(p, size, *p._a.shape) for p, flag in zip(parts, flags, strict=True)]
+    stacks = call.op.name == "stack_same"
+    if not stacks:  # cat ignores empty 1-d tensors, as PyTorch's does
+        ndim = max(t._a.ndim for t in whole)
+        whole = [t for t in whole if t._a.ndim == ndim or t._a.shape[1:] != (0,)]
+    dim = physical_dim(call.values["dim"], whole[0]._a.ndim - 1 + stacks)
+    return (stack_same if stacks else cat_same)(whole, dim)
+
+
+@rule("sum_to", "broadcasting")
+def sum_to_shape(call: Call) -> Any:
+    """Unbroadcasting: the sum over the dimensions along which ``shape`` was broadcast."""
+    only_tensors(call)
+    shape = tuple(call.values["shape"])
+    missing = call.ndim("input") - len(shape)
+    if not missing:
+        return call.run(shape=(call.size, *shape))
+    return reshape(sum_to(call.values["input"], (call.size, *(1,) * missing, *shape)), call.size, *shape)
+
+
+@rule("spread", "broadcasting")
+def spread(call: Call) -> Any:
+    """The vjp of a sum; if it was over all dimensions, these are listed without the batch dimension."""
+    only_tensors(call)
+    shape, dim, keepdim = (call.values[name] for name in ("shape", "dim", "keepdim"))
+    if not shape:
+        return view(call.values["input"], call.size)
+    dims = tuple(range(len(shape))) if dim is None or dim == () or dim == [] else dim
+    if dim is None or dim == () or dim == []:
+        keepdim = keepdim and call.ndim("input") > 0
+    return call.run(shape=(call.size, *shape), dim=physical_dim(dims, len(shape)), keepdim=keepdim)
+
+
+@rule("select_back slice_back diagonal_back unfold_back", "moved")
+@rule("pad_back avg_pool_back adaptive_avg_back", "shape behind the batch")
+@rule("pad_like crop_like", "shape behind the batch")
+def back(call: Call) -> Any:
+    """The vjps of views and windows, whose options are the shape and dimensions of a sample."""
+    only_tensors(call)
+    shape = tuple(call.values["shape"])
+    changes = {
+        name: physical_dim(call.values[name], len(shape)) for name in ("dim", "dim1", "dim2") if name in call.values
+    }
+    return call.run(shape=(call.size, *shape), **changes)
+
+
+@rule("gather_back index_select_back", "moved")
+def back_of_index(call: Call) -> Any:
+    """The vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
+    only_tensors(call)
+    shape = tuple(call.values["shape"])
+    index = call.values["index"]
+    if not shape or call.op.name == "index_select_back" and call.batched.get("index"):
+        raise Unsuitable
+    if call.op.name == "gather_back":
+        index = call.full("index")
+    dim = physical_dim(call.values["dim"], len(shape))
+    return call.run(input=call.full("input"), index=index, shape=(call.size, *shape), dim=dim)

@@ -1,0 +1,281 @@
+"""``vmap`` itself: wraps the arguments as batched tensors, calls the function once, and unwraps the results."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import nbautograd._engine.batching.rules  # noqa: F401 - fills the table of rules
+from nbautograd._engine.batching import random
+from nbautograd._engine.batching.mode import Mode, lowered, to_front
+from nbautograd._engine.core import batched as core_batched, dispatch_mode, inplace
+from nbautograd._engine.core.batched import BatchedTensor, Level, batched, levels, without_level
+from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.joining import cat
+from nbautograd._engine.ops.shape.shape import view
+from nbautograd._engine.ops.shape.transpose import permute
+from nbautograd.errors import AutogradError
+
+__all__ = ["entered", "vmap"]
+
+Dims = Any
+"""An int, None, or a tree of them."""
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """The vectorized function: maps ``func`` over a dimension of its arguments, all samples at once.
+
+    :param in_dims: the dimension to map over: an int for all arguments, or a tuple with an entry per argument. An entry
+        is an int, None for an argument that is the same for all samples, or nested as the argument is.
+    :param out_dims: the position of the batch dimension in the results, for all of them or nested as they are. None for
+        a result that is the same for all samples.
+    :param randomness: what random functions do inside: ``"error"``, draw ``"different"`` numbers for each sample, or
+        the ``"same"``.
+    :param chunk_size: how many samples are computed at once; None for all.
+    :raises ValueError: ``in_dims`` or ``out_dims`` do not match the arguments or results, or batch sizes differ.
+    :raises RuntimeError: ``func`` reads an element of a batched tensor, as by ``.item()`` or ``if``.
+
+    >>> import nbautograd as torch
+    >>> torch.vmap(torch.dot)(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([[1., 0.], [0., 1.]]))
+    tensor([1., 4.])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise AutogradError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and not (chunk_size == 1 or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        name = getattr(func, "__name__", repr(func))
+        leaves, spec, dims, size = _inputs(name, in_dims, args)
+        if chunk_size is None or size <= chunk_size:
+            return _run(func, name, leaves, spec, dims, size, out_dims, randomness, kwargs)
+        state = random.get_state() if randomness == "same" else None
+        parts = []
+        for start in range(0, size, chunk_size):
+            if state is not None:
+                random.set_state(state)
+            count = min(chunk_size, size - start)
+            chunk = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
+            parts.append(_run(func, name, chunk, spec, dims, count, out_dims, randomness, kwargs))
+        return _concatenated(parts, out_dims)
+
+    return mapped
+
+
+@contextmanager
+def entered(size: int, randomness: str = "error") -> Iterator[Level]:
+    """Enter a level of ``size`` samples for the ``with`` block."""
+    stack = levels()
+    level = Level(len(stack) + 1, size, randomness)
+    mode = Mode(level)
+    dispatch_mode.push(mode, around=True)
+    inplace.followers.append(_WriteObserver)  # so that all in-place methods go through ``copy_into``
+    try:
+        with without_level((*stack, level)):
+            yield level
+    finally:
+        inplace.followers.remove(_WriteObserver)
+        dispatch_mode.pop(mode)
+
+
+class _WriteObserver:
+    """Registered for writes while a level is active, so that no method writes directly; it has nothing to do."""
+
+    @staticmethod
+    def _nothing(*values: Any) -> None:
+        pass
+
+    check = follow = refuse_out = _nothing
+
+
+def _run(
+    func: Callable[..., Any],
+    name: str,
+    leaves: list[Any],
+    spec: Any,
+    dims: list[int | None],
+    size: int,
+    out_dims: Dims,
+    randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:
+    """One call of the function for ``size`` samples."""
+    with entered(size, randomness) as level:
+        inputs = [x if d is None else batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
+        answer = func(*tree_unflatten(inputs, spec), **kwargs)
+        return _outputs(name, answer, out_dims, level)
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any], Any, list[int | None], int]:
+    """The leaves of the arguments, their structure, the dimension of each that is mapped over, and the batch size."""
+    called = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{called}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    leaves, spec = tree_flatten(args)
+    dims = broadcast_prefix(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{called}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    dims = [_in_dim(called, x, d) for x, d in zip(leaves, dims, strict=True)]
+    sizes = [x._a.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    return leaves, spec, dims, sizes[0]
+
+
+def _in_dim(called: str, x: Any, dim: Any) -> int | None:
+    """The dimension to map over of one argument, as a nonnegative index."""
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{called}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+        )
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"{called}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
+        )
+    n = x._a.ndim
+    if not -n <= dim < n:
+        raise ValueError(
+            f"{called}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
+            f"in_dim to satisfy -{n} <= in_dim < {n}."
+        )
+    return int(dim % n)
+
+
+# -- results ---------------------------------------------------------------------------------------------------------
+
+
+def _outputs(name: str, answer: Any, out_dims: Dims, level: Level) -> Any:
+    """The results of a function, unwrapped, with the batch dimensions at ``out_dims``."""
+    leaves, spec = tree_flatten(answer)
+    dims = _out_dims(name, out_dims, spec)
+    return tree_unflatten([_out(name, x, d, level) for x, d in zip(leaves, dims, strict=True)], spec)
+
+
+def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
+    """The position of the batch dimension for each leaf of the results."""
+    if not all(d is None or isinstance(d, int) for d in tree_flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
+        )
+    if spec.type is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    dims = broadcast_prefix(out_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    return dims
+
+
+def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
+    """One result, unwrapped."""
+    if dim is None:
+        if isinstance(x, BatchedTensor) and x.level is level:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return x
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= "
+            "to None for output?"
+        )
+    n = x._a.ndim + 1
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return placed(x, dim % n, level)
+
+
+def placed(x: Tensor, dim: int, level: Level) -> Any:
+    """The value of a result, with the batch dimension at ``dim``."""
+    if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
+        return x.value
+    value, is_batched = lowered(x, level.number)
+    if not is_batched:
+        value = expand(x, level.size, *x._a.shape)
+    if not dim:
+        return value
+    return permute(value, *range(1, dim + 1), 0, *range(dim + 1, value._a.ndim))
+
+
+def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
+    """The results of all chunks, concatenated."""
+    columns = [tree_flatten(part)[0] for part in parts]
+    spec = tree_flatten(parts[0])[1]
+    dims = _out_dims("", out_dims, spec)
+    joined = [
+        values[0] if d is None else cat(list(values), d)
+        for values, d in zip(zip(*columns, strict=True), dims, strict=True)
+    ]
+    return tree_unflatten(joined, spec)
+
+
+# -- writing in place ------------------------------------------------------------------------------------------------
+
+
+def write(t: Tensor, result: Tensor) -> Tensor:
+    """Write into the samples of ``t``; called by ``copy_into`` if either is a batched tensor.
+
+    :raises RuntimeError: ``result`` is batched at a level at which ``t`` is not.
+    """
+    number = core_batched.level_of(result)
+    if core_batched.level_of(t) < number:
+        raise AutogradError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
+            f"`self` has shape {list(t.shape)}, and only one element for all samples."
+        )
+    assert isinstance(t, BatchedTensor)
+    values = result
+    if core_batched.level_of(result) == t.level.number:
+        values, _ = lowered(result, t.level.number)
+        values = (
+            to_front(values, 0)
+            if not t.bdim
+            else permute(values, *range(1, t.bdim + 1), 0, *range(t.bdim + 1, values._a.ndim))
+        )
+    else:
+        shape = list(result._a.shape)
+        values = view(result, *shape[: t.bdim], 1, *shape[t.bdim :]) if t.bdim else result
+        values = expand(values, *t.value._a.shape)
+    inplace.check_writable(t.value, "vmap")
+    inplace.copy_into(t.value, values)
+    return t
+
+
+inplace.of_batched.write = write

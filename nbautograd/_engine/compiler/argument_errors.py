@@ -1,0 +1,190 @@
+"""Errors of arguments: which one has the wrong type, and which operation an error of shapes or dtypes is about.
+
+All of it is worked out after an error, so that good calls pay nothing. What an argument may be is read off the
+annotations, so that they say it once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from nbautograd import errors
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
+from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subclasses
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import is_pytorchs, kind_of
+
+__all__ = [
+    "check_arguments",
+    "name_operation",
+    "not_implemented_or_raise",
+    "public_name",
+    "raise_bad_argument",
+    "refuse_or_offer",
+    "with_argument_errors",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_INTS = (int, np.integer, Tensor)
+_NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
+_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "Tensor": ("Tensor", (Tensor,)),
+    "Number": ("Number", _NUMBERS),
+    "float": ("float", _NUMBERS),
+    "int": ("int", _INTS),
+    "bool": ("bool", (bool, np.bool_, *_INTS)),
+    "str": ("str", (str,)),
+    "dtype": ("torch.dtype", (type(dtypes.float32),)),
+    "Sequence": ("tuple", (tuple, list)),
+    "tuple": ("tuple", (tuple, list)),
+    "Dims": ("int or tuple of ints", (tuple, list, *_INTS)),
+    "None": ("None", (type(None),)),
+}
+"""For a word of an annotation: what a message calls it, and the types that are accepted."""
+
+
+def with_argument_errors(function: F) -> F:
+    """A function whose errors are clear: a TypeError says which argument has the wrong type, others name the function.
+
+    >>> @with_argument_errors
+    ... def twice(input: Tensor) -> Tensor:
+    ...     return input.add(input)
+    >>> twice("a")
+    Traceback (most recent call last):
+    TypeError: twice(): argument 'input' (position 1) must be Tensor, not str
+    """
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
+            return answer
+        try:
+            return function(*args, **kwargs)
+        except (AttributeError, TypeError) as error:
+            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+                return answer
+            if isinstance(error, AttributeError):
+                check_arguments(function, args, kwargs)
+            raise
+        except errors.INPUT_ERRORS as error:
+            errors.name_operation(error, function.__name__)
+            raise
+
+    return public  # type: ignore[return-value]
+
+
+def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise a TypeError for the first argument that does not match its annotation, if there is one.
+
+    :raises TypeError: one is not.
+    """
+    signature = inspect.signature(function)
+    try:
+        arguments = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return
+    for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
+        if name not in arguments:
+            continue
+        several = parameter.kind is parameter.VAR_POSITIONAL
+        for value in arguments[name] if several else [arguments[name]]:
+            expected = _unlike(str(parameter.annotation), value)
+            if expected is not None:
+                by_name = several or name in kwargs or parameter.kind is parameter.KEYWORD_ONLY
+                place = "" if by_name else f" (position {position})"
+                raise TypeError(
+                    f"{function.__name__}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
+                ) from None
+
+
+def _unlike(annotation: str, value: Any) -> str | None:
+    """What an argument with this annotation must be, if the value is not; None if it is, or nothing is known."""
+    outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
+    kinds = [_KINDS.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
+    if None in kinds or isinstance(value, tuple(t for kind in kinds if kind for t in kind[1])):
+        if "Sequence[Tensor]" in annotation and isinstance(value, (tuple, list)):
+            return None if all(isinstance(item, Tensor) for item in value) else "tuple of Tensors"
+        return None
+    return " or ".join(kind[0] for kind in kinds if kind and kind[0] != "None")
+
+
+# -- of operations ---------------------------------------------------------------------------------------------------
+
+
+def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What an argument's ``__torch_function__`` makes of the call; without one, as ``raise_bad_argument``."""
+    return _offered(op, values, args, kwargs) if overloaded(values) else raise_bad_argument(op, values)
+
+
+def _offered(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer a call to the classes of its arguments, without options that have their defaults."""
+    defaults = op.body.__defaults__ or ()
+    while defaults and len(args) > len(op.positional) - len(op.body.__defaults__ or ()) and args[-1] is defaults[-1]:
+        args, defaults = args[:-1], defaults[:-1]
+    usual = op.body.__kwdefaults__ or {}
+    given = {name: value for name, value in kwargs.items() if value is not usual.get(name)}
+    answer = offer(op.function, args, given)
+    return raise_bad_argument(op, values) if answer is UNHANDLED else answer
+
+
+def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
+    """Raise a TypeError for the argument that is no tensor; if all are tensors, re-raise the current error."""
+    for name, value in zip(op.tensors, values, strict=True):
+        items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
+        accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
+        if name in op.numbers:
+            accepted = (Tensor, int, float, complex, np.ndarray)
+        if value is None and name in op.optional:
+            continue
+        for item in items:
+            if not isinstance(item, accepted):
+                expected = "tuple of Tensors" if name in op.lists else "Tensor"
+                raise TypeError(
+                    f"{op.name}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be {expected}, "
+                    f"not {kind_of(item)}"
+                ) from None
+    if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
+        raise TypeError(
+            f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
+        ) from None
+    raise
+
+
+def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = (), kwargs: Any = None) -> Any:
+    """For operators: NotImplemented, so that Python tries the other operand's method or raises its own TypeError.
+
+    A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
+    """
+    if overloaded(values) and not any(is_pytorchs(value) for value in values):
+        return _offered(op, values, args, kwargs or {})
+    if any(is_pytorchs(value) for value in values):
+        raise_bad_argument(op, values)
+    if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
+        raise
+    return NotImplemented
+
+
+def name_operation(op: OpSchema, error: Exception) -> None:
+    """Put the operation's public name before an error's message, if it names none."""
+    errors.name_operation(error, public_name(op))
+
+
+def public_name(op: OpSchema) -> str:
+    """The name under which users know an operation: if that is not its own, as of ``pow_tensor``, its node's."""
+    exported = getattr(sys.modules.get(op.body.__module__), "__all__", None)
+    bare = op.name.lstrip("_")
+    if exported is None or bare in exported:
+        return bare
+    if op.node_name is None:
+        return op.symbol if op.symbol.isidentifier() else bare
+    node = re.sub(r"Backward\d*$", "", op.node_name)
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node).lower()

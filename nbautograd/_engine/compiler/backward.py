@@ -1,0 +1,438 @@
+"""Makes the node class of an operation from the formulas of its declaration.
+
+Each formula is compiled twice: over arrays (``vjp``), where the name of an operation means its body, and over tensors
+(``vjp_graph``), where it means the operation itself. ``nbautograd.library.source(torch.mul, "backward")`` shows them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import types
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
+from nbautograd._engine.compiler.elementwise import (
+    CONSTANTS,
+    constant,
+    constants_as_arrays,
+    operators_as_ufuncs,
+)
+from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
+from nbautograd._engine.compiler.lowering import compile_kernel
+from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.rewrite import in_full, inlined
+from nbautograd._engine.compiler.schema import POINTWISE, TILED, VIEW, OpSchema, slot
+from nbautograd._engine.compiler.source import compiled, evaluated
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
+from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
+from nbautograd._engine.fusion.tiling import reusable
+
+__all__ = ["Prepared", "array_vocabulary", "formula_kernels", "make_node"]
+
+
+def make_node(op: OpSchema, variant: str) -> type[Node]:
+    """The node class of an operation: ``real``; ``complex``, with conjugates; ``half``; or a variant of ``real``.
+
+    These are ``TILED``, which computes tile by tile, and ``TEMPORARY_VIEW``, which the engine skips.
+    """
+    if variant == TEMPORARY_VIEW:
+        real: type[Node] = op.node("real")
+        return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "_relays": True})
+    if variant == "complex" and not any("conj" in text for text in op.formulas.values()):
+        return op.node("real")  # type: ignore[no-any-return]
+    needs = op.saves()
+    saved = sorted(set().union(*needs.values())) if needs else []
+    slots = [slot(what) for what in saved] + ["all_edges"] * op.many_edges + ["count"] * op.many
+    members: dict[str, Any] = {
+        "__slots__": tuple(slots),
+        "__module__": "builtins",  # as PyTorch's print: <AddBackward0 object at 0x...>
+        "__doc__": op.body.__doc__,
+        "arity": len(op.formulas),
+        "inputs": tuple(name for name in op.tensors if name in op.formulas),
+        "formulas": {name: in_full(op.formulas[name]) for name in op.tensors if name in op.formulas},
+        "symbol": op.symbol or op.name,
+        "operation": staticmethod(lambda: op.function),
+        "formula_value": staticmethod(lambda part, names: evaluated(part, array_vocabulary(op), names)),
+        "formula_slots": {what: slot(what) for what in saved},
+        "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
+        "takes_lazy_gradient": variant == TILED,
+    }
+    if not op.lists:
+        users = {what: [i for i, name in enumerate(members["inputs"]) if what in needs[name]] for what in op.tensors}
+        members["needed_by"] = {slot(what): of[0] for what, of in users.items() if len(of) == 1 < len(needs)}
+    if op.many_edges:
+        members["next_nodes"] = lambda self: self.all_edges
+    if op.many:
+        members["outputs"] = lambda self: self.count
+    bases: tuple[type[Node], ...] = (Node,)
+    if variant == TILED:  # variants share what is saved and the public name
+        bases, members["__slots__"] = (op.node("real"),), ()
+    node_class: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
+    for recorded in (False, True):
+        _compile_when_called(node_class, op, saved, recorded, variant)
+    return node_class
+
+
+def _compile_when_called(node_class: type[Node], op: OpSchema, saved: list[str], recorded: bool, variant: str) -> None:
+    """Give a node class its ``vjp`` or ``vjp_graph``, which is compiled when it is first called: few need both."""
+    name = "vjp_graph" if recorded else "vjp"
+
+    def compile_it() -> Any:
+        scope = _vocabulary(op, recorded)
+        source = "\n".join(VjpWriter(op, node_class.inputs, saved, recorded, variant, scope).lines())
+        code = compiled(source, f"<nbautograd {op.name} {name} {variant}>", name)
+        function = types.FunctionType(code, scope, name, (None,))
+        setattr(node_class, name, function)
+        return function
+
+    def first_call(node: Any, g: Any, retain_graph: bool, needed: Any = None) -> Any:
+        return compile_it()(node, g, retain_graph, needed)
+
+    first_call.compile = compile_it  # type: ignore[attr-defined]
+    setattr(node_class, name, first_call)
+
+
+class VjpWriter:
+    """Writes the source of a node's ``vjp`` (over arrays) or ``vjp_graph`` (over tensors), line by line.
+
+    :param inputs: the differentiable inputs, in order.
+    :param saved: what the formulas name, as in ``OpSchema.saves``.
+    :param scope: what names in the source mean; further ones are added.
+    """
+
+    def __init__(
+        self,
+        op: OpSchema,
+        inputs: tuple[str, ...],
+        saved: list[str],
+        recorded: bool,
+        variant: str,
+        scope: dict[str, Any],
+    ) -> None:
+        self.op, self.inputs, self.saved, self.recorded, self.variant = op, inputs, saved, recorded, variant
+        self.scope = scope
+        self.kernel_count = 0
+        self.saved_tensors = _tensors_in(saved, op)
+        self.local = {what: what if what.isidentifier() else slot(what) for what in saved}
+        self.edges = {name: f"node.all_edges[{i}]" if op.lists else f"{name}_edge" for i, name in enumerate(inputs)}
+        self.grads = {name: f"grad_{name}" for name in inputs}
+
+    def lines(self) -> list[str]:
+        """The whole function: load what was saved, a line per formula, undo broadcasting, let go of what was saved."""
+        name = "vjp_graph" if self.recorded else "vjp"
+        body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
+        return [f"def {name}(node, g, retain_graph, needed):", *(f"    {line}" for line in body)]
+
+    def load(self) -> list[str]:
+        """Load the edges and the saved values; over tensors, saved arrays are wrapped as the tensors that they were."""
+        op, inputs = self.op, self.inputs
+        lines = []
+        if op.many_edges and not op.lists:
+            lines.append(f"{', '.join(self.edges.values())}, = node.all_edges")
+        elif not op.lists and (len(inputs) > 1 or self.recorded):
+            fields = ("node.next0", "node.next1")
+            lines.append("; ".join(f"{e} = {field}" for e, field in zip(self.edges.values(), fields, strict=False)))
+        lines += [f"{self.local[what]} = node.{slot(what)}" for what in self.saved]
+        if self.saved_tensors:
+            names = [self.local[what] for what in self.saved_tensors]
+            lines.append(f"if {' or '.join(f'{name} is FREED' for name in names)}: node.raise_freed()")
+        if op.many:
+            lines.append("g = g.take(node.count)")
+        if self.variant == "half":
+            lines.append(f"g = {'[upcast_half(part) for part in g]' if op.many else 'upcast_half(g)'}")
+        if self.recorded:
+            lines += [self.wrap(what) for what in self.saved_tensors if what not in op.keys]
+        if self.variant == "half":
+            for what in [what for what in self.saved_tensors if what not in op.keys]:
+                many, name = what in op.lists or (what == "result" and op.many), self.local[what]
+                lines.append(
+                    f"{name} = {f'[upcast_half(part) for part in {name}]' if many else f'upcast_half({name})'}"
+                )
+        return lines
+
+    def wrap(self, what: str) -> str:
+        """The line that makes a saved array the tensor that it was."""
+        op = self.op
+        if what in op.lists:
+            return f"{what} = [wrap_saved(a, edge) for a, edge in zip({what}, node.all_edges)]"
+        if what == "result" and op.many:
+            return "result = [wrap_output(node, i, a) for i, a in enumerate(result)]"
+        if "[" in what:
+            name = self.local[what]
+            return f"{name} = wrap_output(node, {what[7:-1]}, {name})"
+        source = "node" if what == "result" else self.edges.get(what, "None")
+        promoted = op.kind == POINTWISE and what in op.tensors
+        meta = f", node.input_meta and node.input_meta[{op.tensors.index(what)}]" if promoted else ""
+        return f"if {what} is not None: {what} = wrap_saved({what}, {source}{meta})"
+
+    # -- the formulas --------------------------------------------------------------------------------------------------
+
+    def compute(self) -> list[str]:
+        """A line per formula, after those that it takes."""
+        op, variant = self.op, self.variant
+        prepare = Prepared(set(self.saved), variant == "complex")
+        trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
+        shared = self.share(trees)
+        before: list[str] = []
+        if self.recorded:
+            texts = [ast.unparse(_TemporaryViews(self.scope).visit(tree)) for tree in trees]
+        elif variant == TILED:
+            texts, before = self.tiled([inlined(tree, self.scope) for tree in trees])
+        elif variant == "real":
+            texts, before = self.small([inlined(tree, self.scope) for tree in trees])
+        else:
+            texts = [ast.unparse(tree) for tree in trees]
+        lines = [*shared, *before]
+        for name, text in zip(self.inputs, texts, strict=True):
+            guard = ""
+            if len(self.inputs) > 1 and not op.lists:
+                edge = self.edges[name]
+                guard = f"None if {edge} is None or needed is not None and {edge} not in needed else "
+            lines.append(f"{self.grads[name]} = {guard}{text}")
+        return lines
+
+    def share(self, trees: list[ast.expr]) -> list[str]:
+        """The line that computes all gradients where each formula takes an item of the same call, and is made that."""
+        items = [
+            [part for part in ast.walk(tree) if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Call)]
+            for tree in trees
+        ]
+        calls = {ast.unparse(part.value) for parts in items for part in parts}
+        if len(trees) < 2 or len(calls) != 1 or not all(items):
+            return []
+        for part in itertools.chain(*items):
+            part.value = ast.Name("gradients")
+        return [f"gradients = {calls.pop()}"]
+
+    def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
+        """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
+        op = self.op
+        arrays = set()
+        if op.kind == POINTWISE:
+            arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks}
+        numbers: dict[str, float] = {}
+        texts = []
+        for tree in trees:
+            eager = ast.unparse(constants_as_arrays(tree, arrays, numbers))
+            fast = ast.unparse(operators_as_ufuncs(tree, arrays, {"g", "result"}))
+            texts.append(eager if fast == eager else f"({fast} if g.__class__ is ndarray and g.ndim else {eager})")
+        return texts, [constant(number, value, "g") for number, value in numbers.items()]
+
+    def tiled(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
+        """The same for formulas that are computed tile by tile, or lazily, if they are elementwise."""
+        kernels = {part: self.kernel(part) for tree in trees for part in _branches(tree)}
+        # g itself may be overwritten by the last one that is wanted, if all of them make new arrays.
+        tileable = all(kernel is not None and kernel.steps is not None for kernel in kernels.values())
+        reuses = len(trees) < 3 and tileable
+        texts = []
+        for i, (name, tree) in enumerate(zip(self.inputs, trees, strict=True)):
+            spare = "None"
+            if reuses:
+                spare = "reusable_g"
+                if i < len(trees) - 1:
+                    after = self.edges[self.inputs[i + 1]]
+                    spare += f" if {after} is None or needed is not None and {after} not in needed else None"
+            meta = f"node.input_meta and node.input_meta[{self.op.tensors.index(name)}]"
+            target = "None" if self.op.many_edges else f"None if node.extras else node.next{i}"
+            texts.append(self.tiled_call(tree, kernels, f"{spare}, {meta}, {target}"))
+        before = [] if tileable else ["g = materialize(g)"]
+        if not tileable and all(kernels.values()):
+            before = ["if g.__class__ is not ndarray and not is_on_device(g): g = materialize(g)"]
+        return texts, [*before, "reusable_g = reusable(g, node.extras)"] if reuses else before
+
+    def tiled_call(self, part: ast.expr, kernels: dict[ast.expr, ElementwiseKernel | None], rest: str) -> str:
+        """The call that computes a formula, or a branch of it."""
+        if isinstance(part, ast.IfExp):
+            body, orelse = self.tiled_call(part.body, kernels, rest), self.tiled_call(part.orelse, kernels, rest)
+            return f"({body} if {ast.unparse(part.test)} else {orelse})"
+        kernel = kernels[part]
+        if kernel is None:
+            return ast.unparse(part)
+        name = f"kernel{self.kernel_count}"
+        self.kernel_count += 1
+        self.scope[name] = kernel
+        call = f"compute({name}, ({', '.join(kernel.names)},), {rest})"
+        return call if kernel.steps is not None else f"({ast.unparse(part)} if g.__class__ is ndarray else {call})"
+
+    def kernel(self, tree: ast.expr) -> ElementwiseKernel | None:
+        """The kernel of a formula, which has no steps where that cannot be tiled; None for a gradient as it is."""
+        if isinstance(tree, ast.Name):
+            return None
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        operands = ["g", *(name for name in self.local.values() if name in used)]
+        return compile_kernel(ast.unparse(tree), operands, self.scope)
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def unbroadcast(self) -> list[str]:
+        """Bring gradients back to the shapes and dtypes of the inputs."""
+        op = self.op
+        if op.kind != POINTWISE and self.variant != "half":
+            return []
+        lines = ["if node.input_meta is not None:"]
+        for name, grad in self.grads.items():
+            meta = f"node.input_meta[{op.tensors.index(name)}]"
+            lines.append(f"    if {grad} is not None and {meta} is not None: {grad} = unbroadcast({grad}, *{meta})")
+        return lines
+
+    def release(self) -> list[str]:
+        """Free the saved values: at the end, so that after an error the backward pass can be tried again."""
+        if not self.saved_tensors:
+            return []
+        return [f"if not retain_graph: {' = '.join(f'node.{slot(what)}' for what in self.saved_tensors)} = FREED"]
+
+    def result(self) -> str:
+        """The gradients as the engine takes them: two, or a list."""
+        op = self.op
+        if op.lists:
+            grads = [f"*{grad}" if name in op.lists else grad for name, grad in self.grads.items()]
+            return f"return MULTIPLE, [{', '.join(grads)}]"
+        if op.many_edges:
+            return f"return MULTIPLE, [{', '.join(self.grads.values())}]"
+        return f"return {', '.join([*self.grads.values(), 'None'][:2])}"
+
+
+def formula_kernels(op: OpSchema) -> dict[str, ElementwiseKernel | None]:
+    """The kernels of an operation's formulas, by input and branch; None for a gradient that is handed on as it is.
+
+    >>> import nbautograd
+    >>> [(name, kernel.names) for name, kernel in formula_kernels(OPS["exp"]).items()]
+    [('input: g * result', ['g', 'result'])]
+    """
+    needs = op.saves()
+    saved = sorted(set().union(*needs.values())) if needs else []
+    inputs = tuple(name for name in op.tensors if name in op.formulas)
+    writer = VjpWriter(op, inputs, saved, False, TILED, _vocabulary(op, recorded=False))
+    kernels = {}
+    for name in inputs:
+        prepared = Prepared(set(saved), False).visit(ast.parse(op.formulas[name], mode="eval")).body
+        for part in _branches(inlined(prepared, writer.scope)):
+            kernels[f"{name}: {ast.unparse(part)}"] = writer.kernel(part)
+    return kernels
+
+
+class Prepared(ast.NodeTransformer):
+    """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` where nothing is complex."""
+
+    def __init__(self, saved: set[str], is_complex: bool) -> None:
+        self.saved, self.is_complex = saved, is_complex
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.saved:
+            return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        what = ast.unparse(node)
+        if what in self.saved:
+            return ast.Name(slot(what), ast.Load())
+        self.generic_visit(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "conj" and not self.is_complex:
+            return node.args[0]
+        return node
+
+
+class _TemporaryViews(ast.NodeTransformer):
+    """Replaces view calls that are direct arguments of an operation by their temporary variant."""
+
+    def __init__(self, scope: dict[str, Any]) -> None:
+        self.scope = scope
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        outer = OPS.get(ast.unparse(node.func))
+        if outer is not None and outer.kind != VIEW:
+            for part in [part for part in node.args if isinstance(part, ast.Call)]:
+                view = OPS.get(ast.unparse(part.func))
+                if view is not None and view.kind == VIEW and not view.many:
+                    name = f"temporary_{view.name}"
+                    self.scope[name] = view.temporary_view
+                    part.func = ast.Name(name)
+        return node
+
+
+def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
+    return [what for what in saved if what in (*op.tensors, *op.keys, "result") or what.startswith("result[")]
+
+
+def _pytorchs_order(what: str) -> tuple[bool, str]:
+    """The key by which PyTorch sorts what it saves, and so shows it to hooks: results last, ``input`` as ``self``."""
+    return what.startswith("result"), "self" if what == "input" else what
+
+
+def _branches(tree: ast.expr) -> list[ast.expr]:
+    """The expressions between which a formula chooses."""
+    return [*_branches(tree.body), *_branches(tree.orelse)] if isinstance(tree, ast.IfExp) else [tree]
+
+
+# -- what formulas mean ----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def array_vocabulary(op: OpSchema) -> dict[str, Any]:
+    """What names mean in a formula over arrays, for whoever evaluates parts of it."""
+    return _vocabulary(op, recorded=False)
+
+
+def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
+    """What names mean in a formula: an operation's body over arrays, the operation itself over tensors."""
+    scope: dict[str, Any] = dict(op.body.__globals__)
+    for name, other in OPS.items():
+        scope[name] = other.function if recorded else other.body
+    scope.update(
+        CONSTANTS=CONSTANTS,
+        FREED=FREED,
+        MULTIPLE=MULTIPLE,
+        compute=compute,
+        is_on_device=is_on_device,
+        materialize=materialize,
+        ndarray=np.ndarray,
+        np=np,
+        reusable=reusable,
+        scale_where_not=scale_where_not,
+        unbroadcast=unbroadcast_recorded if recorded else unbroadcast,
+        upcast_half=upcast_half_recorded if recorded else upcast_half,
+        wrap=wrap,
+        wrap_output=_wrap_output,
+        wrap_saved=_wrap_saved,
+        zero_where=zero_where,
+        zero_where_not=zero_where_not,
+    )
+    return scope
+
+
+def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
+    """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
+    if saved.__class__ is np.ndarray and meta is None and dispatch_mode.on_unpack is None:
+        return wrap(saved, edge)
+    if isinstance(saved, Tensor) or isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
+        return saved  # a tensor that hooks have unpacked, or a number in the place of one
+    as_saved = saved
+    if meta is not None and saved.dtype != meta[1]:  # it was saved promoted; its gradient is wanted as it was
+        saved = (saved.real if saved.dtype.kind == "c" and meta[1].kind != "c" else saved).astype(meta[1])
+    t = wrap(saved, edge)
+    if dispatch_mode.on_unpack is not None:
+        dispatch_mode.on_unpack(t, as_saved)
+    return t
+
+
+def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
+    """One of several results as the tensor that it was."""
+    if isinstance(saved, Tensor):
+        return saved
+    t: Tensor = _wrap_saved(saved, OutputEdge(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
+    return t

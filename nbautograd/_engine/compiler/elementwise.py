@@ -1,0 +1,368 @@
+"""Lowers elementwise expressions to ufuncs: one reading of the expression, and a target for each use.
+
+``ufunc_call`` says which ufunc an operator or a call is; every target is written in terms of it:
+
+- ``single_call``: the whole expression is one ufunc of its operands, called without NumPy's warnings (forward);
+- ``operators_as_ufuncs``: nested calls that write over their own temporaries (small backward formulas);
+- ``write_into``: the last step writes into a given array (``x.mul_(y)``);
+- ``lower_to_ufuncs``, in ``compiler/lowering.py``: a sequence of calls with ``out=``, for tiles (large arrays).
+
+``constants_as_arrays`` exchanges numbers next to arrays for 0-d arrays of their dtype, which NumPy need not look at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbautograd._engine.arrays import error_function, precise
+from nbautograd._engine.compiler.rewrite import substituted
+
+__all__ = [
+    "CONSTANTS",
+    "UFUNCS",
+    "UfuncCall",
+    "constant",
+    "constants_as_arrays",
+    "elementwise",
+    "is_one_step",
+    "operators_as_ufuncs",
+    "single_call",
+    "ufunc_call",
+    "write_into",
+]
+
+UFUNCS: dict[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "true_divide",
+    ast.USub: "negative",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+}
+"""The ufunc of an operator."""
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+PROMOTING = ("power", "float_power", "ldexp")
+"""Ufuncs that do not compute in their operands' common dtype."""
+
+
+class UfuncCall(NamedTuple):
+    """An operator or a call read as a ufunc of operands."""
+
+    ufunc: Any
+    text: str
+    """How generated code names the ufunc: ``np.multiply``, ``precise.exp``."""
+    operands: list[ast.expr]
+    operator: type[ast.AST] | None
+    """The operator that it was written as; None for a call."""
+
+    def keeps_dtype(self) -> bool:
+        """Whether floating operands give one floating result, with as many operands as there are here."""
+        return self.ufunc.nout == 1 and "f" * len(self.operands) + "->f" in self.ufunc.types
+
+
+def elementwise(tree: ast.expr) -> Any:
+    """The function of arrays, element by element, that an expression names: a ufunc or a precise one; else None.
+
+    >>> elementwise(ast.parse("np.sqrt", mode="eval").body)
+    <ufunc 'sqrt'>
+    """
+    match tree:
+        case ast.Attribute(ast.Name("np"), name):
+            function = getattr(np, name, None)
+            return function if isinstance(function, np.ufunc) else None
+        case ast.Attribute(ast.Name("precise"), name):
+            return precise.FUNCTIONS.get(name)
+        case ast.Attribute(ast.Name("error_function"), name):
+            return error_function.FUNCTIONS.get(name)
+    return None
+
+
+def ufunc_call(tree: ast.AST) -> UfuncCall | None:
+    """The outermost step of an expression as a ufunc call; None if it is none.
+
+    >>> ufunc_call(ast.parse("a * b", mode="eval").body).text
+    'np.multiply'
+    """
+    match tree:
+        case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:
+            return _of_operator(operator, [left, right])
+        case ast.UnaryOp(ast.USub() as operator, operand):
+            return _of_operator(operator, [operand])
+        case ast.Compare(left, [operator], [right]) if type(operator) in UFUNCS:
+            return _of_operator(operator, [left, right])
+        case ast.Call(called, operands, []) if (ufunc := elementwise(called)) is not None:
+            return UfuncCall(ufunc, ast.unparse(called), operands, None)
+    return None
+
+
+def _of_operator(operator: ast.AST, operands: list[ast.expr]) -> UfuncCall:
+    name = UFUNCS[type(operator)]
+    return UfuncCall(getattr(np, name), f"np.{name}", operands, type(operator))
+
+
+# -- target: one call ------------------------------------------------------------------------------------------------
+
+_EAGER_OPERATORS = {
+    ast.Add: "operator_add", ast.Sub: "operator_sub", ast.Mult: "operator_mul", ast.Div: "operator_truediv"
+}  # fmt: skip
+"""What computes an operator of scalars, and of arrays that are not NumPy's."""
+
+
+def single_call(tree: ast.expr, array: str) -> str | None:
+    """The arguments of ``quietly`` for an expression that is one operator or one ufunc of its operands; else None.
+
+    :param array: an operand: whether it is an array of NumPy's decides between ufunc and operator.
+    """
+    call = ufunc_call(tree)
+    if call is None or (call.operator is not None and call.operator not in ARITHMETIC):
+        return None
+    if call.operator is None and not isinstance(call.ufunc, np.ufunc):
+        return None
+    if not all(isinstance(part, (ast.Name, ast.Constant)) for part in call.operands):
+        return None
+    function = call.text
+    if call.operator is not None:
+        function = f"{call.text} if {array}.__class__ is ndarray else {_EAGER_OPERATORS[call.operator]}"
+    return ", ".join([function, *map(ast.unparse, call.operands)])
+
+
+def is_one_step(tree: ast.expr | None, options: dict[str, Any] | None) -> bool:
+    """Whether an expression is one ufunc of its operands, where options have their defaults.
+
+    >>> is_one_step(ast.parse("a + b if alpha == 1 else a + alpha * b", mode="eval").body, {"alpha": 1})
+    True
+    """
+    if tree is None:
+        return False
+    call = ufunc_call(substituted(tree, {}, options or {}))
+    return call is not None and all(isinstance(part, (ast.Name, ast.Constant)) for part in call.operands)
+
+
+# -- target: into an array -------------------------------------------------------------------------------------------
+
+_OUT_BY_NAME = ("np.maximum", "np.minimum")
+"""Ufuncs that want ``out`` by its name; others are faster without."""
+_QUIET_FUNCTIONS = ("times",)
+"""Functions that keep NumPy from warning themselves."""
+
+
+def write_into(tree: ast.expr, array: str) -> list[str] | None:
+    """Lines that compute an expression whose last step is a ufunc into ``array``; None for any other."""
+    if isinstance(tree, ast.IfExp):
+        body, orelse = write_into(tree.body, array), write_into(tree.orelse, array)
+        if body is None or orelse is None:
+            return None
+        indented = [[f"    {line}" for line in lines] for lines in (body, orelse)]
+        return [f"if {ast.unparse(tree.test)}:", *indented[0], "else:", *indented[1]]
+    call = ufunc_call(tree)
+    if call is None or isinstance(tree, ast.Compare):
+        return None
+    if call.ufunc.nin != len(call.operands) or call.ufunc.nout != 1:
+        return None
+    out = f"out={array}" if call.text in _OUT_BY_NAME else array
+    operands = ", ".join([*map(ast.unparse, call.operands), out])
+    if call.text.startswith("np.") and all(map(_is_quiet, call.operands)):
+        return [f"try: quietly({call.text}, {operands})", f"except RuntimeError: run_quietly({call.text}, {operands})"]
+    return [
+        "old_errstate = set_quiet(SILENT)",
+        f"try: {call.text}({operands})",
+        "finally: unset_quiet(old_errstate)",
+    ]
+
+
+def _is_quiet(part: ast.expr) -> bool:
+    """Whether computing an operand cannot make NumPy warn."""
+    return isinstance(part, (ast.Name, ast.Constant)) or (
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _QUIET_FUNCTIONS
+    )
+
+
+# -- target: nested calls --------------------------------------------------------------------------------------------
+
+
+class _OverArrays(ast.NodeTransformer):
+    """Knows which parts of an elementwise expression are arrays, given the names that are."""
+
+    def __init__(self, arrays: Container[str]) -> None:
+        self.arrays = arrays
+
+    def is_array(self, tree: ast.expr) -> bool:
+        match tree:
+            case ast.Name(name):
+                return name in self.arrays
+            case ast.BinOp(left, _, right):
+                return self.is_array(left) or self.is_array(right)
+            case ast.UnaryOp(ast.USub(), operand):
+                return self.is_array(operand)
+            case ast.Call(function, arguments, []) if _computes_in_dtype(function):
+                return any(map(self.is_array, arguments))
+        return False
+
+
+def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[str] = ()) -> ast.expr:
+    """An elementwise expression with ufuncs for operators between arrays, which NumPy then need not look up.
+
+    What one step makes for the next to use is written over by that, so that fewer arrays are made.
+
+    :param full: the names of arrays that have the shape of the whole expression.
+
+    >>> tree = ast.parse("g * (k0 - result * result)", mode="eval").body
+    >>> ast.unparse(operators_as_ufuncs(tree, {"g", "result"}, {"g", "result"})).replace("temporary", "t")
+    'np.multiply(g, (t := np.subtract(k0, (t := np.multiply(result, result)), t)), t)'
+    """
+    changed: ast.expr = _NestedUfuncs(arrays, full).visit(tree)
+    return changed
+
+
+class _NestedUfuncs(_OverArrays):
+    def __init__(self, arrays: Container[str], full: Container[str]) -> None:
+        super().__init__(arrays)
+        self.full = full
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        return self.lowered(node, self.is_array(node))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        return self.lowered(node, self.is_array(node))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        return self.lowered(node, self.is_array(node.left), reuse=False)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return self.reusing_temporary(node) if _computes_in_dtype(node.func) else node
+
+    def lowered(self, node: ast.expr, is_array: bool, reuse: bool = True) -> ast.AST:
+        self.generic_visit(node)
+        call = ufunc_call(node) if is_array else None
+        if call is None or call.operator is None:
+            return node
+        lowered = ast.Call(ast.Attribute(ast.Name("np"), UFUNCS[call.operator]), list(call.operands), [])
+        return self.reusing_temporary(lowered) if reuse else lowered
+
+    def reusing_temporary(self, call: ast.Call) -> ast.Call:
+        """The step with ``out=`` one of its operands, if that is a temporary.
+
+        One name is enough: where ``temporary`` is bound again before it is written to, the other array is used up.
+        """
+        for index, part in enumerate(call.args):
+            if self.is_temporary(part):
+                call.args[index] = ast.NamedExpr(ast.Name("temporary"), part)
+                call.args.append(ast.Name("temporary"))
+                break
+        return call
+
+    def is_temporary(self, part: ast.expr) -> bool:
+        """Whether a subexpression is a temporary: a floating array of the full shape, computed by a step."""
+        if isinstance(part, ast.NamedExpr):
+            return True
+        if not isinstance(part, ast.Call) or not _computes_in_dtype(part.func):
+            return False
+        ufunc = elementwise(part.func)
+        if ufunc.nout != 1 or "f" * ufunc.nin + "->f" not in ufunc.types:
+            return False
+        return any(self.is_temporary(a) or isinstance(a, ast.Name) and a.id in self.full for a in part.args)
+
+
+def _computes_in_dtype(tree: ast.expr) -> bool:
+    """Whether an expression names an elementwise function that computes in its operands' dtype."""
+    function = elementwise(tree)
+    return function is not None and function.__name__ not in PROMOTING
+
+
+# -- numbers as arrays -----------------------------------------------------------------------------------------------
+
+
+class Constants(dict[Any, Any]):
+    """One number as a 0-d array by dtype: of float32 and float64; for other dtypes the number itself."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __missing__(self, dtype: np.dtype[Any]) -> Any:
+        constant: Any = self.value
+        if dtype.char in "fd":
+            constant = np.array(self.value, dtype)
+            constant.flags.writeable = False
+        self[dtype] = constant
+        return constant
+
+
+class _ByText(dict[str, Constants]):
+    """Constants by the text of the number, in which 1 is not 1.0 and 0.0 is not -0.0."""
+
+    def __missing__(self, text: str) -> Constants:
+        constants = self[text] = Constants(ast.literal_eval(text))
+        return constants
+
+
+CONSTANTS = _ByText()
+
+
+def constant(name: str, value: float, array: str) -> str:
+    """The line that loads a number, as an array where ``array`` is one.
+
+    >>> constant("constant0", 1, "g")
+    "constant0 = CONSTANTS['1'][g.dtype] if g.__class__ is ndarray else 1"
+    """
+    return f"{name} = CONSTANTS[{repr(value)!r}][{array}.dtype] if {array}.__class__ is ndarray else {value!r}"
+
+
+def constants_as_arrays(tree: ast.expr, arrays: Container[str], names: dict[str, float]) -> ast.expr:
+    """An elementwise expression with names for the numbers next to arrays, which are added to ``names``.
+
+    :param arrays: the names that are surely arrays, all of one dtype.
+
+    >>> numbers = {}
+    >>> tree = ast.parse("g * (1 - result * result)", mode="eval").body
+    >>> ast.unparse(constants_as_arrays(tree, {"g", "result"}, numbers)), numbers
+    ('g * (constant0 - result * result)', {'constant0': 1})
+    """
+    changed: ast.expr = _Numbers(arrays, names).visit(tree)
+    return changed
+
+
+class _Numbers(_OverArrays):
+    def __init__(self, arrays: Container[str], names: dict[str, float]) -> None:
+        super().__init__(arrays)
+        self.names = names
+
+    def name_of(self, part: ast.expr) -> ast.expr:
+        """The name that stands for a number; anything else as it is."""
+        match part:
+            case ast.Constant(value) if value.__class__ in (int, float):
+                for name, other in self.names.items():
+                    if other == value:
+                        return ast.Name(name)
+                name = f"constant{len(self.names)}"
+                self.names[name] = value
+                return ast.Name(name)
+        return part
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ARITHMETIC):
+            if self.is_array(node.left):
+                node.right = self.name_of(node.right)
+            elif self.is_array(node.right):
+                node.left = self.name_of(node.left)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1 and self.is_array(node.left):
+            node.comparators = [self.name_of(node.comparators[0])]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if _computes_in_dtype(node.func) and any(map(self.is_array, node.args)):
+            node.args = [self.name_of(part) for part in node.args]
+        return node

@@ -1,0 +1,58 @@
+"""Signatures of PyTorch's early days, with factors before tensors: ``x.add_(2., y)`` for ``x.add_(y, alpha=2.)``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.core.tensor import Tensor
+
+__all__ = ["call_former"]
+
+
+def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: Any = None) -> Any:
+    """Call an operation with arguments in a former order, and warn.
+
+    :param args: as they came, with a trailing ``...`` for each that did not.
+    :param method: what to call instead of the operation's function: its method in place.
+    :raises TypeError: they are not in such an order.
+    """
+    while args and args[-1] is ...:
+        args = args[:-1]
+    if len(op.former) == 1:  # the last operand may be a number
+        tensors, numbers = [args[0], *args[2:]], [args[1]]
+        order = f"{'T' if isinstance(args[0], Tensor) else 'N'}{'NT'[isinstance(args[1], Tensor)]}{'T' * len(args[2:])}"
+    else:
+        tensors = [value for value in args if isinstance(value, Tensor)]
+        numbers = [value for value in args if not isinstance(value, Tensor)]
+        order = "".join("T" if isinstance(value, Tensor) else "N" for value in args)
+    name = op.name if method is None else f"{op.name}_"
+    if order not in _orders(op) or not all(isinstance(value, (int, float, complex)) for value in numbers):
+        expected, given = len(op.positional), len(args)
+        raise TypeError(f"{name}() takes {expected} positional arguments but {given} were given: options have names")
+    factors = dict(zip(op.former, numbers, strict=False))
+    options = ", ".join(f"Number {each} = 1" for each in op.former)
+    signature = ", ".join(f"Tensor {each}" for each in op.tensors)
+    warnings.warn(
+        f"This overload of {name} is deprecated:\n\t{name}({_described(order, op)})\nConsider using one of the "
+        f"following signatures instead:\n\t{name}({signature}, *, {options})",
+        UserWarning,
+        stacklevel=3,
+    )
+    keywords = {} if out is None else {"out": out}
+    return (op.function if method is None else method)(*tensors, **factors, **keywords)
+
+
+def _orders(op: OpSchema) -> set[str]:
+    """The former orders, with T for a tensor and N for a number."""
+    rest = "T" * (len(op.tensors) - 1)
+    if len(op.former) == 1:
+        return {f"TN{rest}"}
+    return {f"NTN{rest}", f"NT{rest}", f"TNN{rest}", f"TN{rest}"}  # of the function, and of the method
+
+
+def _described(order: str, op: OpSchema) -> str:
+    """The parameters in a former order."""
+    tensors, numbers = iter(op.tensors), iter(op.former)
+    return ", ".join(f"Tensor {next(tensors)}" if kind == "T" else f"Number {next(numbers)}" for kind in order)

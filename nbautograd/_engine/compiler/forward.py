@@ -1,0 +1,488 @@
+"""Writes the source of an operation's function: straight-line code for this very operation, from its declaration.
+
+Generated code calls the array of the tensor ``input`` ``input_array``, and the edge to it ``input_edge``. What it calls
+by name is in ``compiler/runtime.py``. ``nbautograd.library.source(torch.mul)`` shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
+from nbautograd._engine.compiler.lowering import lower_to_ufuncs
+from nbautograd._engine.compiler.rewrite import substituted
+from nbautograd._engine.compiler.schema import NUMPY_NAMES, POINTWISE, TILED, UPCAST, VIEW, OpSchema, array_name, slot
+from nbautograd._engine.compiler.source import copied, expression_of
+
+__all__ = ["OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
+
+
+OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
+"""Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
+FORMER = ("former_1", "former_2")
+"""Parameters that only calls in a former order reach: see ``compiler/former_signatures.py``."""
+NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
+"""The end of a ``try`` that checks shapes and dtypes; without an error it costs nothing."""
+
+
+class ForwardWriter:
+    """Writes the source of one operation's function, line by line.
+
+    :param traced: report each call to whoever traces.
+    :param half: for float16 and bfloat16: compute in float32, and round.
+    :param device: for arrays on a device that has kernels of its own.
+    :param function_variant: ``OPERATOR``, ``TEMPORARY_VIEW``, or "" for the function itself.
+    """
+
+    def __init__(
+        self, op: OpSchema, traced: bool, half: bool = False, function_variant: str = "", device: bool = False
+    ) -> None:
+        self.op = op
+        self.device = device
+        self.traced = traced
+        self.half = half
+        self.function_variant = function_variant
+        # An operator gets operands only, so that its options are known.
+        is_operator = function_variant == OPERATOR
+        self.fixed = op.option_defaults() if is_operator and op.takes_operands_only else None
+        self.bad_argument = "not_implemented_or_raise" if is_operator else "refuse_or_offer"
+        self.arrays = {name: array_name(name) for name in op.tensors}
+        self.first_array = next(iter(self.arrays.values()), "")
+        # What is saved of them; with half precision that is not what is computed with.
+        self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays
+        self.edges = {name: f"{name}_edge" for name in op.tensors if name in op.formulas}
+        self.sets_tiled_node = False  # whether the branch of large arrays has chosen the node
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        op = self.op
+        body = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
+        if "dim" in op.numpy_names and op.required_dim:
+            body.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
+        if self.fixed is not None:
+            body = [f"{name} = {value!r}" for name, value in self.fixed.items()]
+        elif op.former:
+            out = ", out" if op.has_out else ""
+            arguments = ", ".join((*op.positional, *FORMER[: len(op.former)]))
+            body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){out})")
+        if op.rest:
+            body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
+        if op.has_out and self.fixed is None:
+            body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
+        if self.device:
+            body += [*self.load_on_device(), *self.compute_on_device()]
+        elif self.half:
+            body += [*self.load_half(), *self.compute()]
+        else:
+            body += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
+            body += self.compute()
+        body += self.record()
+        return [f"def {op.name}({self.signature()}):", *_indented(body)]
+
+    def signature(self) -> str:
+        """The parameters, with None for whatever default there is."""
+        op = self.op
+        if self.fixed is not None:
+            return ", ".join(op.tensors)
+        defaults = len(op.body.__defaults__ or ())
+        first_default = len(op.positional) - defaults
+        parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
+        if op.required_dim:  # what follows it gets a default with it, and is missed when it is used
+            for i in range(op.positional.index("dim"), first_default):
+                parts[i] = f"{op.positional[i]}=None"
+        parts += [f"{name}=None" for name in FORMER[: len(op.former)]]
+        keywords = [f"{name}=None" for name in op.keywords] + ["out=None"] * op.has_out
+        keywords += [f"{NUMPY_NAMES[name]}=None" for name in op.numpy_names]
+        if op.rest:
+            parts += ["*_rest", f"{op.rest}=None"]
+        elif keywords:
+            parts.append("*")
+        return ", ".join(parts + keywords)
+
+    def call(self) -> str:
+        """The arguments as they came, to call the function again."""
+        op = self.op
+        rest = [f"*{op.rest}"] if op.rest else []
+        return ", ".join([*op.positional, *rest, *(f"{name}={name}" for name in op.keywords)])
+
+    def options(self) -> str:
+        """A tuple of the arguments after the first, for replaying a view (views have no keyword-only ones)."""
+        op = self.op
+        rest = [f"*{op.rest}"] if op.rest else []
+        return "(" + "".join(f"{name}, " for name in [*op.positional[1:], *rest]) + ")"
+
+    def refuse(self) -> str:
+        """The statement that raises the TypeError for a wrong argument."""
+        op = self.op
+        args = ", ".join([*op.positional, *([f"*{op.rest}"] if op.rest else [])])
+        keywords = ", ".join(f"{name!r}: {name}" for name in op.keywords)
+        return f"return {self.bad_argument}(OP, ({', '.join(op.tensors)},), ({args},), {{{keywords}}})"
+
+    # -- loading the inputs: the array and the edge of each ------------------------------------------------------------
+
+    def load(self, name: str) -> list[str]:
+        """Lines that take the array of the tensor ``name``, and its edge if it is differentiable."""
+        array, edge = self.arrays[name], self.edges.get(name)
+        if edge is None:
+            return [f"{array} = {name}._a"]
+        return [f"{array} = {name}._a; {edge} = {name}._fn", f"if {edge} is LEAF: {edge} = {name}"]
+
+    def load_or(self, name: str, otherwise: str) -> list[str]:
+        """The same for a parameter that need not be a tensor."""
+        edge = self.edges.get(name)
+        none = f"{edge} = None; " if edge else ""
+        return [
+            f"if isinstance({name}, Tensor):",
+            *_indented(self.load(name)),
+            f"else: {none}{self.arrays[name]} = {otherwise}",
+        ]
+
+    def load_plain(self) -> list[str]:
+        """Take the arrays as they are."""
+        op = self.op
+        lines = ["try:"]
+        for name in op.tensors:
+            if name in op.lists:
+                edge = f"; {self.edges[name]} = [edge_of(t) for t in {name}]" if name in self.edges else ""
+                lines.append(f"    {self.arrays[name]} = [t._a for t in {name}]{edge}")
+            elif name in op.numbers:
+                lines += _indented(self.load_or(name, name))
+            elif name in op.optional:
+                edge = f"{self.edges[name]} = " if name in self.edges else ""
+                lines.append(f"    if {name} is None: {edge}{self.arrays[name]} = None")
+                lines += ["    else:", *_indented(_indented(self.load(name)))]
+            else:
+                lines += _indented(self.load(name))
+        lines.append(f"except (AttributeError, TypeError): {self.refuse()}")
+        single = [self.arrays[name] for name in op.tensors if name not in op.lists]
+        if len(single) > 1:
+            classes = " is not ".join(f"{array}.__class__" for array in single[:2])
+            lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
+        first = op.tensors[0] if op.tensors else ""
+        array = self.first_array
+        if op.half_policy == UPCAST and not self.half and first and first not in (*op.numbers, *op.optional):
+            is_half = f"{array}.itemsize == 2 and {array}.dtype.kind in 'fV'"
+            lines.append(f"if {is_half}: return half_variant()({self.call()})")
+        if op.kind == VIEW:
+            lines.append(f"if {array}.__class__ is not ndarray: {array} = {first}._shared_array()")
+        return lines
+
+    def load_pointwise(self) -> list[str]:
+        """The fast path for inputs of one real floating dtype; ``promote`` handles all others."""
+        op = self.op
+        names = ", ".join(op.tensors)
+        slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},), True)"
+        if len(op.tensors) > 2 or "f" not in op.accepts:
+            return self.load_slowly(slow)
+        first = op.tensors[0]
+        lines = ["input_meta = None; node_class = Backward" if op.formulas else "input_meta = None", "try:"]
+        lines += _indented(self.load(first))
+        lines.append(f"    {first}_class = {self.first_array}.__class__")
+        lines += _indented(self.load_second(slow) if len(op.tensors) == 2 else self.check_dtype(slow))
+        lines.append("except (AttributeError, TypeError):")
+        if len(op.tensors) == 2 and first in op.numbers:
+            lines += _indented(self.load_number_first(slow))
+        else:
+            lines.append(f"    {self.refuse()}")
+        return [*lines, *self.exits()]
+
+    def exits(self) -> list[str]:
+        """The ``except`` clauses of the ``try`` in which operands are promoted and broadcast."""
+        lines = [
+            f"except HalfPrecision: return half_variant()({self.call()})",
+            f"except OnDevice: return device_variant()({self.call()})",
+        ]
+        if len(self.op.tensors) > 1:
+            lines.append(NAME_OPERATION)
+        return lines
+
+    def load_slowly(self, slow: str) -> list[str]:
+        """The slow path: lines that call ``promote``."""
+        op = self.op
+        lines = [line for name in op.tensors for line in self.load_or(name, name)]
+        strict = [name for name in op.tensors if name not in op.numbers]
+        return [
+            *lines,
+            *(f"if not isinstance({name}, (Tensor, ndarray)): {self.refuse()}" for name in strict),
+            "try: " + slow,
+            f"except TypeError: {self.refuse()}",
+            *self.exits(),
+        ]
+
+    def check_dtype(self, slow: str) -> list[str]:
+        """Lines for the only operand, which is loaded."""
+        first, array = self.op.tensors[0], self.first_array
+        return [
+            f"if {first}_class is ndarray:",
+            f"    dtype_of_all = {array}.dtype",
+            f"    if dtype_of_all is not F32 and dtype_of_all is not F64: {slow}",
+            f"elif {first}_class is not float32 and {first}_class is not float64: {slow}",
+        ]
+
+    def load_second(self, slow: str) -> list[str]:
+        """Lines that load the second of two operands, and tell whether the first, which is loaded, goes with it."""
+        op = self.op
+        (first, second), (a, b) = op.tensors, self.arrays.values()
+        array_or_scalar = f"{second}_class is ndarray or {second}_class is float32 or {second}_class is float64"
+        return [
+            f"if isinstance({second}, Tensor):",
+            *_indented(self.load(second)),
+            f"    {second}_class = {b}.__class__",
+            f"    if {first}_class is ndarray:",
+            f"        dtype_of_all = {a}.dtype",
+            f"        alike = {array_or_scalar}",
+            f"        if alike and {b}.dtype is dtype_of_all and (dtype_of_all is F32 or dtype_of_all is F64):",
+            f"            if {a}.shape != {b}.shape:",
+            f"                input_meta = unbroadcast_spec({a}.shape, {b}.shape, dtype_of_all)",
+            f"        else: {slow}",
+            f"    elif {first}_class is float32 or {first}_class is float64:",
+            f"        if {second}_class is not {first}_class:",
+            f"            if {second}_class is ndarray and {b}.dtype is {a}.dtype:",
+            f"                input_meta = unbroadcast_spec((), {b}.shape, {b}.dtype)",
+            f"            else: {slow}",
+            f"    else: {slow}",
+            "else:",
+            f"    {self.edges[second]} = None" if second in self.edges else "    pass",
+            *([] if second in op.numbers else [f"    if {second}.__class__ is not ndarray: raise TypeError"]),
+            f"    {b} = number_like({second}, {first}_class, {a})",
+            f"    if {b} is None: {slow}",
+        ]
+
+    def load_number_first(self, slow: str) -> list[str]:
+        """Lines for a number first and a tensor second, as in ``torch.mul(2, x)``."""
+        first = self.op.tensors[0]
+        edges = "; ".join(
+            f"{edge} = None" if name == first else f"{edge} = edge_of({name})" for name, edge in self.edges.items()
+        )
+        return [
+            f"if isinstance({first}, Tensor): {self.refuse()}",
+            f"{first}_class = None",
+            "try:",
+            *([f"    {edges}"] if edges else []),
+            f"    {slow}",
+            f"except (AttributeError, TypeError): {self.refuse()}",
+            *self.exits(),
+        ]
+
+    def load_half(self) -> list[str]:
+        """``input_array``, to compute with, in float32; ``input_saved`` as it came; and the dtype to round to."""
+        op = self.op
+        computed = ", ".join(self.arrays.values())
+        saved = ", ".join(self.saved.values())
+        if op.kind == POINTWISE:
+            lines = [line for name in op.tensors for line in self.load_or(name, name)]
+            promoted = f"promote_half(OP, ({', '.join(op.tensors)},))"
+            promote = f"{computed}, {saved}, input_meta, rounded_dtype = {promoted}"
+            if len(op.tensors) == 1:
+                return [*lines, promote]
+            return [*lines, f"try: {promote}", NAME_OPERATION]
+        widened = f"{computed}, input_meta, rounded_dtype = widen_all(({computed},))"
+        return [*self.load_plain(), f"{saved}, = {computed},", widened]
+
+    def load_on_device(self) -> list[str]:
+        """The arrays for a kernel: half precision is not widened, as the kernel does that itself."""
+        op = self.op
+        lines = [line for name in op.tensors for line in self.load_or(name, name)]
+        promoted = f"promote_on_device(OP, ({', '.join(op.tensors)},))"
+        promote = f"{', '.join(self.arrays.values())}, input_meta, node_class = {promoted}"
+        return [*lines, promote] if len(op.tensors) == 1 else [*lines, f"try: {promote}", NAME_OPERATION]
+
+    # -- computing the result ------------------------------------------------------------------------------------------
+
+    def compute(self) -> list[str]:
+        """Compute ``result_array``: tile by tile where it is large and the body can be lowered to ufuncs."""
+        op = self.op
+        tree = expression_of(op.body)
+        if tree is not None:
+            tree = substituted(tree, self.arrays, self.fixed)
+        lines = self.compute_whole(copied(tree))
+        tiled, guard = self.tiled_expression(tree)
+        if tiled is None:
+            return lines
+        size = f"{self.first_array}.size >= MIN_TILED_SIZE"
+        if len(op.tensors) == 2:
+            _, b = self.arrays.values()
+            size = f"({size} or input_meta is not None and {b}.size >= MIN_TILED_SIZE)"
+        self.sets_tiled_node = not guard
+        return [
+            f"if {op.tensors[0]}_class is ndarray and {size}{guard}:",
+            f"    result_array = compute_tiled(OP, {tiled!r}, {', '.join(self.arrays.values())})",
+            *([f"    if node_class is Backward: node_class = OP.node({TILED!r})"] if op.formulas else []),
+            "else:",
+            *_indented(lines),
+        ]
+
+    def compute_on_device(self) -> list[str]:
+        """Compute ``result_array`` by one kernel, whatever the body is made of."""
+        values = [self.arrays.get(name, name) for name in (*self.op.positional, *self.op.keywords)]
+        return [f"try: result_array = compute_tiled(OP, None, {', '.join(values)})", NAME_OPERATION]
+
+    def compute_whole(self, tree: ast.expr | None) -> list[str]:
+        """Compute it at once."""
+        op = self.op
+        if tree is None:
+            values = [self.arrays.get(name, name) for name in op.positional]
+            rest = [f"*{op.rest}"] if op.rest else []
+            keywords = [f"{name}={self.arrays.get(name, name)}" for name in op.keywords]
+            expression = f"body({', '.join([*values, *rest, *keywords])})"
+            loads = []
+        else:
+            numbers: dict[str, float] = {}
+            if op.kind == POINTWISE and not self.half:
+                unsure = {*op.numbers, *op.optional, *op.masks}
+                sure = {self.arrays[name] for name in op.tensors if name not in unsure or name == op.tensors[0]}
+                tree = constants_as_arrays(tree, sure, numbers)
+            expression = ast.unparse(tree)
+            loads = [constant(name, value, self.first_array) for name, value in numbers.items()]
+        if op.kind == VIEW:
+            return [f"try: result_array = {expression}", NAME_OPERATION]
+        if tree is not None and not self.half and (call := single_call(tree, self.first_array)) is not None:
+            return [
+                *loads,
+                f"try: result_array = quietly({call})",
+                f"except RuntimeError: result_array = run_quietly({call})",
+            ]
+        if self.half:
+            one = f"round_to({expression}, rounded_dtype)"
+            expression = f"[round_to(part, rounded_dtype) for part in {expression}]" if op.many else one
+        return [
+            *loads,
+            "old_errstate = set_quiet(SILENT)",
+            f"try: result_array = {expression}",
+            NAME_OPERATION,
+            "finally: unset_quiet(old_errstate)",
+        ]
+
+    def tiled_expression(self, tree: ast.expr | None) -> tuple[str | None, str]:
+        """What large arrays are computed by, if the body can be lowered; and on what condition on the options."""
+        op = self.op
+        if tree is None or op.kind != POINTWISE or self.half or len(op.tensors) > 2 or "f" not in op.accepts:
+            return None, ""
+        names = [*self.arrays.values()]
+        scope = {name: value for name, value in op.body.__globals__.items() if name not in op.positional}
+        if lower_to_ufuncs(tree, names, scope) is not None:
+            return ast.unparse(tree), ""
+        options = op.option_defaults() if self.fixed is None else None
+        if not options or any(value.__class__ is float and not math.isfinite(value) for value in options.values()):
+            return None, ""
+        usual = substituted(copied(tree), {}, options)  # such as alpha=1: the expression of the operator
+        if lower_to_ufuncs(usual, names, scope) is None:
+            return None, ""
+        checks = [
+            f" and {name} is {value!r}"
+            if value is None or value.__class__ is bool
+            else f" and {name}.__class__ is {type(value).__name__} and {name} == {value!r}"
+            for name, value in options.items()
+        ]
+        return ast.unparse(usual), "".join(checks)
+
+    # -- recording it --------------------------------------------------------------------------------------------------
+
+    def record(self) -> list[str]:
+        """Make the tensor, and the node if a gradient may be wanted."""
+        op = self.op
+        if op.many:
+            return self.record_many()
+        lines = ["output = new(Tensor); output._a = result_array"]
+        unrecorded = "output._fn = None; return output"
+        if op.kind == VIEW and self.function_variant != TEMPORARY_VIEW:
+            lines.append(f"edge = register_view(output, {op.tensors[0]}, body, OP.function, {self.options()})")
+            unrecorded = "output._fn = edge; return output"
+        if not op.formulas:
+            return [*lines, "output._fn = None; return output"]
+        lines.append(f"if {self.unrecorded()}: {unrecorded}")
+        if op.kind == POINTWISE and not (self.half or self.device or self.sets_tiled_node):
+            is_large = "result_array.__class__ is ndarray and result_array.size >= MIN_TILED_SIZE"
+            lines.append(f"if {is_large} and node_class is Backward: node_class = OP.node({TILED!r})")
+        lines += ["node = output._fn = " + self.node_class() + "()", *self.save()]
+        if self.traced:
+            lines.append(self.trace("output"))
+        return [*lines, "return output"]
+
+    def record_many(self) -> list[str]:
+        """The same for several results."""
+        op = self.op
+        lines = [
+            "outputs = []",
+            "for part in result_array:",
+            "    output = new(Tensor); output._a = part; output._fn = None; outputs.append(output)",
+        ]
+        if op.kind == VIEW:
+            replay = "ViewOfOutput(body, position), ViewOfOutput(OP.function, position)"
+            lines.append("    position = len(outputs) - 1")
+            lines.append(f"    output._fn = register_view(output, {op.tensors[0]}, {replay}, {self.options()})")
+        if op.formulas:
+            lines += [
+                f"if not ({self.unrecorded()}):",
+                f"    node = {self.node_class()}()",
+                *_indented(self.save()),
+                "    node.count = len(outputs)",
+                "    for position, output in enumerate(outputs):",
+                "        if output._a.dtype.kind in INEXACT: output._fn = OutputEdge(node, position)",
+            ]
+            if self.traced:
+                lines.append(f"    {self.trace('outputs[0]')}")
+        return [*lines, "return tuple(outputs)"]
+
+    def unrecorded(self) -> str:
+        """The condition under which nothing is recorded."""
+        op = self.op
+        wanted = [
+            f"{edge} is None" if name not in op.lists else f"all(e is None for e in {edge})"
+            for name, edge in self.edges.items()
+        ]
+        return f"{' and '.join(wanted)} or not is_grad_enabled()"
+
+    def node_class(self) -> str:
+        """The name of the class that the node gets."""
+        if self.half:
+            return "HalfBackward"
+        if self.op.kind == POINTWISE:
+            return "node_class"
+        if any("conj" in text for text in self.op.formulas.values()):
+            result = "result_array[0]" if self.op.many else "result_array"
+            return f"(ComplexBackward if {result}.dtype.kind == 'c' else Backward)"
+        return "Backward"
+
+    def save(self) -> list[str]:
+        """Fill the node: its edges, what its formulas name, its number."""
+        op = self.op
+        if op.many_edges:
+            parts = [f"*{edge}" if name in op.lists else edge for name, edge in self.edges.items()]
+            lines = [f"node.all_edges = ({', '.join(parts)},); node.next0 = node.next1 = None"]
+        else:
+            both = [*self.edges.values(), "None"][:2]
+            lines = [f"node.next0 = {both[0]}; node.next1 = {both[1]}"]
+        needs = op.saves()
+        for what in sorted(set().union(*needs.values())):
+            value = self.value_of(what)
+            # Kept only if some gradient that is wanted needs it.
+            wanted = [self.edges[name] for name, uses in needs.items() if what in uses]
+            if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
+                value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
+            lines.append(f"node.{slot(what)} = {value}")
+        meta = "input_meta" if op.kind == POINTWISE or self.half else "None"
+        return [*lines, f"node.input_meta = {meta}; node.extras = None", "node._seq = next_sequence_nr()"]
+
+    def value_of(self, what: str) -> str:
+        """The expression of something saved."""
+        name, _, attribute = what.partition(".")
+        if name.partition("[")[0] == "result":
+            base = name.replace("result", "result_array")
+        elif name in self.op.lists and attribute:
+            return f"[a.{attribute} for a in {self.arrays[name]}]"
+        else:
+            base = self.saved.get(name, name)
+        return f"{base}.{attribute}" if attribute else base
+
+    def trace(self, output: str) -> str:
+        """The line that reports the call to the tracer."""
+        op = self.op
+        named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
+        pairs = ", ".join(f"({label!r}, {value})" for label, value in named)
+        return f"trace_call(node, {output}, ({pairs},))"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

@@ -1,0 +1,136 @@
+"""Writes the methods with a trailing underscore: straight-line code for ``x.sub_(y)``, from what is declared of it.
+
+A method of an elementwise operation computes straight into the tensor's array where nothing records it, all operands
+are of one real floating dtype, and nobody watches. Everything else computes a new tensor and writes that (in
+``core/inplace.py``). As with the functions (see ``compiler/op.py``), the code is written at the first call.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd._engine.compiler.elementwise import write_into
+from nbautograd._engine.compiler.rewrite import substituted
+from nbautograd._engine.compiler.runtime import INPLACE
+from nbautograd._engine.compiler.schema import OpSchema, array_name
+from nbautograd._engine.compiler.source import compiled, expression_of
+from nbautograd._engine.core.tensor import Tensor
+
+__all__ = ["inplace_code", "make_inplace_method"]
+
+
+def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
+    """The method ``name`` that writes the result of ``function`` into its tensor.
+
+    :param op: the declaration of ``function`` if it may compute straight into the tensor.
+    """
+    code = _out_of_place.__code__ if op is None or "f" not in op.accepts else _first_call.__code__
+    scope = {"__name__": function.__module__, "__builtins__": __builtins__}
+    method: Any = types.FunctionType(code, scope, name)
+    scope.update(INPLACE, COMPILE=_compile, OP=op, METHOD=method, NAME=name, FUNCTION=function)
+    method.__doc__ = f"In-place version of ``{name[:-1]}``: writes the result into this tensor and returns it."
+    method.__module__ = __name__
+    if op is not None:
+        method.__wrapped__ = op.body  # for help() and inspect.signature(), before the first call and after it
+    return method
+
+
+def _out_of_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The code of methods that always compute a new tensor first; the names in capitals are globals of their own."""
+    return apply_inplace(input, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Tensor:
+    """The code of the others, until they are first called."""
+    COMPILE(METHOD, OP)  # type: ignore[name-defined]  # noqa: F821
+    return METHOD(*args, **kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+
+def inplace_code(method: Any, op: OpSchema) -> types.CodeType | None:
+    """The code of an operation's in-place method, compiled if it has not been; None where it computes a new tensor."""
+    if method is None or getattr(method, "__globals__", {}).get("OP") is not op:
+        return None
+    if method.__code__ is _first_call.__code__:
+        _compile(method, op)
+    code: types.CodeType = method.__code__
+    return None if code is _out_of_place.__code__ else code
+
+
+def _compile(method: Any, op: OpSchema) -> None:
+    """Replace the stub's code by the compiled code of this operation."""
+    arrays = {name: array_name(name) for name in op.tensors}
+    if op.into is not None:
+        computing: list[str] | None = [ast.unparse(substituted(ast.parse(op.into), arrays))]
+    else:
+        tree = expression_of(op.body)
+        computing = None if tree is None else write_into(substituted(tree, arrays), arrays[op.tensors[0]])
+    if computing is None:
+        method.__code__ = _out_of_place.__code__
+        return
+    source = "\n".join(_lines(op, computing))
+    method.__globals__.update({**op.body.__globals__, **method.__globals__})
+    # A call from another thread in between finds the former code, which has no use for defaults.
+    defaults = (*(op.body.__defaults__ or ()), *(...,) * len(op.former))
+    method.__defaults__, method.__kwdefaults__ = defaults or None, op.body.__kwdefaults__
+    method.__code__ = compiled(source, f"<nbautograd {method.__name__}>", method.__name__)
+
+
+def _lines(op: OpSchema, computing: list[str]) -> list[str]:
+    """The whole method, around the lines that compute into the tensor's own array."""
+    name, (first, *others) = op.name + "_", op.tensors
+    target = array_name(first)
+    optional = len(op.body.__defaults__ or ())
+    required = len(op.positional) - optional
+    parts = [*op.positional[:required], *(f"{option}=None" for option in op.positional[required:])]
+    former = [f"former_{number + 1}" for number in range(len(op.former))]
+    parts += [f"{each}=None" for each in former]
+    parts += ["*", *(f"{option}=None" for option in op.keywords)] if op.keywords else []
+    options = [option for option in (*op.positional, *op.keywords) if option not in op.tensors]
+    arguments = "".join(f"{name}, " for name in op.positional[1:])
+    keywords = ", ".join(f"{option!r}: {option}" for option in op.keywords)
+    body = [
+        f"if inferred or 0 in {target}.strides or {first}._view is not None: check_writable({first}, NAME)",
+        *computing,
+        f"if {first}._view is None and {first}._views is None: record_write({target}); return {first}",
+        f"record_unrecorded_write({first}); return {first}",
+    ]
+    for other in reversed(others):
+        array = array_name(other)
+        number = f"{array} = number_like({other}, {first}_class, {target}); alike = {array}.__class__ is {first}_class"
+        body = [
+            f"if isinstance({other}, Tensor):",
+            f"    try: {array} = {other}._a",
+            f"    except AttributeError: return apply_inplace({first}, NAME, FUNCTION, ({arguments}), {{{keywords}}})",
+            f"    {other}_class = {array}.__class__",
+            f"    alike = {other}_class is {first}_class",
+            f"    if not alike and {first}_class is ndarray:",
+            f"        alike = {other}_class is float32 or {other}_class is float64",
+            f"    alike = alike and {array}.dtype is dtype_of_all",
+            f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
+            f"    if alike and ({array}.base is not None or {target}.base is not None):",
+            f"        check_operand({first}, {other}, NAME)",
+            f"    if alike and {array}.shape != {target}.shape:",
+            f"        alike = broadcasts_to({array}.shape, {target}.shape)",
+            f"else: {number if other in op.numbers else 'alike = False'}",
+            "if alike:",
+            *(f"    {line}" for line in body),
+        ]
+    no_tensors = "".join(f" and not isinstance({option}, Tensor)" for option in options)
+    is_array = f"{first}_class is not float32 and {first}_class is not float64"
+    return [
+        f"def {name}({', '.join(parts)}):",
+        *(
+            f"    if {each} is not ...: return call_former(OP, ({', '.join((*op.positional, *former))}), None, METHOD)"
+            for each in former[:1]
+        ),
+        f"    try: {target} = {first}._a; unrecorded = {first}._fn is None or not is_grad_enabled()",
+        "    except AttributeError: unrecorded = False  # no tensor, as apply_inplace will say",
+        "    if unrecorded and not followers and not preparers:",
+        f"        {first}_class = {target}.__class__; dtype_of_all = {target}.dtype",
+        f"        if (dtype_of_all is F32 or dtype_of_all is F64) and {is_array}{no_tensors}:",
+        *(f"            {line}" for line in body),
+        f"    return apply_inplace({first}, NAME, FUNCTION, ({arguments}), {{{keywords}}})",
+    ]

@@ -1,0 +1,450 @@
+"""``@op``: an operation is declared once, as a function over arrays with a derivative formula per input.
+
+    @op(node="MulBackward0", symbol="×", kind=POINTWISE, input="g * conj(other)", other="g * conj(input)")
+    def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+        return input * other
+
+From that come the function ``mul`` over tensors, the method ``Tensor.mul``, the in-place ``mul_``, ``out=``, the node
+class ``MulBackward0``, what is saved for backward, and derivatives of every order.
+
+- A formula is Python over ``g`` (the gradient of the result), the inputs, the options, ``result``, shapes such as
+  ``input.shape``, and any declared operation. **What it names is what is saved**, of several results those that are
+  named by number (``result[1]``); nothing is kept for a gradient that nobody wants. ``conj`` is dropped where nothing
+  is complex.
+- It is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it means
+  the operation itself, so that a backward pass can record itself (``create_graph=True``). Its text is what the
+  pictures show, so the formula on the screen is the one that ran.
+- Undoing broadcasting and type promotion is done here, once, for all formulas.
+- float16 and bfloat16 are computed in float32 and rounded, in both directions, as PyTorch does; neither bodies nor
+  formulas see them.
+
+An operation compiles itself when it is first called: its function starts as a stub whose code object is then replaced
+by straight-line code written for this very operation, which is what makes small tensors fast. The generated source is
+in ``linecache``, so tracebacks and debuggers show it. Declaring costs next to nothing, so importing stays fast.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from nbautograd import protocol
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.argument_errors import check_arguments, with_argument_errors
+from nbautograd._engine.compiler.backward import make_node
+from nbautograd._engine.compiler.elementwise import is_one_step
+from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
+from nbautograd._engine.compiler.inplace import inplace_code, make_inplace_method
+from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.compiler.runtime import FORWARD
+from nbautograd._engine.compiler.schema import (
+    NATIVE,
+    NUMPY_NAMES,
+    NUMPY_OPERANDS,
+    PLAIN,
+    POINTWISE,
+    TILED,
+    UNSUPPORTED,
+    UPCAST,
+    VIEW,
+    OpSchema,
+)
+from nbautograd._engine.compiler.source import compiled, expression_of
+from nbautograd._engine.core import dispatch_mode, inplace, overlap, tracing
+from nbautograd._engine.core.node import Node
+from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
+from nbautograd._names import docstrings
+from nbautograd.errors import INPUT_ERRORS, name_operation
+
+__all__ = [
+    "NATIVE",
+    "OPS",
+    "PLAIN",
+    "POINTWISE",
+    "UNSUPPORTED",
+    "UPCAST",
+    "VIEW",
+    "CompiledOp",
+    "alias",
+    "composite",
+    "op",
+    "with_numpy_names",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class CompiledOp(OpSchema):
+    """One operation as declared, and what is compiled from it on its first use: function variants and node variants."""
+
+    def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
+        super().__init__(body, options, formulas)
+        self.function: Any = None
+        self.operator: Any = None
+        self._temporary_view: Any = None
+        self.compiled = False
+        self.interceptor: Any = None
+        self._codes: dict[tuple[bool, str], types.CodeType] = {}
+        self._others: dict[tuple[bool, str], Callable[..., Any]] = {}
+        self._nodes: dict[str, type[Node]] = {}
+
+    # -- the function ------------------------------------------------------------------------------------------------
+
+    def compile(self) -> None:
+        """Put the compiled code into the function and its variants."""
+        names = self._names()
+        for variant, function in self._function_variants().items():
+            function.__globals__.update(names)
+            if variant == TEMPORARY_VIEW and self.formulas:
+                function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
+            if variant != OPERATOR or not self.takes_operands_only:
+                self._set_defaults(function)
+        self.compiled = True
+        self.use_code(tracing.is_on_anywhere())
+
+    @property
+    def temporary_view(self) -> Any:
+        """Variant for temporary views: used once inside a formula, never returned to the user; no view is recorded."""
+        if self._temporary_view is None:
+            self._temporary_view = _stub(self)
+            if self.compiled:
+                self.compile()
+        return self._temporary_view
+
+    def _function_variants(self) -> dict[str, Any]:
+        """The function and its variants, by what is particular about them."""
+        variants = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._temporary_view}
+        return {variant: function for variant, function in variants.items() if function is not None}
+
+    def use_code(self, traced: bool) -> None:
+        """Switch between the traced and the usual code, if the operation has been compiled at all."""
+        if self.compiled:
+            is_diverted = self.interceptor is not None or dispatch_mode.is_on_anywhere()
+            for variant, function in self._function_variants().items():
+                code = self._code(traced, variant)
+                if is_diverted:
+                    _divert(function, code)
+                else:
+                    function.__code__ = code
+
+    def _code(self, traced: bool, variant: str) -> types.CodeType:
+        code = self._codes.get((traced, variant))
+        if code is None:
+            source = "\n".join(ForwardWriter(self, traced, function_variant=variant).lines())
+            filename = f"<nbautograd {' '.join([self.name, *[variant] * bool(variant), *['traced'] * traced])}>"
+            code = self._codes[traced, variant] = compiled(source, filename, self.name)
+        return code
+
+    def half(self) -> Callable[..., Any]:
+        """The function for float16 and bfloat16, which computes in float32: compiled when it is first wanted."""
+        return self._other("half")
+
+    def on_device(self) -> Callable[..., Any]:
+        """The function for arrays on a device that has kernels of its own: compiled when it is first wanted."""
+        return self._other("device")
+
+    def _other(self, kind: str) -> Callable[..., Any]:
+        traced = tracing.is_on()
+        function = self._others.get((traced, kind))
+        if function is None:
+            writer = ForwardWriter(self, traced, half=kind == "half", device=kind == "device")
+            source = "\n".join(writer.lines())
+            code = compiled(source, f"<nbautograd {self.name} {kind}{' traced' * traced}>", self.name)
+            function = types.FunctionType(code, self._names(), self.name)
+            if self.formulas and kind == "half":
+                function.__globals__["HalfBackward"] = self.node("half")
+            self._set_defaults(function)
+            self._others[traced, kind] = function
+        return function
+
+    @functools.cached_property
+    def fused(self) -> ElementwiseKernel:
+        """The body as a kernel, for devices."""
+        body, count = self.body, len(self.positional)
+        names = [*self.positional, *self.keywords]
+
+        def eager(*values: Any) -> Any:
+            return body(*values[:count], **dict(zip(self.keywords, values[count:], strict=True)))
+
+        return ElementwiseKernel(eager, None, 0, names)
+
+    @functools.cached_property
+    def is_one_step(self) -> bool:  # type: ignore[override]
+        """Whether the body is one ufunc of its operands, as options usually are."""
+        return is_one_step(expression_of(self.body), self.option_defaults())
+
+    def code(self, kind: str) -> types.CodeType | None:
+        """The code of a variant of the function or the node, see ``library.source``; None if there is none."""
+        if kind in ("forward", "traced"):
+            return self._code(kind == "traced", "")
+        if kind == "operator":
+            return None if self.operator is None else self._code(False, OPERATOR)
+        if kind == "half":
+            code: types.CodeType = self.half().__code__
+            return None if self.half_policy != UPCAST else code
+        if kind == "inplace":
+            return inplace_code(getattr(Tensor, self.name + "_", None), self)
+        if not self.formulas:
+            return None
+        variant, name = {
+            "backward": ("real", "vjp"),
+            "double_backward": ("real", "vjp_graph"),
+            "tiled": (TILED, "vjp"),
+        }[kind]
+        if variant == TILED and self.kind != POINTWISE:
+            return None
+        vjp = getattr(self.node(variant), name)
+        code = getattr(vjp, "compile", lambda: vjp)().__code__
+        return code
+
+    def _set_defaults(self, function: Any) -> None:
+        defaults = self.body.__defaults__ or ()
+        required = len(self.positional) - len(defaults)
+        optional = (None,) * (required - self.positional.index("dim")) if self.required_dim else ()
+        function.__defaults__ = (*optional, *defaults, *(...,) * len(self.former))
+        function.__kwdefaults__ = {
+            **(self.body.__kwdefaults__ or {}),
+            **({"out": None} if self.has_out else {}),
+            **{NUMPY_NAMES[name]: None for name in self.numpy_names},
+        }
+        if self.rest is not None:
+            function.__kwdefaults__[self.rest] = None
+
+    def _names(self) -> dict[str, Any]:
+        names: dict[str, Any] = dict(self.body.__globals__)
+        names.update(FORWARD, OP=self, body=self.body, half_variant=self.half, device_variant=self.on_device)
+        if self.formulas:
+            names.update(Backward=self.node("real"), ComplexBackward=self.node("complex"))
+        return names
+
+    # -- the node ----------------------------------------------------------------------------------------------------
+
+    def node(self, variant: str) -> type[Node]:
+        """The node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
+        if variant not in self._nodes:
+            self._nodes[variant] = make_node(self, variant)
+        return self._nodes[variant]
+
+
+def op(
+    *,
+    node: str | None = None,
+    symbol: str = "",
+    kind: str = PLAIN,
+    operators: str = "",
+    method: bool = True,
+    inplace_method: bool | None = None,
+    floating: bool = False,
+    accepts: str = "bifc",
+    accepts_each: str = "bifc",
+    many: bool = False,
+    out: bool | None = None,
+    into: str | None = None,
+    name: str | None = None,
+    half: str = UPCAST,
+    former: str = "",
+    **formulas: str,
+) -> Callable[[F], F]:
+    """Declare an operation by its body over arrays.
+
+    Parameters annotated ``Tensor`` arrive in the body as arrays; ``Tensor | Number`` lets a number stand there,
+    ``Tensor | None`` makes it optional, ``Sequence[Tensor]`` takes several, and a ``Mask`` keeps its dtype where others
+    are promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices,
+    is saved as tensors are.
+
+    :param node: the name of the node class; None where nothing is differentiable.
+    :param symbol: what a picture writes into the node.
+    :param kind: ``PLAIN``, ``POINTWISE`` or ``VIEW``.
+    :param operators: the special methods that it implements, such as ``"__mul__ __rmul__"``.
+    :param method: whether it is a method of Tensor.
+    :param inplace_method: whether there is ``name_``; by default for pointwise operations.
+    :param floating: integer inputs become the default float.
+    :param accepts: for pointwise operations, the categories of dtypes that they take, after promotion: bool,
+        integer, floating, complex.
+    :param accepts_each: the same of each operand, before promotion.
+    :param many: the body returns several arrays and the formulas get a list of gradients.
+    :param out: whether there is ``out=``; by default for pointwise operations.
+    :param into: how ``name_`` writes into the array of its tensor; by default the body's last step does, if it can.
+    :param name: the public name where it differs from the body's.
+    :param half: what happens to float16 and bfloat16: ``UPCAST`` computes in float32 and rounds; ``NATIVE`` is for
+        operations that only move or cast values; ``UNSUPPORTED`` raises.
+    :param former: the factors that may stand between the tensors, as in PyTorch's early days.
+    :param formulas: for each differentiable input, its gradient.
+    """
+    pointwise = kind == POINTWISE
+    options = {
+        "node": node,
+        "symbol": symbol,
+        "kind": kind,
+        "floating": floating,
+        "accepts": accepts,
+        "accepts_each": accepts_each,
+        "many": many,
+        "out": pointwise if out is None else out,
+        "into": into,
+        "name": name,
+        "half": half,
+        "former": former,
+    }
+
+    def declare(body: F) -> F:
+        declaration = CompiledOp(body, options, formulas)
+        public = declaration.name
+        OPS[public] = declaration
+        namesake = (node or "").lower().startswith(public.replace("_", "") + "backward")  # others may share its name
+        if node and formulas and (namesake or node not in protocol.declared):
+            protocol.declared[node] = functools.partial(declaration.node, "real")
+        function = declaration.function = _stub(declaration)
+        docstrings.describe_operation(
+            function, body, pointwise, declaration.accepts, declaration.floating, declaration.has_out
+        )
+        if method:
+            setattr(Tensor, public, function)
+        if pointwise if inplace_method is None else inplace_method:
+            straight = declaration if pointwise or into else None
+            setattr(Tensor, public + "_", make_inplace_method(public + "_", function, straight))
+        if operators:
+            declaration.operator = _stub(declaration)
+            docstrings.describe_operator(declaration.operator, function)
+            for special in operators.split():
+                in_place = special.startswith("__i") and special != "__invert__"
+                setattr(Tensor, special, getattr(Tensor, public + "_") if in_place else declaration.operator)
+        return function  # type: ignore[no-any-return]
+
+    return declare
+
+
+def composite(
+    *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False, names: str = ""
+) -> Callable[[F], F]:
+    """Declare a function that is written in terms of other operations; it needs no formulas of its own.
+
+    :param out: give it the keyword ``out=``: a tensor, or several for several results.
+    :param names: further names of its parameters, such as ``"input2=L"``.
+    """
+
+    def declare(function: F) -> F:
+        name = function.__name__
+        public = _with_keywords(function, out, names)
+        COMPOSITES[name] = public
+        if method:
+            setattr(Tensor, name, public)
+        if inplace_method:
+            setattr(Tensor, name + "_", make_inplace_method(name + "_", public))
+        for special in operators.split():
+            setattr(Tensor, special, public)
+        return public  # type: ignore[return-value]
+
+    return declare
+
+
+def with_numpy_names(function: F) -> F:
+    """A function that takes NumPy's names of its parameters, too, such as ``axis`` for ``dim``."""
+    return _with_keywords(function, out=False)  # type: ignore[return-value]
+
+
+def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -> Callable[..., Any]:
+    """A composite that takes ``out=``, NumPy's names and further ones, where it does not do so itself."""
+    docstrings.describe(function, further=("out",) if out else ())
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    takes_dtype = "dtype" in names
+    others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
+    for pair in further.split():
+        another, _, name = pair.partition("=")
+        others[another] = name
+    for numpy, name in NUMPY_OPERANDS.items():
+        if name in names and numpy not in names:
+            others[numpy] = name
+    if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
+        return with_argument_errors(function)
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
+            return answer
+        target = None
+        if kwargs:
+            target = kwargs.pop("out", None) if out else None
+            for tensor in target if isinstance(target, (tuple, list)) else () if target is None else (target,):
+                overlap.check_operands(tensor, (*args, *kwargs.values()), function.__name__)
+            for numpy, name in others.items():
+                if numpy in kwargs and name not in kwargs:
+                    kwargs[name] = kwargs.pop(numpy)
+            if takes_dtype and "dtype" in kwargs:
+                kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
+        try:
+            result = function(*args, **kwargs)
+        except (AttributeError, TypeError) as error:
+            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+                return answer
+            if isinstance(error, AttributeError):
+                check_arguments(function, args, kwargs)
+            raise
+        except INPUT_ERRORS as error:
+            name_operation(error, function.__name__)
+            raise
+        return result if target is None else inplace.resize_into(target, result, function.__name__)
+
+    return public
+
+
+def alias(**names: Callable[..., Any]) -> None:
+    """Give functions further names as methods, in place too where they have that."""
+    for name, function in names.items():
+        setattr(Tensor, name, function)
+        written = getattr(Tensor, function.__name__ + "_", None)
+        if written is not None:
+            setattr(Tensor, name + "_", written)
+
+
+# -- stubs -----------------------------------------------------------------------------------------------------------
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    """The code of every stub: OP and STUB are globals of the stub's own."""
+    OP.compile()  # type: ignore[name-defined]  # noqa: F821
+    return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
+
+
+def _diverted(*args: Any, **kwargs: Any) -> Any:
+    """Stand in for the code of every operation while a mode of dispatch is on."""
+    return DETOUR(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _divert(function: Any, code: types.CodeType) -> None:
+    """Call ``dispatch`` for a function whose own code is ``code``; another thread may have diverted it already."""
+    before = function.__globals__.get("PLAIN")  # modes come and go by the thousand, and all operations with them
+    if getattr(before, "__code__", None) is not code:
+        plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+        plain.__kwdefaults__ = function.__kwdefaults__
+        function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
+    function.__code__ = _diverted.__code__
+
+
+def _stub(declaration: CompiledOp) -> Any:
+    body = declaration.body
+    scope = {"OP": declaration, "__name__": body.__module__, "__builtins__": __builtins__}
+    stub: Any = types.FunctionType(_first_call.__code__, scope, declaration.name)
+    scope["STUB"] = stub
+    stub.__qualname__, stub.__doc__, stub.__module__ = declaration.name, body.__doc__, body.__module__
+    stub.__wrapped__ = body  # for help() and inspect.signature()
+    return stub
+
+
+# -- switching to traced or diverted code ---------------------------------------------------------------------------
+
+
+def _switch_tracing(on: bool) -> None:
+    for declaration in OPS.values():
+        if isinstance(declaration, CompiledOp):
+            declaration.use_code(on)
+
+
+tracing.on_switch(_switch_tracing)
+dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on_anywhere()))

@@ -1,0 +1,169 @@
+"""Rewrites expressions before they are compiled: other expressions with the same results, by fewer and cheaper calls.
+
+What stands in a declaration is what is meant, and what pictures show. What runs is the same after these rewrites, and
+after ``constants_as_arrays`` in ``compiler/elementwise.py``:
+
+- a call of an operation whose body is one expression becomes that expression (inlining);
+- a choice between something and zeros, or its multiple, becomes a bit mask, which is computed without branches.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import inspect
+import types
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nbautograd._engine.compiler.registry import HELPERS, OPS
+from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler.source import expression_of, steps_of
+
+__all__ = ["Substitute", "in_full", "inlined", "substituted"]
+
+
+class Substitute(ast.NodeTransformer):
+    """Substitutes expressions for names, and folds conditional expressions with constant conditions."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        value = self.values.get(node.id)
+        if value is None:
+            return node
+        return ast.Name(value.id, node.ctx) if isinstance(value, ast.Name) else copy.copy(value)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        match node.test:
+            case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
+                return node.body if left == right else node.orelse
+        return node
+
+
+def substituted(tree: Any, names: Mapping[str, str], constants: Mapping[str, Any] | None = None) -> Any:
+    """An expression with names substituted by other names or constants.
+
+    >>> ast.unparse(substituted(ast.parse("a if alpha == 1 else b", mode="eval"), {"a": "x"}, {"alpha": 1}))
+    'x'
+    """
+    values: dict[str, ast.expr] = {old: ast.Name(new) for old, new in names.items()}
+    values.update({name: ast.Constant(value) for name, value in (constants or {}).items()})
+    return Substitute(values).visit(tree)
+
+
+def inlined(tree: ast.expr, scope: dict[str, Any], helpers: bool = False) -> ast.expr:
+    """A formula over arrays with its calls of operations replaced by their bodies.
+
+    :param scope: what the names in the formula mean; what names in the bodies mean is added.
+    :param helpers: the same for derivative helpers, whose assignments become ``(name := expression)``.
+    """
+    changed: ast.expr = _Inliner(scope, helpers).visit(tree)
+    return changed
+
+
+def in_full(formula: str) -> str:
+    """A formula that is one call of an operation which only calculates, as what that calculates: for pictures.
+
+    Over tensors such a formula is one node instead of several.
+
+    >>> import nbautograd
+    >>> in_full("tanh_slope(g, conj(result))")
+    'g * (1 - conj(result) * conj(result))'
+    """
+    match ast.parse(formula, mode="eval").body:
+        case ast.Call(ast.Name(name), arguments, []) if name in OPS:
+            op = OPS[name]
+            expression = expression_of(op.body)
+            calculates = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
+            if isinstance(expression, ast.BinOp) and all(isinstance(part, calculates) for part in ast.walk(expression)):
+                values = dict(zip(op.positional, arguments, strict=True))
+                return ast.unparse(Substitute(values).visit(expression))
+    return formula
+
+
+class _Inliner(ast.NodeTransformer):
+    def __init__(self, scope: dict[str, Any], helpers: bool) -> None:
+        self.scope, self.helpers = scope, helpers
+        self.helpers_taken: list[Callable[..., Any]] = []  # each once, as each assigns its names
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(ast.Name("where"), [condition, value, ast.Call(ast.Name("zeros_of"))]):
+                node = ast.Call(ast.Name("zero_where_not"), [value, condition], [])
+            case ast.Call(ast.Name("where"), [condition, ast.Call(ast.Name("zeros_of")), value]):
+                node = ast.Call(ast.Name("zero_where"), [value, condition], [])
+            case ast.Call(
+                ast.Name("where"), [condition, ast.Name(this) as value, ast.BinOp(ast.Name(again), ast.Mult(), factor)]
+            ) if this == again and isinstance(factor, (ast.Name, ast.Constant)):
+                node = ast.Call(ast.Name("scale_where_not"), [value, condition, factor], [])
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        meaning = None if name is None else self.scope.get(name)
+        if self.helpers and meaning.__class__ is types.FunctionType and meaning in HELPERS:
+            return self._steps(HELPERS[meaning], node) or node
+        op = None if name is None else OPS.get(name)
+        if op is None or self.scope.get(op.name) is not op.body:
+            return node
+        return self._body(op, node) or node
+
+    def _body(self, op: OpSchema, call: ast.Call) -> ast.expr | None:
+        """The body with the arguments in it; None where it is no expression, or an argument would be computed twice."""
+        expression = expression_of(op.body)
+        if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):
+            return None
+        if any(isinstance(part, (ast.comprehension, ast.Lambda, ast.NamedExpr)) for part in ast.walk(expression)):
+            return None  # its bound names might capture names in the arguments
+        return self._in_place(expression, dict(zip(op.positional, call.args, strict=True)), op.body, op.name)
+
+    def _steps(self, helper: Callable[..., Any], call: ast.Call) -> ast.expr | None:
+        """What a derivative helper returns; where a name is used first, stands what is assigned to it."""
+        steps, parameters = steps_of(helper), [*inspect.signature(helper).parameters]
+        if steps is None or call.keywords or len(call.args) != len(parameters):
+            return None
+        assignments, result = steps
+        own = {name: ast.Name(f"{helper.__name__}_{name}") for name, _ in assignments}
+        if len({*own, *parameters}) < len(assignments) + len(parameters) or helper in self.helpers_taken:
+            return None
+        self.helpers_taken.append(helper)
+        for name, value in assignments[::-1]:
+            result = _FirstUse(name, value).visit(result)
+        values = {**dict(zip(parameters, call.args, strict=True)), **own}
+        changed = self._in_place(result, values, helper, helper.__name__)
+        return None if changed is None else self.visit(changed)
+
+    def _in_place(
+        self, tree: ast.expr, values: dict[str, ast.expr], body: Callable[..., Any], prefix: str
+    ) -> ast.expr | None:
+        """An expression of a function with values for its parameters; other names mean here what they mean there."""
+        used = Counter(part.id for part in ast.walk(tree) if isinstance(part, ast.Name))
+        if any(used[name] > 1 and not isinstance(part, (ast.Name, ast.Constant)) for name, part in values.items()):
+            return None
+        for name in set(used) - set(values):
+            meaning = body.__globals__.get(name, getattr(builtins, name, None))
+            if body in HELPERS.values() and name in OPS:
+                meaning = OPS[name].body
+            if meaning is not None and self.scope.setdefault(name, meaning) is not meaning:
+                alias = f"{prefix}_{name}"
+                self.scope[alias] = meaning
+                values[name] = ast.Name(alias)
+        changed: ast.expr = Substitute(values).visit(tree)
+        return changed
+
+
+class _FirstUse(ast.NodeTransformer):
+    """Assigns a value to a name where it is used first, in the order in which Python evaluates an expression."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self.name, self.value = name, value
+        self.done = False
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if self.done or node.id != self.name:
+            return node
+        self.done = True
+        return ast.NamedExpr(node, self.value)

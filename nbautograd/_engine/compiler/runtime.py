@@ -1,0 +1,133 @@
+"""The names that generated code uses: what they mean, in one table for functions and one for in-place methods."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, version_counter
+from nbautograd._engine.arrays.size import sizes
+from nbautograd._engine.arrays.version_counter import next_sequence_nr
+from nbautograd._engine.compiler.argument_errors import name_operation, not_implemented_or_raise, refuse_or_offer
+from nbautograd._engine.compiler.elementwise import CONSTANTS
+from nbautograd._engine.compiler.former_signatures import call_former
+from nbautograd._engine.compiler.lowering import compile_kernel
+from nbautograd._engine.compiler.promotion import (
+    F32,
+    F64,
+    HalfPrecision,
+    OnDevice,
+    broadcasts_to,
+    check_devices,
+    narrow,
+    number_like,
+    promote,
+    promote_half,
+    promote_on_device,
+    unbroadcast_spec,
+    widen_all,
+)
+from nbautograd._engine.compiler.schema import OpSchema, array_name
+from nbautograd._engine.core import inplace, overlap, tracing, views
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.node import LEAF, OutputEdge
+from nbautograd._engine.core.tensor import Tensor, new
+from nbautograd._engine.fusion import tiling
+from nbautograd.errors import INPUT_ERRORS
+
+__all__ = ["FORWARD", "INPLACE"]
+
+
+def _edge_of(t: Any) -> Any:
+    """The edge to a tensor: itself if it is a leaf, else its node."""
+    return t if t._fn is LEAF else t._fn
+
+
+def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        overlap.check_operands(target, (*args, *kwargs.values()), op.name)
+    return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
+
+
+def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:
+    """The result of an elementwise operation over large arrays, which the expression names as generated code does.
+
+    :param expression: None for the whole body, on a device.
+    """
+    if expression is None:
+        return tiling.compute(op.fused, arrays)
+    kernel = op.kernels.get(expression)
+    if kernel is None:
+        names = [array_name(name) for name in op.tensors]
+        kernel = op.kernels[expression] = compile_kernel(expression, names, {**op.body.__globals__, "np": np})
+    return tiling.compute(kernel, arrays)
+
+
+_BOTH = {
+    "F32": F32,
+    "F64": F64,
+    "SILENT": backend.SILENT,
+    "INPUT_ERRORS": INPUT_ERRORS,
+    "Tensor": Tensor,
+    "float32": np.float32,
+    "float64": np.float64,
+    "is_grad_enabled": is_grad_enabled,
+    "ndarray": np.ndarray,
+    "np": np,
+    "number_like": number_like,
+    "quietly": backend.quietly.run,
+    "run_quietly": backend.run_quietly,
+    "set_quiet": backend.set_quiet,
+    "unset_quiet": backend.unset_quiet,
+}
+FORWARD: dict[str, Any] = {
+    **_BOTH,
+    "CONSTANTS": CONSTANTS,
+    "HalfPrecision": HalfPrecision,
+    "INEXACT": dtypes.INEXACT,
+    "LEAF": LEAF,
+    "MIN_TILED_SIZE": tiling.MIN_TILED_SIZE,
+    "OnDevice": OnDevice,
+    "OutputEdge": OutputEdge,
+    "ViewOfOutput": views.ViewOfOutput,
+    "call_former": call_former,
+    "check_devices": check_devices,
+    "compute_tiled": _compute_tiled,
+    "edge_of": _edge_of,
+    "name_operation": name_operation,
+    "new": new,
+    "next_sequence_nr": next_sequence_nr,
+    "not_implemented_or_raise": not_implemented_or_raise,
+    "operator_add": operator.add,
+    "operator_mul": operator.mul,
+    "operator_sub": operator.sub,
+    "operator_truediv": operator.truediv,
+    "promote": promote,
+    "promote_half": promote_half,
+    "promote_on_device": promote_on_device,
+    "refuse_or_offer": refuse_or_offer,
+    "register_view": views.register_view,
+    "round_to": narrow,
+    "sizes": sizes,
+    "trace_call": tracing.note,
+    "unbroadcast_spec": unbroadcast_spec,
+    "widen_all": widen_all,
+    "write_into_out": _write_into_out,
+}
+"""What an operation's function uses, besides ``OP``, ``body``, its other variants and the node classes."""
+INPLACE: dict[str, Any] = {
+    **_BOTH,
+    "apply_inplace": inplace.apply_inplace,
+    "call_former": call_former,
+    "broadcasts_to": broadcasts_to,
+    "check_operand": overlap.check_operand,
+    "check_writable": inplace.check_writable,
+    "followers": inplace.followers,
+    "inferred": version_counter.inferred,
+    "preparers": inplace.preparers,
+    "record_unrecorded_write": views.record_unrecorded_write,
+    "record_write": version_counter.record_write,
+}
+"""What an in-place method uses, besides ``OP``, ``METHOD``, ``NAME`` and ``FUNCTION``."""

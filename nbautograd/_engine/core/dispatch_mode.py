@@ -1,0 +1,225 @@
+"""Dispatch modes: functions that intercept every operation, as PyTorch's TorchDispatchMode does.
+
+Anomaly detection, hooks on saved tensors, forward-mode AD and inference mode concern every operation but are rarely on.
+So the code of an operation does not test for them: while a mode is on anywhere, the code objects of all operations are
+exchanged for one that calls ``dispatch`` (see ``compiler/op.py``), and then put back.
+
+Code objects belong to the process, but a mode acts where it was pushed: it stands in a context variable, and in other
+threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all threads:
+anomaly detection and forward-mode AD, since PyTorch's are the process's, and inference mode, whose tensors may be used
+in any thread.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from nbautograd._engine.arrays.version_counter import next_sequence_nr
+from nbautograd._engine.core.node import Node, OutputEdge
+from nbautograd._engine.core.tensor import Tensor
+
+UNHANDLED = object()
+"""Returned by ``override`` where no argument overrides the operation."""
+
+__all__ = [
+    "UNHANDLED",
+    "Call",
+    "dispatch",
+    "is_on",
+    "is_on_anywhere",
+    "node_created",
+    "on_switch",
+    "pop",
+    "push",
+    "set_override",
+    "set_watcher",
+]
+
+
+class Call(NamedTuple):
+    """A recorded call of an operation: the declaration, the arguments and the results."""
+
+    op: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: Sequence[Any]
+
+
+After = Callable[[Node, Call | None], None]
+Around = Callable[..., Any]
+Mode = tuple[Any, bool]  # the function, and whether it runs the operation (Around) or gets its new node (After)
+
+
+class _Process:
+    """What is shared by all threads: the modes that act everywhere, and how many contexts have modes of their own."""
+
+    __slots__ = ("local", "modes")
+
+    def __init__(self) -> None:
+        self.modes: tuple[Mode, ...] = ()
+        self.local = 0
+
+
+_process = _Process()
+_here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
+_listeners: list[Callable[[], None]] = []
+_lock = threading.RLock()
+on_unpack: Callable[[Tensor, Any], None] | None = None
+"""Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
+on_copy: Callable[[Any, Any], None] | None = None
+"""Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
+on_pack: Callable[[Tensor], Callable[[Tensor], Tensor] | None] | None = None
+"""Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor.
+
+All three are set by forward-mode AD alone, whose levels all threads share.
+"""
+
+
+override: Callable[..., Any] | None = None
+"""Called with each operation's function and arguments while tensors have subclasses: see ``core/overrides.py``."""
+
+
+def set_override(function: Callable[..., Any] | None) -> None:
+    """Ask ``function(operation, args, kwargs)`` first whenever an operation is called, from now on; None ends that."""
+    global override
+    with _lock:
+        was_on = is_on_anywhere()
+        override = function
+        if is_on_anywhere() != was_on:
+            _tell()
+
+
+watcher: Callable[[str, Callable[..., Any], Any, Any], Any] | None = None
+"""Called with each operation's name, what runs it, and its arguments, while a profiler is on: in all threads.
+
+In-place methods, steps of optimizers and batches of data loaders pass here, too. It comes before modes and overrides.
+"""
+
+
+def set_watcher(function: Callable[[str, Callable[..., Any], Any, Any], Any] | None) -> None:
+    """Let ``function(name, call, args, kwargs)`` make all calls of operations from now on; None ends that."""
+    global watcher
+    with _lock:
+        was_on = is_on_anywhere()
+        watcher = function
+        if is_on_anywhere() != was_on:
+            _tell()
+
+
+def is_on() -> bool:
+    """Whether a mode acts in this context."""
+    return bool(_process.modes or _here.get())
+
+
+def is_on_anywhere() -> bool:
+    """Whether a mode acts in some context, so that operations have to go through ``dispatch``."""
+    return bool(_process.modes) or _process.local > 0 or override is not None or watcher is not None
+
+
+def on_switch(listener: Callable[[], None]) -> None:
+    """Call ``listener()`` whenever the first mode begins or the last one ends, seen over all contexts."""
+    _listeners.append(listener)
+
+
+def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
+    """Have ``mode`` called for every operation, until as many calls of ``pop``.
+
+    :param around: it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new node.
+    :param everywhere: in all threads, not in this context alone.
+    """
+    if everywhere:
+        _change((*_process.modes, (mode, around)), 0)
+    else:
+        _change(_process.modes, 1)
+        _here.set((*_here.get(), (mode, around)))
+
+
+def pop(mode: Any) -> None:
+    """Stop calling ``mode``."""
+    here = _without(_here.get(), mode)
+    if here is not None:
+        _here.set(here)
+        _change(_process.modes, -1)
+        return
+    modes = _without(_process.modes, mode)
+    if modes is not None:
+        _change(modes, 0)
+    else:  # pushed in a context that has ended
+        _change(_process.modes, -1)
+
+
+def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
+    """The modes without the innermost occurrence of ``mode``; None if it is not among them."""
+    for i in reversed(range(len(modes))):
+        if modes[i][0] == mode:
+            return modes[:i] + modes[i + 1 :]
+    return None
+
+
+def _change(modes: tuple[Mode, ...], local: int) -> None:
+    """Set the modes that act everywhere, add to the number of others, and tell if that is the first or was the last."""
+    with _lock:
+        before = _process.modes, _process.local
+        was_on = is_on_anywhere()
+        try:
+            _process.modes, _process.local = modes, max(0, before[1] + local)
+            if is_on_anywhere() != was_on:
+                _tell()
+        except BaseException:  # an interrupt: no operation may stay in the other state
+            if not was_on:
+                _process.modes, _process.local = before
+            _tell()
+            raise
+
+
+def _tell() -> None:
+    for listener in _listeners:
+        listener()
+
+
+def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: bool = False) -> Any:
+    """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context.
+
+    :param seen: the watcher has seen this call.
+    """
+    watch = watcher
+    if watch is not None and not seen:
+        return watch(op.name, lambda *args, **kwargs: dispatch(op, plain, args, kwargs, True), args, kwargs)
+    if override is not None:
+        result = override(op.function, args, kwargs)
+        if result is not UNHANDLED:
+            return result
+    if op.interceptor is not None:
+        return op.interceptor(functools.partial(_in_modes, op, plain), args, kwargs)
+    return _in_modes(op, plain, *args, **kwargs)
+
+
+def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Run an operation in the modes that act in this context."""
+    modes = (*_process.modes, *_here.get())
+    if not modes:
+        return plain(*args, **kwargs)
+    call = plain
+    for mode, around in dict.fromkeys(modes):
+        if around:
+            call = functools.partial(mode, op, call)
+    begin = next_sequence_nr()
+    result = call(*args, **kwargs)
+    if not all(around for _, around in modes):
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        edges = [t._fn for t in results if isinstance(t, Tensor)]
+        for node in dict.fromkeys(fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges):
+            if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned as it was
+                node_created(node, Call(op, args, kwargs, results))
+    return result
+
+
+def node_created(node: Node, call: Call | None = None) -> None:
+    """Pass a new node to the modes that observe nodes; called by code that creates nodes without ``dispatch``."""
+    for mode, around in dict.fromkeys((*_process.modes, *_here.get())):
+        if not around:
+            mode(node, call)

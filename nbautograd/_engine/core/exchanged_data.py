@@ -1,0 +1,75 @@
+"""``x.data = other``: how nodes that have saved the array of ``x`` find the new one.
+
+In PyTorch a node saves the tensor ``x``; here it saves the array. So an exchange is noted here: which tensor held the
+former array. A node looks it up only if an exchange happened after the node was created.
+"""
+
+from __future__ import annotations
+
+import weakref
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import version_counter
+from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
+from nbautograd._engine.arrays.version_counter import clock, next_sequence_nr
+
+__all__ = ["exchange", "exchanged", "expect_hidden_writes", "latest"]
+
+exchanged: dict[int, tuple[Any, int, Any]] = {}
+"""By the id of a former array: a weak reference to it, the time of the exchange, and a weak reference to the tensor.
+
+NumPy's scalars cannot be weakly referenced. They are held here until ``_forget_scalars`` drops those without other
+references.
+"""
+
+
+class _Limit:
+    """The number of entries from which on ``_forget_scalars`` runs."""
+
+    entries = 64
+
+
+def exchange(tensor: Any, array: Any) -> None:
+    """Give a tensor another array, which no other tensor may hold."""
+    former, tensor._a = tensor._a, array
+    clock.last_write = time = next_sequence_nr()  # so that the engine checks saved tensors
+    tensor._data_since = time
+    scalar = former if isinstance(former, np.generic) else version_counter.former_scalar(former)
+    if scalar is not former:
+        key = id(former)  # the entry goes with the array, without a call that an interrupt could end early
+        exchanged[key] = weakref.ref(former, partial(exchanged.pop, key)), time, weakref.ref(tensor)
+    if scalar is not None:
+        if len(exchanged) >= _Limit.entries:
+            _forget_scalars()
+        exchanged[id(scalar)] = scalar, time, weakref.ref(tensor)
+
+
+def _forget_scalars() -> None:
+    """Drop the scalars to which only this table refers, and those of tensors that are gone."""
+    for key, (thing, _, tensor) in list(exchanged.items()):
+        if isinstance(thing, np.generic) and (getrefcount(thing) <= HELD_ONCE or tensor() is None):
+            exchanged.pop(key, None)
+    _Limit.entries = max(64, 2 * len(exchanged))
+
+
+def expect_hidden_writes() -> None:
+    """Make the engine check saved tensors: a scalar becomes an array, and writes to that are not counted."""
+    clock.last_write = next_sequence_nr()
+
+
+def latest(array: Any, time: int) -> tuple[Any, int]:
+    """The present array of the tensor that held ``array`` at ``time``, and since when it has it.
+
+    ``array`` and ``time`` themselves if the data was not exchanged since.
+    """
+    entry = exchanged.get(id(array))
+    if entry is not None and entry[1] > time:
+        tensor = entry[2]()
+        if tensor is not None:
+            return tensor._a, tensor._data_since
+    if isinstance(array, np.generic):
+        return version_counter.alias_of(array), time
+    return array, time

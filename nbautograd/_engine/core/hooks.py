@@ -1,0 +1,109 @@
+"""The hooks of nodes and leaves: how they are stored, and the handle that removes one.
+
+``autograd/hooks.py`` runs them. Two counters let the engine's fast loop skip the look-up where no hook is registered:
+``alive`` counts the ``Hooks`` of all nodes and leaves, ``LeafHooks.alive`` those of leaves.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd._engine.arrays.version_counter import next_sequence_nr
+
+__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "warn_of_hooks"]
+
+
+class _Alive:
+    """The number of live ``Hooks``; while it is 0, the engine does not look for hooks."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+alive = _Alive()
+
+
+class Hooks:
+    """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
+
+    __slots__ = ("accumulated", "outputs", "post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        alive.count += 1
+        self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
+        self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
+        self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
+        self.accumulated: dict[int, Callable[..., Any]] = {}  # of a leaf: Tensor.register_post_accumulate_grad_hook
+        self.post: dict[int, Callable[..., Any]] = {}  # Node.register_hook
+        self.outputs: dict[int, Hooks] = {}  # of a node with several outputs: those of its outputs
+
+    def __del__(self) -> None:
+        alive.count -= 1
+
+
+class LeafHooks(Hooks):
+    """The hooks of a leaf. While any are alive, every backward pass takes the engine's full loop."""
+
+    __slots__ = ()
+    alive = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        LeafHooks.alive += 1
+
+    def __del__(self) -> None:
+        super().__del__()
+        LeafHooks.alive -= 1
+
+
+class RemovableHandle:
+    """Returned by the methods that register hooks: ``remove()``, or the end of a ``with`` block, removes the hook.
+
+    :param hooks: where the hooks are, by their numbers; the new one is added.
+    :param hook: the function.
+    :returns: the handle.
+    :raises TypeError: ``hook`` cannot be called.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with x.register_hook(lambda grad: 10 * grad):
+    ...     (2 * x).backward()
+    >>> (2 * x).backward()
+    >>> x.grad
+    tensor(22.)
+    """
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, and this {type(hook).__name__} is not")
+        self.id = next_sequence_nr()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Remove the hook; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def warn_of_hooks(hooks: Hooks | None) -> None:
+    """Warn that the hooks of a tensor are not pickled or copied with it."""
+    for hook in () if hooks is None else hooks.tensor.values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=3,
+            )

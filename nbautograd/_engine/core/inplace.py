@@ -1,0 +1,292 @@
+"""In-place writes: which tensors may be written to, and the write itself.
+
+``apply_inplace`` implements ``x.mul_(y)`` and the like: compute out of place, then ``copy_into``, which writes the
+result into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the
+history of views and their base follows is in ``core/views.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, version_counter
+from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from nbautograd._engine.core.node import LEAF, Node
+from nbautograd._engine.core.overlap import check_operands, check_overlap, write_each_once
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.views import check_history_follows, rebase_history, record_unrecorded_write
+from nbautograd.errors import (
+    INPUT_ERRORS,
+    DeviceError,
+    DtypeError,
+    InplaceError,
+    ShapeError,
+    kind_of,
+    name_operation,
+)
+
+__all__ = [
+    "apply_inplace",
+    "check_history",
+    "check_writable",
+    "copy_into",
+    "into",
+    "resize_into",
+    "watched",
+]
+
+
+def check_history(t: Tensor, what: str) -> None:
+    """Make sure that the history of ``t`` may change: that ``t`` may be the result of an in-place operation.
+
+    :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
+    """
+    if is_inference_mode_enabled():
+        return
+    if is_grad_enabled():
+        if t._view is not None:
+            check_view(t, False)
+        if t._view is not None and t._view.base.is_leaf and t._fn is not None:
+            raise InplaceError(
+                f"a view of a leaf Variable that requires grad is being used in an in-place operation ({what}). "
+                "Write inside torch.no_grad(), or compute a new tensor instead."
+            )
+        if t._fn is LEAF:
+            raise InplaceError(
+                f"a leaf Variable that requires grad is being used in an in-place operation ({what}). "
+                "Write inside torch.no_grad() or to its .data, or compute a new tensor instead (w = w - step)."
+            )
+    if version_counter.inferred and version_counter.is_inference(t._a) and not t._detached:
+        raise InplaceError(
+            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
+        )
+
+
+def check_writable(t: Tensor, what: str) -> None:
+    """Make sure that ``t`` may be written to in place.
+
+    :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded; or several
+        elements of ``t`` share their memory.
+    """
+    check_history(t, what)
+    check_overlap(t, what)
+
+
+def apply_inplace(
+    t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any, seen: bool = False
+) -> Tensor:
+    """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing.
+
+    :param seen: the watcher of operations has seen this call.
+    """
+    if not isinstance(t, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
+    watch = dispatch_mode.watcher
+    if watch is not None and not seen:
+        call = lambda t, *args, **kwargs: apply_inplace(t, name, function, args, kwargs, True)  # noqa: E731
+        return watch(name, call, (t, *args), kwargs)  # type: ignore[no-any-return]
+    if dispatch_mode.override is not None:
+        answer = dispatch_mode.override(getattr(Tensor, name, function), (t, *args), kwargs)
+        if answer is not dispatch_mode.UNHANDLED:
+            return answer  # type: ignore[no-any-return]
+    if "out" in kwargs:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out': it writes into the tensor itself")
+    check_writable(t, name)
+    check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
+    former = t
+    if dispatch_mode.on_copy is not None:
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the value from before the write
+    elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may hold the tensor they get
+    try:
+        return copy_into(t, function(former, *args, **kwargs))
+    except INPUT_ERRORS as error:
+        name_operation(error, name)
+        raise
+
+
+followers: list[Any] = []
+"""Notified of writes, process-wide: ``WriteFollower`` of ``autograd/tangents.py`` while a forward-mode level is on."""
+preparers: list[Callable[[Any], None]] = []
+"""Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
+
+
+class _Batched:
+    """The write for batched tensors."""
+
+    __slots__ = ("write",)
+    write: Callable[[Tensor, Tensor], Tensor]
+
+
+of_batched = _Batched()
+"""Its ``write`` replaces ``copy_into`` if one of the tensors is batched; set by ``batching/transform.py``."""
+
+
+def watched() -> bool:
+    """Whether an active mode observes writes."""
+    return bool(followers or preparers)
+
+
+def check_view(t: Tensor, recorded: bool) -> None:
+    """Make sure that the history of a view's base can follow a write to the view.
+
+    :raises InplaceError: it cannot: the view is one of several outputs, or was created while nothing was recorded.
+    """
+    how = t._view
+    if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
+        return
+    if recorded or how.base._fn is not None:
+        check_history_follows(t, indirect=False)
+
+
+def copy_into(t: Tensor, result: Tensor) -> Tensor:
+    """Write ``result`` into the memory of ``t``, which takes over its history (``t.copy_``, without the cast).
+
+    :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
+    """
+    if t.__class__ is BatchedTensor or result.__class__ is BatchedTensor:
+        return of_batched.write(t, result)
+    if result._a.shape != t._a.shape:
+        raise ShapeError(
+            f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
+        )
+    check_cast(result._a.dtype, t._a.dtype)
+    before, target = t._a, t._shared_array()
+    for follower in followers:
+        follower.check(t, result)
+    node = result._fn
+    recorded = is_grad_enabled() and (node is not None or t._fn is not None) and not is_inference_mode_enabled()
+    if t._view is not None:
+        check_view(t, recorded)
+    if recorded and isinstance(node, Node):
+        _keep_saved(node, before, result._a, target)
+        if result._a.dtype is not target.dtype and node.input_meta is not None:
+            # Its gradient comes in the tensor's dtype: that of an operand of the result's dtype is cast, too.
+            own = (result._a.shape, result._a.dtype, None)
+            node.input_meta = tuple([own if meta is None else meta for meta in node.input_meta])
+    for prepare in preparers:
+        prepare(target)
+    if 0 in target.strides and target.size:
+        write_each_once(target, result._a.astype(target.dtype))
+    elif result._a.dtype is target.dtype:
+        target[...] = result._a
+    else:
+        with backend.quiet():
+            target[...] = result._a
+    if not recorded:
+        record_unrecorded_write(t)
+    else:
+        version_counter.record_write(target)
+        # In forward mode tangents have been computed from the node.
+        if isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None:
+            node._seq = version_counter.next_sequence_nr()  # what was written is the result that it saved: not stale
+        rebase_history(t, node)
+    for follower in followers:
+        follower.follow(t, result)
+    return t
+
+
+def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
+    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result refer to ``target``."""
+
+    def protected(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return tuple(map(protected, value)) if value.__class__ is tuple else [protected(part) for part in value]
+        if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
+            copy = value.copy()
+            if dispatch_mode.on_copy is not None:
+                dispatch_mode.on_copy(value, copy)
+            return copy
+        return target if value is result and result.dtype == target.dtype and dispatch_mode.on_copy is None else value
+
+    for name in node.saved:
+        setattr(node, name, protected(getattr(node, name)))
+
+
+def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """Make sure that a result may be written into a tensor of the target dtype.
+
+    :raises RuntimeError: that would lose its category (a float into integers, a complex into floats).
+    """
+    if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
+        raise DtypeError(
+            f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
+            f"{dtypes.scalar_type(target)}"
+        )
+
+
+def into(out: Any, result: Any, name: str) -> Any:
+    """The result, written into the tensor ``out`` unless that is None."""
+    return result if out is None else resize_into(out, result, name)
+
+
+def resize_into(out: Any, result: Any, name: str) -> Any:
+    """Write ``result`` into the tensor ``out``, which is resized to its shape and keeps its own dtype.
+
+    Several results go into as many tensors.
+    """
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors, not {out!r:.50}")
+        written = [resize_into(o, r, name) for o, r in zip(out, result, strict=True)]
+        return type(result)(written)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    if result.__class__ is BatchedTensor:
+        raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors: leave it out")
+    if is_grad_enabled() and (out._fn is not None or result._fn is not None):
+        raise InplaceError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    for follower in followers:
+        follower.refuse_out(name, out, result)
+    if out.device != result.device:
+        raise DeviceError(
+            f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
+            f"and {out.device} of the argument 'out'"
+        )
+    try:
+        check_cast(result._a.dtype, out._a.dtype)
+    except DtypeError as error:
+        name_operation(error, name)
+        raise
+    if out._a.shape != result._a.shape:
+        if out.numel():
+            _warn_resized(out, result)
+        fresh = backend.module(out.device).empty(result._a.shape, out._a.dtype)
+        fresh[...] = result._a
+        out._a = fresh
+        return out
+    check_writable(out, name)
+    return copy_into(out, wrap(result._a))
+
+
+def _warn_resized(out: Tensor, result: Tensor) -> None:
+    import warnings
+
+    warnings.warn(
+        "An output with one or more elements was resized since it had shape "
+        f"{list(out._a.shape)}, which does not match "
+        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
+        "(t.resize_(0)) to reuse it.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _written_at() -> tuple[str, int] | None:
+    return tracing.caller() if tracing.is_on() else None
+
+
+def _note_places(on: bool) -> None:
+    """With tracing on, note the line of each write, for the error about a modified saved tensor."""
+    version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
+
+
+tracing.on_switch(_note_places)

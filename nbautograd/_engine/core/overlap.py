@@ -1,0 +1,118 @@
+"""Checks of memory overlap before a write: inside the target, and between the target and the operands.
+
+As in PyTorch, operands are compared only where both tensors are dense (their memory has no gaps). Others are read
+completely before anything is written, so an overlap does no harm.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, strides
+from nbautograd._engine.core.sparse import SparseTensor
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import InplaceError
+
+__all__ = ["check_operand", "check_operands", "check_overlap", "write_each_once"]
+
+REPEATABLE = {"fill_", "zero_"}
+"""Allowed on expanded tensors: each element gets the same value."""
+DISCOURAGED = {"index_fill_", "index_put_", "masked_fill_"}
+"""Allowed on expanded tensors, with a warning."""
+APART = {
+    "cat", "concat", "concatenate", "gather", "hstack", "index_add_", "index_copy_", "index_put_", "index_reduce_",
+    "index_select", "put_", "scatter_", "scatter_add_", "scatter_reduce_", "stack", "take", "vstack",
+}  # fmt: skip
+"""These read in another order than they write: no operand may be the target itself."""
+UNCHECKED = {
+    "addbmm", "addbmm_", "addmm", "addmm_", "addmv", "addmv_", "addr", "addr_", "all", "amax", "amin", "any", "argmax",
+    "argmin", "baddbmm", "baddbmm_", "bmm", "dot", "inner", "log_softmax", "logsumexp", "masked_scatter_", "matmul",
+    "mean", "mm", "mv", "nansum", "norm", "outer", "prod", "softmax", "std", "sum", "var", "vdot",
+}  # fmt: skip
+"""Not checked, as in PyTorch: the result is computed in memory of its own before it is written."""
+
+
+def check_overlap(t: Tensor, what: str) -> None:
+    """Make sure that no two elements of ``t`` share their memory, as those of an expanded tensor do.
+
+    :param what: the operation.
+    :raises InplaceError: some do.
+    """
+    a = t._a
+    if 0 not in a.strides or not a.size or what in REPEATABLE:
+        return
+    if any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
+        if what in DISCOURAGED:
+            warnings.warn(
+                f"Use of {what} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
+        raise InplaceError(
+            f"unsupported operation: more than one element of the written-to tensor refers to a single memory location "
+            f"(it was expanded). Please clone() the tensor before performing {what}."
+        )
+
+
+def write_each_once(target: Any, result: Any) -> None:
+    """Write into an array that may overlap itself: only the elements that change, so that each is written once."""
+    changed = ~((result == target) | (result != result) & (target != target))
+    target[changed] = result[changed]
+
+
+def check_operands(t: Any, values: Any, what: str) -> None:
+    """Make sure that no operand partially overlaps ``t``, into which the result will be written.
+
+    :param values: the arguments of the operation.
+    """
+    if what in UNCHECKED or not isinstance(t, Tensor) or t.__class__ is SparseTensor:
+        return
+    for value in values:
+        if value.__class__ is Tensor or isinstance(value, Tensor) and value.__class__ is not SparseTensor:
+            check_operand(t, value, what)
+        elif value.__class__ is list or value.__class__ is tuple:
+            check_operands(t, value, what)
+
+
+def check_operand(t: Tensor, other: Tensor, what: str) -> None:
+    """Make sure that one operand does not partially overlap ``t``.
+
+    :raises InplaceError: it does.
+    """
+    a, b = t._a, other._a
+    if a is b:
+        partly = what in APART and a.size > 0
+    else:
+        partly = a.base is not b.base or a.base is not None
+        partly = partly and _meet(a, b) and (what in APART or a.itemsize != b.itemsize or not _same_places(a, b))
+    if partly:
+        raise InplaceError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            f"memory location. Please clone() the tensor before performing the operation ({what})."
+        )
+
+
+def _meet(a: Any, b: Any) -> bool:
+    """Whether two arrays, both dense, have memory in common."""
+    if not a.size or not b.size or backend.of(a) is not backend.of(b):
+        return False
+    if isinstance(a, (np.ndarray, np.generic)) and not np.may_share_memory(a, b):
+        return False
+    if not (_is_dense(a) and _is_dense(b)):
+        return False
+    first, second = backend.of(a).address(a), backend.of(b).address(b)
+    return bool(first < second + b.nbytes and second < first + a.nbytes)
+
+
+def _is_dense(a: Any) -> bool:
+    return a.flags.c_contiguous or strides.is_dense(a.shape, strides.strides_of(a))
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    address = backend.of(a).address
+    return bool(address(a) == address(b) and a.shape == b.shape and a.strides == b.strides)

@@ -1,0 +1,421 @@
+"""The memory that tensors share, as an object of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
+from nbautograd._engine.arrays.device import as_device, device
+from nbautograd._engine.arrays.mapped_file import map_file, mapped_file
+from nbautograd._engine.arrays.reference_count import getrefcount
+
+__all__ = ["STORAGE_TYPES", "TypedStorage", "UntypedStorage", "storage_type"]
+
+UINT8 = np.dtype(np.uint8)
+
+
+class _Storage:
+    """A piece of memory, read as elements of one dtype."""
+
+    __slots__ = ("_flat", "_root")
+
+    def __init__(self, array: Any, dtype: np.dtype[Any]) -> None:
+        root = self._root = strides.root(array)
+        flat = strides.restride(root, (root.size,), (1,))
+        size = flat.nbytes // dtype.itemsize * dtype.itemsize // root.itemsize
+        self._flat = flat[:size].view(dtype)
+
+    def array(self, dtype: np.dtype[Any]) -> Any:
+        """The memory as a 1-d array of a dtype."""
+        return _Storage(self._root, dtype)._flat
+
+    def _like_me(self, array: Any) -> Any:
+        """A storage of the same class of the memory of an array."""
+        raise NotImplementedError
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return int(self._flat.shape[0])
+
+    def size(self) -> int:
+        """How many elements."""
+        return len(self)
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return int(self._root.nbytes)
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return int(self._flat.itemsize)
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return backend.of(self._root).address(self._root)
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        return backend.device_of(self._root)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
+        return bool(self.device.type == "cuda")
+
+    is_sparse: ClassVar[bool] = False
+
+    def get_device(self) -> int | None:
+        """The index of the CUDA device; None on the CPU."""
+        index: int | None = self.device.index
+        return index
+
+    @property
+    def filename(self) -> str | None:
+        """The path of the file that is mapped, if what is written goes there."""
+        file = mapped_file(self._root)
+        return None if file is None or not file.shared else file.path
+
+    def is_shared(self) -> bool:
+        """Whether a file is mapped."""
+        return mapped_file(self._root) is not None
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the memory is page-locked: never."""
+        return False
+
+    def resizable(self) -> bool:
+        """Whether :meth:`resize_` can be called: not where a file is mapped."""
+        return mapped_file(self._root) is None
+
+    # -- elements ----------------------------------------------------------------------------------------------------
+
+    def _place(self, index: Any) -> Any:
+        if isinstance(index, int) and not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+        return index
+
+    def __getitem__(self, index: Any) -> Any:
+        selected = self._flat[self._place(index)]
+        return self._like_me(selected.copy()) if selected.ndim else selected.item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._flat[self._place(index)] = value
+        version_counter.record_write(self._root)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """The elements as Python numbers."""
+        flat = self._flat.astype(np.float32) if self._flat.dtype.kind == "V" else self._flat
+        numbers: list[Any] = flat.tolist()
+        return numbers
+
+    def fill_(self, value: Any) -> Any:
+        """Write one value everywhere."""
+        self._flat[...] = value
+        version_counter.record_write(self._root)
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
+        """Write the elements of another storage of the same length.
+
+        :raises RuntimeError: it has another length.
+        """
+        if len(self) != len(source):
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
+        values = source._flat
+        self._flat[...] = values if self.device == source.device else self._asarray(backend.fetch(values))
+        version_counter.record_write(self._root)
+        return self
+
+    def _asarray(self, array: Any) -> Any:
+        return backend.module(self.device).asarray(array)
+
+    def resize_(self, size: int) -> Any:
+        """Let it have another number of elements; the first ones stay.
+
+        :raises RuntimeError: a file is mapped, or a tensor lies in the memory: tensors keep theirs.
+        """
+        if size == len(self):
+            return self
+        if not self.resizable():
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        alone = self.clone()
+        if getrefcount(self._root) > getrefcount(alone._root):
+            raise RuntimeError(
+                "resize_(): tensors or other storages share this memory, and they cannot be given another: resize a "
+                "clone() of the storage and make tensors of that"
+            )
+        resized = backend.module(self.device).zeros(size, self._flat.dtype)
+        common = min(size, len(self))
+        resized[:common] = self._flat[:common]
+        _Storage.__init__(self, resized, resized.dtype)
+        return self
+
+    def clone(self) -> Any:
+        """A copy."""
+        return self._like_me(self._flat.copy())
+
+    def new(self) -> Any:
+        """A storage of the same kind without elements."""
+        return self._like_me(self._flat[:0].copy())
+
+    def __copy__(self) -> Any:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = self.clone()
+        return memo[id(self)]
+
+    # -- devices and dtypes ------------------------------------------------------------------------------------------
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """The storage on a device: itself if it is there."""
+        place = as_device(device)
+        if place == self.device or place.type == self.device.type == "cpu":
+            return self
+        array = self._flat if place.type != "cpu" else backend.fetch(self._flat)
+        return self._like_me(backend.module(place).asarray(array))
+
+    def cpu(self) -> Any:
+        """The storage on the CPU."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """The storage on a CUDA device, by default the current one."""
+        return self.to(device="cuda" if device is None else device)
+
+    def as_type(self, dtype: Any) -> TypedStorage:
+        """The same memory as elements of a dtype."""
+        return TypedStorage._of(self.array(dtype.numpy), dtype)
+
+    def _cast(self, dtype: Any) -> TypedStorage:
+        """The elements converted to a dtype."""
+        return TypedStorage._of(self._flat.astype(dtype.numpy), dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Storage) and self._root is other._root
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        values = "\n ".join(map(str, self.tolist()))
+        return f" {values}\n[{self._about()} of size {len(self)}]"
+
+    def _about(self) -> str:
+        raise NotImplementedError
+
+
+class UntypedStorage(_Storage):
+    """A tensor's memory as bytes: ``tensor.untyped_storage()``.
+
+    :param data: how many bytes, all 0, or their values; by default none.
+    :param device: where they are to be.
+
+    >>> import nbautograd as torch
+    >>> torch.UntypedStorage([1, 2]).tolist()
+    [1, 2]
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any = 0, *, device: Any = None) -> None:
+        super().__init__(_new_memory(data, UINT8, device), UINT8)
+
+    @classmethod
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, mapped into memory.
+
+        :param shared: whether what is written goes to the file, which is made where there is none. Otherwise the file
+            stays as it is.
+        :param nbytes: how many bytes.
+        :raises RuntimeError: the file cannot be opened, or is too short.
+        """
+        return cls(map_file(filename, bool(shared), nbytes))
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str = "native",
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Any = dtypes.uint8,
+    ) -> UntypedStorage:
+        """A copy of the bytes of an object with the buffer protocol, in the order that this computer has them.
+
+        :param byte_order: ``native``, ``little`` or ``big``: that of the numbers of ``dtype`` in the buffer.
+        :param count: how many numbers; all by default.
+        :param offset: how many bytes to skip.
+        :raises ValueError: there is no such order, or there are not so many bytes.
+        """
+        orders = {"native": "=", "little": "<", "big": ">"}
+        if byte_order not in orders:
+            raise ValueError(f"byte_order must be 'native', 'little' or 'big', not {byte_order!r}")
+        kind = dtype.numpy
+        swapped = dtype.itemsize > 1 and byte_order not in ("native", "little" if np.little_endian else "big")
+        values = np.frombuffer(buffer, kind, count, offset).copy()
+        return cls((values.byteswap() if swapped else values).view(UINT8))
+
+    def _like_me(self, array: Any) -> UntypedStorage:
+        return UntypedStorage(array)
+
+    def untyped(self) -> UntypedStorage:
+        """The storage itself."""
+        return self
+
+    def byteswap(self, dtype: Any) -> None:
+        """Turn the order of the bytes of each number of a dtype around."""
+        numbers = self.array(dtype.numpy)
+        numbers[...] = numbers.byteswap()
+        version_counter.record_write(self._root)
+
+    def type(self) -> str:
+        """The name of the class in PyTorch."""
+        return "torch.storage.UntypedStorage"
+
+    def __bytes__(self) -> bytes:
+        return backend.fetch(self._flat).tobytes()
+
+    def _about(self) -> str:
+        return f"torch.storage.UntypedStorage(device={self.device})"
+
+
+class TypedStorage(_Storage):
+    """A tensor's memory as elements of its dtype: ``tensor.storage()``.
+
+    :param data: how many elements, all 0, or their values; by default none.
+    :param dtype: by default the default dtype.
+    :param wrap_storage: an ``UntypedStorage`` whose memory it is to be instead of new one.
+
+    >>> import nbautograd as torch
+    >>> torch.TypedStorage([1, 2], dtype=torch.float64).tolist()
+    [1.0, 2.0]
+    """
+
+    __slots__ = ("dtype",)
+
+    def __init__(
+        self,
+        data: Any = 0,
+        *,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: Any = None,
+        device: Any = None,
+    ) -> None:
+        if wrap_storage is not None:
+            data = wrap_storage.array(UINT8)
+        elif not hasattr(data, "dtype"):
+            data = _new_memory(data, (dtype or dtypes.get_default_dtype()).numpy, device)
+        self.dtype = dtype or dtypes.of(data.dtype)
+        super().__init__(data, self.dtype.numpy)
+
+    @classmethod
+    def _of(cls, array: Any, dtype: Any) -> TypedStorage:
+        return cls(array, dtype=dtype)
+
+    def _like_me(self, array: Any) -> TypedStorage:
+        return TypedStorage(array, dtype=self.dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._root)
+
+    def type(self) -> str:
+        """The name of PyTorch's class for elements of this dtype."""
+        return f"torch{'.cuda' * self.is_cuda}.{self.pickle_storage_type()}"
+
+    def pickle_storage_type(self) -> str:
+        """The name of PyTorch's class in files."""
+        return next(name for name, dtype in STORAGE_TYPES.items() if dtype is self.dtype)
+
+    def _about(self) -> str:
+        return f"torch.storage.TypedStorage(dtype={self.dtype!r}, device={self.device})"
+
+
+STORAGE_TYPES: dict[str, dtypes.dtype] = {
+    "BoolStorage": dtypes.bool_,
+    "ByteStorage": dtypes.uint8,
+    "CharStorage": dtypes.int8,
+    "ShortStorage": dtypes.int16,
+    "IntStorage": dtypes.int32,
+    "LongStorage": dtypes.int64,
+    "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16,
+    "FloatStorage": dtypes.float32,
+    "DoubleStorage": dtypes.float64,
+    "ComplexFloatStorage": dtypes.complex64,
+    "ComplexDoubleStorage": dtypes.complex128,
+}
+"""PyTorch's classes of storages, by the dtype of their elements."""
+CONVERSIONS = {
+    **{name: name for name in ("bool", "half", "bfloat16", "float", "double", "short", "int", "long")},
+    "byte": "uint8",
+    "char": "int8",
+    "complex_float": "complex64",
+    "complex_double": "complex128",
+}
+
+
+def _conversion(name: str, dtype: dtypes.dtype) -> Any:
+    def convert(self: _Storage) -> TypedStorage:
+        return self._cast(dtype)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The elements converted to {dtype!r}."
+    return convert
+
+
+for _name, _kind in CONVERSIONS.items():
+    setattr(_Storage, _name, _conversion(_name, dtypes.ALIASES.get(_kind) or dtypes._by_name(_kind)))
+
+
+def _new_memory(data: Any, kind: np.dtype[Any], place: Any) -> Any:
+    """Memory of so many elements, or of these values; of an array its own."""
+    if hasattr(data, "dtype"):
+        return data
+    module = backend.module(as_device(place) if place is not None else device("cpu"))
+    if isinstance(data, int):
+        return module.zeros(data, kind)
+    return module.asarray(np.array(list(data), kind))
+
+
+class _StorageType(type):
+    """A class whose instances are all storages of elements of one dtype."""
+
+    dtype: dtypes.dtype
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype and not instance.is_cuda
+
+    def __call__(cls, data: Any = 0, *, wrap_storage: UntypedStorage | None = None) -> TypedStorage:
+        """A storage of so many elements, all 0, or of these values."""
+        return TypedStorage(data, wrap_storage=wrap_storage, dtype=cls.dtype)
+
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, size: int = 0) -> TypedStorage:
+        """The first ``size`` elements of a file, mapped into memory; see :meth:`UntypedStorage.from_file`."""
+        untyped = UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=untyped, dtype=cls.dtype)
+
+    def from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> TypedStorage:
+        """A copy of the elements in an object with the buffer protocol; see :meth:`UntypedStorage.from_buffer`."""
+        untyped = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=cls.dtype)
+        return TypedStorage(wrap_storage=untyped, dtype=cls.dtype)
+
+
+def storage_type(name: str) -> Any:
+    """The class of storages that PyTorch calls so, such as ``FloatStorage``."""
+    dtype = STORAGE_TYPES[name]
+    doc = f"A storage of elements of {dtype!r}: ``{name}(3)``, ``{name}([0, 1])``, ``{name}.from_file(path)``."
+    return _StorageType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "nbautograd"})

@@ -1,0 +1,471 @@
+"""The tensor: an array, and the node of the tape that it is the output of.
+
+The two fields that every operation writes, ``_a`` and ``_fn``, are slots. Rarer fields are stored in the instance's
+``__dict__``, with defaults on the class, so that a tensor without them costs nothing more.
+
+``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic on
+scalars takes half the time; ``_shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (of a leaf with gradient),
+or the ``Node`` or ``OutputEdge`` whose output the tensor is. Shape, dtype and the like are in
+``core/tensor_properties.py``, numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the
+operations' declarations in ``ops/``.
+"""
+
+from __future__ import annotations
+
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, raw_memory, version_counter
+from nbautograd._engine.arrays.device import as_device
+from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
+from nbautograd._engine.core import exchanged_data
+from nbautograd._engine.core.grad_mode import is_inference_mode_enabled
+from nbautograd._engine.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
+from nbautograd._engine.core.node import LEAF, OutputEdge, UnrecordedView
+from nbautograd._engine.core.tensor_conversions import TensorConversions
+from nbautograd._engine.core.tensor_kinds import TensorKinds
+from nbautograd._engine.core.tensor_properties import TensorProperties
+from nbautograd._names.docstrings.methods import describe_methods
+from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
+
+__all__ = ["Tensor", "array_of", "wrap"]
+
+new = object.__new__
+
+
+if TYPE_CHECKING:  # what the operations' declarations attach, written down by docs/stubs.py
+    from nbautograd._engine.core._tensor_methods import TensorMethods as _Methods
+else:
+    _Methods = object
+
+
+class _Fields(_Methods):
+    __slots__ = ("_a", "_fn")
+    _a: Any
+    _fn: Any
+
+
+_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
+
+
+@describe_methods
+class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
+    """An n-dimensional array that can record what is computed from it.
+
+    ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
+    values; use :func:`nbautograd.tensor` instead, which keeps the type of its data.
+
+    >>> import nbautograd as torch
+    >>> torch.Tensor([1, 2])
+    tensor([1., 2.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__")
+    __array_priority__ = 1000  # so that NumPy calls Tensor.__rmul__ for ``array * tensor``
+
+    _seq = 0  # the engine's sequence number: a leaf is older than every node, and comes last in topological order
+    _relays = False  # as Node._relays: the engine does not run a leaf
+    _view: Any = None  # where the tensor is a view of another's memory: see core/views.py
+    _views: Any = None  # where others are views of its memory
+    _detached = False  # whether it was detached from an inference tensor: it counts writes, then
+    _grad: Tensor | None = None
+    _hooks: Hooks | None = None
+    _printed_as = "tensor"
+    _results_are_plain = False  # whether operations on a subclass return plain tensors
+    _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
+
+    __torch_function__: ClassVar[Any]  # by core/overrides.py, as the next
+    _make_subclass: ClassVar[Any]
+    _alias: Callable[[], Tensor]  # attached by ops/indexing/indexing.py
+    _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
+
+    def __new__(cls, *data: Any, **options: Any) -> Any:
+        """An uninitialised tensor, one of values, or another name for a tensor."""
+        alias = len(data) == 1 and isinstance(data[0], Tensor)
+        source = data[0].detach() if alias else cls._construct(None, data, options)
+        self = new(cls)
+        self._a, self._fn = source._shared_array(), None
+        return self
+
+    def __init__(self, *data: Any, **options: Any) -> None:
+        """Nothing is left to do; subclasses may have an ``__init__`` with arguments of their own."""
+
+    # -- its memory ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _version(self) -> int:
+        """How many in-place writes the tensor's memory has seen."""
+        if version_counter.is_inference(self._a) and not self._detached:
+            raise AutogradError("Inference tensors do not track version counter.")
+        return version_counter.version_of(self._a)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was created in inference mode."""
+        return version_counter.is_inference(self._a)
+
+    def _shared_array(self) -> Any:
+        """The array itself, never a scalar: fit to be shared with a view or written to."""
+        a = self._a
+        if isinstance(a, np.generic):
+            a = self._a = version_counter.alias(a)
+        return a
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        if version_counter.is_inference(self._a):
+            return self.detach()
+        if not self._a.ndim:
+            exchanged_data.expect_hidden_writes()
+        return wrap(version_counter.unshared(self._shared_array()))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
+        if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
+            words = "data set to a tensor that requires gradients must be floating point or complex dtype"
+            raise AutogradError(f"{words}, and this one is of dtype {value.dtype!r}")
+        if version_counter.is_inference(self._a) and not version_counter.is_inference(value._a):
+            raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
+        former = self._a
+        shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
+        array = version_counter.continued(value._shared_array().view(), former, shared)
+        exchanged_data.exchange(self, array)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+    def detach(self) -> Tensor:
+        """The same memory as a tensor without history; in-place writes to either are noticed by autograd."""
+        detached = wrap(self._shared_array().view())
+        if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+            detached._detached = True
+        return detached
+
+    def detach_(self) -> Tensor:
+        """Cut this very tensor off from its history."""
+        if self.is_inference() or is_inference_mode_enabled():
+            return self
+        if self._view is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead")
+        self._fn = None
+        self._drop_tangents()
+        return self
+
+    # -- its place in the graph --------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self._fn is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise AutogradError(f"requires_grad must be a bool, not {kind_of(value)}")
+        if value and self._a.dtype.kind not in dtypes.INEXACT:
+            raise AutogradError(
+                "only Tensors of floating point and complex dtype can require gradients, "
+                f"and this one is of dtype {self.dtype!r}"
+            )
+        if value and version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+            raise AutogradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
+            )
+        if self._fn is None:
+            if value:
+                self._fn = LEAF
+                self._views_require_grad(True)
+        elif self._fn is LEAF:
+            if not value:
+                self._fn = None
+                self._views_require_grad(False)
+        elif self._fn.__class__ is UnrecordedView:
+            if value:
+                self._fn = LEAF
+        else:
+            hint = (
+                " This one was computed, and requires grad already."
+                if value
+                else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+            raise AutogradError(f"you can only change requires_grad flags of leaf variables.{hint}")
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise AutogradError("requires_grad must be a bool, and cannot be deleted")
+
+    def _views_require_grad(self, value: bool) -> None:
+        """Let the unrecorded views of this leaf require grad as it does."""
+        for ref in () if self._views is None else self._views[0]:
+            view = ref()
+            fn = None if view is None else _fn_of(view)
+            if view is not None and (fn is None or fn.__class__ is UnrecordedView):
+                _set_fn(view, UnrecordedView() if value else None)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind_of(requires_grad)}"
+            )
+        inferred = version_counter.is_inference(self._a) and not is_inference_mode_enabled()
+        if not requires_grad or inferred or self.is_leaf:
+            self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node whose output the tensor is; None for a leaf."""
+        fn = self._fn
+        if fn is None or fn is LEAF or fn.__class__ is UnrecordedView:
+            return None
+        return fn.next0 if fn.__class__ is OutputEdge else fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` the tensor is."""
+        return self._fn.index if self._fn.__class__ is OutputEdge else 0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor is a leaf: created by the user, or it does not require grad."""
+        fn = self._fn
+        return fn is None or fn is LEAF or fn.__class__ is UnrecordedView
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward passes have accumulated here: None before the first, then a tensor of the same shape."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                "gradient flowed through "
+                "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor "
+                "before backward(); "
+                "if this was meant to be a leaf, make sure that the leaf and not something computed from "
+                "it is accessed.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind_of(value)}")
+            if value is self:
+                raise AutogradError("can't assign Variable as its own grad")
+            try:
+                a, b = self._a, value._a
+                if a.shape != b.shape or a.dtype is not b.dtype or a.__class__ is not b.__class__ or self.is_cuda:
+                    self._check_grad(value)
+            except AttributeError:  # one of them is sparse
+                self._check_grad(value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_grad(self, value: Tensor) -> None:
+        if self.shape != value.shape:
+            raise AutogradError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        if self.dtype is not value.dtype:
+            raise AutogradError(
+                f"attempting to assign a gradient with dtype '{dtypes.C_TYPES[value.dtype.name]}' to a tensor with "
+                f"grad_dtype '{SCALAR_TYPES[self.dtype.name]}'. The gradient must match the tensor's dtype: convert it "
+                f"with .to({self.dtype!r})"
+            )
+        if self.device != value.device:
+            raise AutogradError(
+                f"assigned grad has data located on a different device: {value.device}, and the tensor is on "
+                f"{self.device}"
+            )
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a computed tensor keeps its gradient in ``.grad``."""
+        return not self.is_leaf and self._fn.hooks is not None and self._fn.hooks.retain is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this computed tensor in ``.grad`` from the next backward pass on; no-op for leaves."""
+        if not self.requires_grad:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf:
+            self._fn._own_hooks().retain = weakref.ref(self)
+
+    def _own_hooks(self) -> Hooks:
+        """The hooks of this leaf."""
+        if self._hooks is None:
+            self._hooks = LeafHooks()
+        return self._hooks
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` when the gradient of this tensor is complete; what it returns replaces the gradient.
+
+        :param hook: gets the gradient; what it returns, if not None, replaces it.
+        :raises RuntimeError: the tensor does not require grad.
+
+        >>> import nbautograd as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (3 * x).backward()
+        >>> x.grad
+        tensor(30.)
+        """
+        if self._fn is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        owner = self if self._fn is LEAF else self._fn
+        return RemovableHandle(owner._own_hooks().tensor, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf."""
+        if self._fn is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._fn is not LEAF:
+            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return RemovableHandle(self._own_hooks().accumulated, hook)
+
+    # -- as Python values --------------------------------------------------------------------------------------------
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        # What NumPy's own functions, like np.sin(tensor), turn their results into; bools become uint8, as in PyTorch.
+        return wrap(array.astype(np.uint8) if array.dtype == bool else array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._a.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, int, float, complex, np.generic)):
+            return bool((self == element).any().item())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    __hash__ = object.__hash__  # by identity, whatever ``==`` says; leaves are keys in every backward pass
+
+    def __format__(self, spec: str) -> str:
+        if self._a.ndim == 0 and type(self) is Tensor:  # as the number that it is
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        from nbautograd._engine.core import printing
+
+        try:
+            fn = self.grad_fn
+            name = None if fn is None else type(fn).__name__
+        except AutogradError:  # a view whose history could not follow a write
+            name = "Invalid"
+        return printing.format_tensor(
+            self._a,
+            dtype=self.dtype,
+            default_dtype=dtypes.get_default_dtype(),
+            device=str(self.device),
+            requires_grad=name is None and self.requires_grad,
+            grad_fn=name,
+            fetch=backend.fetch,
+            tangent=None if self._tangent() is None else f"{self._tangent()}",
+            name=self._printed_as,
+            contents=tensor_contents,
+        )
+
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Tensor:
+        """Another tensor with the same memory; a leaf, which requires grad if this one does."""
+        if type(self) is Tensor:
+            warn_of_hooks(self._hooks)
+        return self._like_me(self._shared_array().view())
+
+    def _like_me(self, array: Any) -> Tensor:
+        copied = wrap(array, None if self._fn is None else LEAF)
+        copied.__class__ = self.__class__
+        return copied
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment, and this one was computed. Use .detach() or .clone() instead."
+            )
+        if id(self) not in memo:
+            copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
+            if is_inference_mode_enabled():
+                version_counter.mark_inference(copied._shared_array())
+            for name, value in self.__dict__.items():
+                if name == "_grad" or not name.startswith("_"):
+                    setattr(copied, name, deepcopy(value, memo))
+        duplicate: Tensor = memo[id(self)]
+        return duplicate
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        if type(self) is Tensor:
+            warn_of_hooks(self._hooks)
+        requires_grad = self._fn is not None  # asked first: it may change the class of a view
+        flat, offset = raw_memory.span(backend.fetch(self._a))
+        place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
+        attributes = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return _rebuild_tensor, (type(self), flat, place, str(self.device), requires_grad), attributes or None
+
+
+def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
+    """For unpickling."""
+    dtype, shape, strides, offset = place
+    if flat.dtype == np.uint8 and not flat.flags.writeable:
+        flat = flat.copy()
+    array = backend.module(as_device(where)).asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
+    tensor = wrap(array, LEAF if requires_grad else None)
+    tensor.__class__ = cls
+    return tensor
+
+
+def wrap(array: Any, fn: Any = None) -> Tensor:
+    """A tensor of an array, made by the node ``fn``; where ``fn`` is a leaf, that leaf itself."""
+    if fn is not None and isinstance(fn, Tensor):
+        return fn
+    t = new(Tensor)
+    t._a = array
+    t._fn = fn
+    return t
+
+
+_wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
+_tell: Callable[[Tensor], object] = id  # of the process, see autograd/inference.py; id: any function that does nothing
+
+
+def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
+    """The code of ``wrap`` while ``on_wrap`` has a listener."""
+    t: Tensor = _wrap(array, fn)
+    _tell(t)
+    return t
+
+
+def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
+    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code object is exchanged."""
+    global _tell
+    _tell = tell or id
+    wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
+
+
+def array_of(value: Any) -> Any:
+    """The array of a tensor; anything else as it is."""
+    return value._a if isinstance(value, Tensor) else value
+
+
+_rebuild = _rebuild_tensor  # as pickles of former days name it
+_rebuild_tensor.__module__ = Tensor.__module__ = "nbautograd"

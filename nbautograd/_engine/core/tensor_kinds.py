@@ -1,0 +1,245 @@
+"""What kinds of tensors there are in PyTorch, asked of a tensor, which here is always a dense one on a CPU or a GPU."""
+
+from __future__ import annotations
+
+import math
+import types
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.mapped_file import mapped_file
+from nbautograd._engine.arrays.strides import root
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd.errors import SCALAR_TYPES, kind_of
+
+__all__ = ["TensorKinds"]
+
+
+def _never(what: str) -> Any:
+    return property(lambda self: False, doc=f"Whether the tensor {what}: never.")
+
+
+def _part(name: str, expected: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"{name} expected {expected} tensor layout but got Strided")
+
+    method.__name__ = name
+    method.__doc__ = f"""A part of a tensor of {expected} layout, which this one is not.
+
+    :param args, kwargs: anything.
+    :returns: never.
+    :raises RuntimeError: always.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).{name}()
+    Traceback (most recent call last):
+    RuntimeError: {name} expected {expected} tensor layout but got Strided
+    """
+    return method
+
+
+class TensorKinds:
+    """The queries of ``Tensor`` to which there is one answer here, and old methods that few programs call."""
+
+    __slots__ = ()
+
+    is_sparse: bool = _never("is sparse, of coordinates")
+    is_sparse_csr: bool = _never("is sparse, of compressed rows")
+    is_mkldnn: bool = _never("is laid out for MKL-DNN")
+    is_quantized: bool = _never("is quantized")
+    is_nested: bool = _never("is nested")
+    is_meta: bool = _never("has no memory")
+    is_mps: bool = _never("is on a GPU of Apple's")
+    is_xpu: bool = _never("is on a GPU of Intel's")
+    is_xla: bool = _never("is on a device of XLA's")
+    is_mtia: bool = _never("is on an accelerator of Meta's")
+    is_maia: bool = _never("is on an accelerator of Microsoft's")
+    is_ipu: bool = _never("is on a processor of Graphcore's")
+    is_vulkan: bool = _never("is on a device of Vulkan's")
+    volatile: bool = _never("is volatile, which ``no_grad`` has replaced")
+
+    if not TYPE_CHECKING:  # which had better name ``x.max().values`` a mistake
+        coalesce = _part("coalesce", "sparse coordinate")
+        is_coalesced = _part("is_coalesced", "sparse coordinate")
+        indices = _part("indices", "sparse coordinate")
+        values = _part("values", "sparse")
+        crow_indices = _part("crow_indices", "sparse row compressed")
+        col_indices = _part("col_indices", "sparse row compressed")
+        ccol_indices = _part("ccol_indices", "sparse column compressed")
+        row_indices = _part("row_indices", "sparse column compressed")
+
+    @property
+    def name(self: Any) -> None:
+        """None: tensors have no names."""
+
+    @property
+    def grad_dtype(self: Any) -> dtypes.dtype:
+        """The dtype of the gradient: that of the tensor."""
+        return self.dtype  # type: ignore[no-any-return]
+
+    def is_distributed(self: Any) -> bool:
+        """Whether the tensor is spread over processes: never."""
+        return False
+
+    def is_shared(self: Any) -> bool:
+        """Whether other processes may share the memory; that of CUDA devices and of files counts so, as in PyTorch.
+
+        :returns: a Python bool.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2).is_shared()
+        False
+        """
+        return self.is_cuda or mapped_file(root(self._a)) is not None
+
+    def share_memory_(self: Any) -> NoReturn:
+        """Refused: no memory is shared between processes.
+
+        :raises NotImplementedError: always.
+        """
+        raise NotImplementedError(
+            "share_memory_(): nbautograd shares no memory between processes; a DataLoader's workers send copies"
+        )
+
+    def dense_dim(self: Any) -> int:
+        """How many dimensions are dense: all.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).dense_dim()
+        2
+        """
+        return self.ndim  # type: ignore[no-any-return]
+
+    def sparse_dim(self: Any) -> int:
+        """How many dimensions are sparse: 0.
+
+        :returns: an integer.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2, 3).sparse_dim()
+        0
+        """
+        return 0
+
+    def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+        """The dimensions in the order in which they lie in memory, outermost first.
+
+        :raises RuntimeError: several orders are possible, and ``ambiguity_check`` is True.
+
+        >>> import nbautograd as torch
+        >>> torch.empty(2, 3, 5, 7).to(memory_format=torch.channels_last).dim_order()
+        (0, 2, 3, 1)
+        """
+        strides = self.stride()
+        if ambiguity_check is True and len({*strides}) < len(strides):
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats: "
+                f"its shape is {list(self.shape)}, its strides are {strides}"
+            )
+        return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
+
+    def to_dense(self: Any, dtype: dtypes.dtype | None = None, *, masked_grad: bool | None = None) -> Any:
+        """The tensor itself, which is dense, or cast to a dtype.
+
+        :param dtype: the dtype of the result; that of the tensor if None.
+        :param masked_grad: has no effect.
+        :returns: a tensor of the same shape.
+        :raises TypeError: ``dtype`` is nothing that ``to`` takes.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([1, 2]).to_dense(torch.float32)
+        tensor([1., 2.])
+        """
+        return self if dtype is None else self.to(dtype)
+
+    def dequantize(self: Any) -> Any:
+        """The values as a float32 tensor; a tensor that is not quantized is cast.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([1, 2]).dequantize()
+        tensor([1., 2.])
+        """
+        return self.to(dtypes.float32)
+
+    # -- element by element in Python --------------------------------------------------------------------------------
+
+    def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
+        """Replace each element by what a Python function makes of it: slow, and on the CPU only.
+
+        :raises TypeError: the tensor is on a CUDA device.
+        :raises RuntimeError: it requires grad.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([1., 2.]).apply_(lambda value: value * 10)
+        tensor([10., 20.])
+        """
+        return _map("apply_", self, callable)
+
+    def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+        """Replace each element by what a Python function makes of it and that of another tensor, which is broadcast."""
+        return _map("map_", self, callable, other=tensor)
+
+    def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+        """Replace each element by what a Python function makes of it and those of two other tensors."""
+        return _map("map2_", self, callable, x=x, y=y)
+
+    # -- old names ---------------------------------------------------------------------------------------------------
+
+    def resize(self: Any, *sizes: Any) -> Any:
+        """The old form of ``view``, which warns.
+
+        :raises RuntimeError: the number of elements would change.
+        """
+        warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+        shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+        if math.prod(shape) != self.numel():
+            lengths, own = ("x".join(map(str, each)) for each in (shape, self.shape))
+            raise RuntimeError(
+                f"requested resize to {lengths} ({math.prod(shape)} elements in total), but the given tensor has a "
+                f"size of {own} ({self.numel()} elements). autograd's resize can only change the shape of a given "
+                "tensor, while preserving the number of elements."
+            )
+        return self.contiguous().view(shape)
+
+    def resize_as(self: Any, tensor: Any) -> Any:
+        """The old form of ``view_as``, which warns.
+
+        :raises TypeError: ``tensor`` is no tensor.
+        """
+        if not hasattr(tensor, "is_sparse"):
+            raise TypeError(f"resize_as(): argument 'tensor' (position 1) must be Tensor, not {kind_of(tensor)}")
+        warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+        return self.contiguous().view(tensor.shape)
+
+
+def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) -> Any:
+    """Replace the elements of ``target`` by a function of them and of those of other tensors.
+
+    :raises TypeError: an argument is no tensor, or of another dtype; or the tensor is on a CUDA device.
+    :raises RuntimeError: a tensor requires grad.
+    """
+    for position, (argument, other) in enumerate(others.items(), 1):
+        if not hasattr(other, "is_sparse"):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {kind_of(other)}"
+            )
+        if other.dtype is not target.dtype:
+            wanted, got = (f"torch.{SCALAR_TYPES[t.dtype.name]}Tensor" for t in (target, other))
+            raise TypeError(f"{name}: expected {wanted} for '{argument}' (got {got})")
+    if any(t.requires_grad for t in (target, *others.values())):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if target.is_cuda:
+        raise TypeError(f"{name} is only implemented on CPU tensors, and this one is on {target.device}")
+    operands = [target, *(other.expand(target.shape) for other in others.values())]
+    results = [function(*elements) for elements in zip(*(t.flatten().tolist() for t in operands), strict=True)]
+    with no_grad():
+        return target.copy_(target.new_tensor(results).view(target.shape))
+
+
+for _name, _method in vars(TensorKinds).items():
+    if isinstance(_method, types.FunctionType):
+        _method.__qualname__ = f"Tensor.{_name}"  # which Python's own errors name

@@ -1,0 +1,196 @@
+"""Tracing: notes for each node the line of code that created it, its operands and its result, for the pictures.
+
+Switched off it costs nothing: the code of the operations does not contain it. While it is on anywhere, the code objects
+of all operations are exchanged for ones with one more line, a call of ``note`` (see ``compiler/op.py``).
+
+Code objects belong to the process, but whether an operation is traced is decided where it runs: ``traced()`` sets a
+context variable, so a thread or asyncio task that did not ask is not traced. ``switch`` is the setting of the whole
+process, ``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` takes precedence.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from types import CodeType
+from typing import Any
+from weakref import ref
+
+from nbautograd._engine.arrays.version_counter import version_at
+from nbautograd._engine.core.sparse import stored
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.protocol import Operand, Trace, current_scope
+
+__all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
+
+SMALL = 4096  # bytes: values up to this size are kept with the node, for the pictures
+
+
+class _Process:
+    """State shared by all threads: the setting, and the number of running ``traced()`` blocks."""
+
+    __slots__ = ("blocks", "on")
+
+    def __init__(self) -> None:
+        self.on, self.blocks = False, 0
+
+
+_process = _Process()
+_here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: as the process has it
+_listeners: list[Callable[[bool], None]] = []
+_lock = threading.RLock()
+
+
+def is_on() -> bool:
+    """Whether operations are traced in this context."""
+    here = _here.get()
+    return _process.on if here is None else here
+
+
+def is_on_anywhere() -> bool:
+    """Whether some context is traced, so that the operations need their traced code."""
+    return _process.on or _process.blocks > 0
+
+
+def on_switch(listener: Callable[[bool], None]) -> None:
+    """Call ``listener(on)`` whenever tracing begins or ends, seen over all contexts."""
+    _listeners.append(listener)
+
+
+def switch(on: bool) -> bool:
+    """Switch tracing on or off for the whole process; returns what it was before."""
+    before = _process.on
+    _change(on, 0)
+    return before
+
+
+def _change(on: bool, blocks: int) -> None:
+    """Set the process's setting, add to the number of blocks, and tell if that begins or ends tracing."""
+    with _lock:
+        before = _process.on, _process.blocks
+        was_on = is_on_anywhere()
+        try:
+            _process.on, _process.blocks = on, max(0, before[1] + blocks)
+            if is_on_anywhere() != was_on:
+                _tell()
+        except BaseException:  # an interrupt: no operation may stay in the other state
+            _process.on, _process.blocks = before
+            _tell()
+            raise
+
+
+def _tell() -> None:
+    for listener in _listeners:
+        listener(is_on_anywhere())
+
+
+@contextmanager
+def traced(on: bool = True) -> Iterator[None]:
+    """Trace the operations inside the ``with`` block, in this context only; or, with False, do not.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with traced():
+    ...     y = x * 3
+    >>> y.grad_fn.trace.operands[1].value
+    3
+    """
+    before = _here.get()
+    _here.set(on)
+    _change(_process.on, 1 if on else 0)
+    try:
+        yield
+    finally:
+        _here.set(before)
+        _change(_process.on, -1 if on else 0)
+
+
+def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:
+    """Note the operands and the result of the operation that has created ``node``; called from its generated code.
+
+    Values that may change are copied now. The rest is formatted lazily, when ``Node.trace`` is first read.
+    """
+    if not is_on():  # another context is traced
+        return
+    noted: list[tuple[Any, ...]] = []
+    for name, value in arguments:
+        if isinstance(value, Tensor):
+            a = stored(value)
+            noted.append((name, _small(a), a.shape, a.dtype, ref(value)))
+        elif value is not None:
+            if isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
+                value = _Several((_small(stored(v)), v.shape, stored(v).dtype, ref(v)) for v in value)
+            noted.append((name, value))
+    array = stored(output)
+    result = (ref(output), _small(array), array.shape, array.dtype)
+    extras = node.get_extras()
+    extras.trace = partial(_format, node.inputs, _calling_frame(), result, noted, current_scope(), node._seq)
+
+
+class _Several(list[Any]):
+    """The notes of a list of tensors, such as the argument of ``cat``."""
+
+
+def _format(
+    inputs: tuple[str, ...],
+    place: tuple[Any, ...],
+    result: tuple[Any, ...],
+    noted: list[tuple[Any, ...]],
+    scope: Any,
+    time: int,
+) -> Trace:
+    """The notes as a ``Trace``."""
+    operands = []
+    for name, value, *about in noted:
+        slot = inputs.index(name) if name in inputs else None
+        if about:
+            shape, dtype, tensor = about
+            operands.append(Operand(name, slot, value, shape, _name(dtype), tensor))
+        elif isinstance(value, _Several):
+            for i, (part, shape, dtype, tensor) in enumerate(value):
+                operands.append(Operand(f"{name}[{i}]", None if slot is None else i, part, shape, _name(dtype), tensor))
+        else:
+            operands.append(Operand(name, slot, value, None, None, None))
+    output, value, shape, dtype = result
+    code, line, instruction = place
+    made = output()
+    version = None if made is None else version_at(made._a, time)
+    return Trace(
+        code.co_filename, line, output, value, shape, _name(dtype), tuple(operands), scope, code, instruction, version
+    )
+
+
+_names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation
+
+
+def _name(dtype: Any) -> str:
+    name = _names.get(dtype)
+    if name is None:
+        name = _names[dtype] = str(dtype)
+    return name
+
+
+def _small(array: Any) -> Any:
+    """A copy of a small array, so that later in-place writes do not change the note; None for a large one."""
+    return array.copy(order="K") if array.nbytes <= SMALL else None
+
+
+def caller() -> tuple[str, int]:
+    """The file and line, outside this package, from which the operation was called."""
+    code, line, _ = _calling_frame()
+    return code.co_filename, line
+
+
+def _calling_frame() -> tuple[CodeType, int, int]:
+    """The code outside this package that called the operation: its line and its instruction."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != "nbautograd" and not name.startswith("nbautograd."):
+            break
+        frame = frame.f_back
+    return frame.f_code, frame.f_lineno, frame.f_lasti

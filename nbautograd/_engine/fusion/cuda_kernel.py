@@ -1,0 +1,271 @@
+"""Fused kernels on a CUDA device: an elementwise expression, or a sum of one, is one launch instead of one per step.
+
+The source is ``lower_to_cuda``'s; CuPy compiles it when a kernel first runs on a device, for the dtypes that it meets,
+and sees to broadcasting and strides. What cannot be lowered, and what is a single step anyway, is computed by CuPy's
+own functions. CuPy itself is handed in by ``arrays/backend.py``.
+
+How fast this is has not been measured: there was no device.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, summation
+from nbautograd._engine.arrays.summation import is_half
+from nbautograd._engine.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, c_type, lower_to_cuda
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
+from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
+
+__all__ = [
+    "compute",
+    "elementwise_kernel",
+    "is_fusable",
+    "params",
+    "partial_sums_kernel",
+    "sum_kernel",
+    "sum_of",
+]
+
+MAX_VARIANTS = 16
+"""How often an expression is compiled for values of a number, where those decide what is computed."""
+PARTIAL_SUMS = 1 << 16
+"""How many threads share the sum of all elements; the library adds up what they get."""
+MIN_SUMS = 64
+"""Minimum number of sums that occupy a device; fewer, of several operands, are computed first and summed then."""
+_LOCK = threading.Lock()
+_UNKNOWN = object()
+_BY_VALUE = object()
+"""What stands for the kernels of expressions that look at the values of numbers."""
+
+
+class Launcher:
+    """A compiled kernel, and which of the operands it takes: numbers that are part of its code are left out."""
+
+    __slots__ = ("is_row_major", "kernel", "takes")
+
+    def __init__(self, kernel: Any, takes: list[bool], is_row_major: bool = False) -> None:
+        self.kernel, self.takes, self.is_row_major = kernel, takes, is_row_major
+
+    def operands(self, values: tuple[Any, ...]) -> list[Any]:
+        """What the kernel is called with."""
+        return [value for value, taken in zip(values, self.takes, strict=True) if taken]
+
+
+def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
+    """The result of ``kernel`` for ``values``: arrays on a device, which are broadcast, and numbers.
+
+    :param library: what makes kernels: CuPy.
+    :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
+    """
+    if fit is not None:
+        shape = _shape_of(values)
+        if fit[0] != shape:
+            total = _sum(kernel, values, library, summation.broadcast_axes(shape, fit[0]), True)
+            if total is not None:
+                return total.reshape(fit[0])
+    launcher = _launcher(kernel, values, library, _elementwise_launcher)
+    if launcher is None:
+        return _eager(kernel, values)
+    operands = launcher.operands(values)
+    first = operands[0]
+    one = getattr(first, "ndim", 0) > 1 and len(launcher.kernel.out_params) == 1 and not launcher.is_row_major
+    if one and not first.flags.c_contiguous and _shape_of(operands) == first.shape:
+        kind = np.dtype(launcher.kernel.out_params[0].dtype)  # the result lies in memory as the operand does
+        return launcher.kernel(*operands, np.empty_like(first, dtype=kind))
+    return launcher.kernel(*operands)
+
+
+def sum_of(function: Callable[..., Any], operands: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum of what ``function`` computes of each element, over ``axes``; None where a kernel is no gain."""
+    return _sum(_kernel_of(function, len(operands)), operands, library, axes, keepdims)
+
+
+@functools.cache
+def _kernel_of(function: Callable[..., Any], count: int) -> ElementwiseKernel:
+    return ElementwiseKernel(function, None, 0, [f"v{i}" for i in range(count)])
+
+
+def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum of the kernel's result over ``axes``; None where it is computed first, and summed then."""
+    shape = _shape_of(values)
+    axes = tuple(range(len(shape))) if axes is None else axes
+    size, left = math.prod(shape), math.prod(n for d, n in enumerate(shape) if d not in axes)
+    if not size or not axes:
+        return None
+    arrays = [value for value in values if hasattr(value, "dtype")]
+    if left == 1 and all(a.shape == shape for a in arrays):
+        launcher = _launcher(kernel, values, library, _partial_sums_launcher)
+        if launcher is None:
+            return None
+        kind = np.dtype(launcher.kernel.out_params[0].dtype)
+        partial = np.empty_like(arrays[0], dtype=kind, shape=(min(size, PARTIAL_SUMS),))
+        launcher.kernel(*launcher.operands(values), size, partial)
+        total = partial.sum()
+        total = total if kind == arrays[0].dtype or not is_half(arrays[0].dtype) else total.astype(arrays[0].dtype)
+        return total.reshape((1,) * (len(shape) if keepdims else len(shape) - len(axes)))
+    if len(arrays) > 1 and left < MIN_SUMS:
+        return None
+    launcher = _launcher(kernel, values, library, _sum_launcher)
+    return None if launcher is None else launcher.kernel(*launcher.operands(values), axis=axes, keepdims=keepdims)
+
+
+def _shape_of(values: Iterable[Any]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(value.shape for value in values if hasattr(value, "dtype")))
+
+
+def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
+    """Whether several steps become one kernel for such operands."""
+    return _launcher(kernel, values, library, _elementwise_launcher) is not None
+
+
+def _eager(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
+    """The same by the library's own functions: half precision is computed in float32."""
+    halves = [value.dtype for value in values if hasattr(value, "dtype") and is_half(value.dtype)]
+    with backend.quiet():
+        if not halves:
+            return kernel.eager(*values)
+        result = kernel.eager(*map(summation.upcast_half, values))
+        is_many = isinstance(result, (tuple, list))
+        rounded = [a.astype(halves[0]) if a.dtype == np.float32 else a for a in (result if is_many else [result])]
+    return rounded if is_many else rounded[0]
+
+
+# -- compiling ---------------------------------------------------------------------------------------------------------
+
+Maker = Callable[[ElementwiseKernel, list[Any], Any], Launcher | None]
+
+
+def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, make: Maker) -> Launcher | None:
+    """The compiled kernel for operands such as these, made the first time; None where there is none."""
+    launcher: Any
+    key: Any = (make, library, *(_kind(value, NUMBER) for value in values))
+    try:
+        launcher = kernel.launchers.get(key, _UNKNOWN)
+    except TypeError:  # an option that cannot be hashed
+        return None
+    if launcher is _BY_VALUE:
+        key = (make, library, *(_kind(value, None) for value in values))
+        launcher = kernel.launchers.get(key, _UNKNOWN)
+    if launcher is not _UNKNOWN:
+        return launcher  # type: ignore[no-any-return]
+    with _LOCK:
+        launcher = kernel.launchers.get(key, _UNKNOWN)
+        if launcher is _UNKNOWN:
+            try:
+                launcher = make(kernel, list(key[2:]), library) if len(kernel.launchers) < MAX_VARIANTS else None
+            except NeedsValue:
+                launcher = _BY_VALUE if NUMBER in key else None
+            except NotFusable:
+                launcher = None
+            if launcher is not None or len(kernel.launchers) < 4 * MAX_VARIANTS:
+                kernel.launchers[key] = launcher
+    return _launcher(kernel, values, library, make) if launcher is _BY_VALUE else launcher
+
+
+def _kind(value: Any, number: Any) -> Any:
+    """What a kernel depends on of an operand: an array's dtype, an option's value; of a number nothing, if it may be.
+
+    :param number: what stands for numbers; None: their values.
+    """
+    if hasattr(value, "dtype"):
+        return value.dtype
+    if value.__class__ is float:
+        return (float, repr(value)) if number is None else number  # 0.0 equals -0.0
+    return (value.__class__, value)
+
+
+def _described(kinds: list[Any]) -> list[Any]:
+    """The operands of ``lower_to_cuda`` for the kinds of a key."""
+    described: list[Any] = []
+    for kind in kinds:
+        is_value = isinstance(kind, tuple)
+        described.append(kind if not is_value else float(kind[1]) if kind[0] is float else kind[1])
+    return described
+
+
+def _elementwise_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
+    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds))
+    if program.steps < 2:
+        return None  # the library's own
+    takes = [not isinstance(kind, tuple) for kind in kinds]
+    return Launcher(elementwise_kernel(program, library), takes, program.is_row_major)
+
+
+def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
+    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
+    dtype = next(kind for kind in kinds if isinstance(kind, np.dtype))
+    if program.is_many or dtype.kind not in "fV" or not program.steps:
+        return None
+    return Launcher(sum_kernel(program, dtype, library), [not isinstance(kind, tuple) for kind in kinds])
+
+
+def _partial_sums_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
+    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
+    if program.is_many or program.out_params[0][0].kind != "f" or not program.steps:
+        return None
+    return Launcher(partial_sums_kernel(program, library), [not isinstance(kind, tuple) for kind in kinds])
+
+
+def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:
+    """Parameters as CuPy reads them.
+
+    >>> params([(np.dtype("f4"), "g_in"), (np.dtype("?"), "condition_in")])
+    'float32 g_in, bool condition_in'
+    """
+    return ", ".join(f"{dtype.name} {name}" for dtype, name in parameters)
+
+
+def elementwise_kernel(program: CudaProgram, library: Any) -> Any:
+    """A program as a kernel over arrays that are broadcast."""
+    return library.ElementwiseKernel(
+        params(program.in_params),
+        params(program.out_params),
+        program.operation,
+        "nbautograd_elementwise",
+        options=OPTIONS,
+        preamble=program.preamble,
+    )
+
+
+def sum_kernel(program: CudaProgram, dtype: np.dtype[Any], library: Any) -> Any:
+    """The sum of a program's result along some axes, in the result's dtype, rounded to ``dtype`` at the end."""
+    kind = program.out_params[0][0]
+    arguments = ", ".join(name for _, name in program.in_params)
+    return library.ReductionKernel(
+        params(program.in_params),
+        params([(dtype, "sum_out")]),
+        f"nbautograd_element({arguments})",
+        "a + b",
+        f"sum_out = {c_type(dtype)}(a)",
+        "0",
+        "nbautograd_sum",
+        reduce_type=c_type(kind),
+        preamble=program.device_function("nbautograd_element"),
+        options=OPTIONS,
+    )
+
+
+def partial_sums_kernel(program: CudaProgram, library: Any) -> Any:
+    """Sums of a program's result over shares of all elements: as many as the array has that they are written to."""
+    names = [name for _, name in program.in_params]
+    is_number = [name for kind, name in program.in_params if name in program.numbers]
+    parameters = [f"{'' if n in is_number else 'raw '}{kind.name} {n}" for kind, n in program.in_params]
+    arguments = ", ".join(name if name in is_number else f"{name}[at]" for name in names)
+    kind = program.out_params[0][0]
+    return library.ElementwiseKernel(
+        ", ".join([*parameters, "int64 length"]),
+        params([(kind, "partial_out")]),
+        f"{c_type(kind)} total = 0;\n"
+        "for (ptrdiff_t at = i; at < length; at += _ind.size()) "
+        f"total += nbautograd_element({arguments});\npartial_out = total;",
+        "nbautograd_elementwise",
+        options=OPTIONS,
+        preamble=program.device_function("nbautograd_element"),
+    )

@@ -1,0 +1,298 @@
+"""Reads what a function does to each element: it is called with symbolic arrays, and its steps are written down.
+
+A body, a formula and an update rule are Python over arrays. Called with symbolic arrays, which know their dtype but
+have neither shape nor values, they compute nothing: each ufunc becomes a step. So branches on a dtype or an option are
+taken as usual, helper functions are followed, and every dtype is the one that NumPy's promotion gives.
+
+>>> program = Program()
+>>> g, r = program.input("g", np.dtype("f4")), program.input("r", np.dtype("f4"))
+>>> result = g * (1 - r)
+>>> [(step.name, step.function) for step in program.steps], result.name
+([('t0', 'subtract'), ('t1', 'multiply')], 't1')
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from nbautograd._engine.arrays.summation import is_half
+
+__all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol"]
+
+
+class NotFusable(Exception):  # noqa: N818 - a way out
+    """The function does more than compute each element from those of its operands, or in an unknown way."""
+
+
+class NeedsValue(NotFusable):
+    """The function looks at the value of a number.
+
+    :param names: which ones, as far as they are operands.
+    """
+
+    def __init__(self, what: str, names: Iterable[str] = ()) -> None:
+        super().__init__(what)
+        self.names = frozenset(names)
+
+
+Operand = Any
+"""A symbolic array's name, or a number."""
+
+
+class Step(NamedTuple):
+    """One operation on each element."""
+
+    name: str
+    """What the result is called."""
+    function: str
+    """A ufunc's name, or ``where``, ``real``, ``imag``, ``cast``."""
+    operands: list[tuple[Operand, np.dtype[Any]]]
+    """Each with the dtype that it has."""
+    loop: tuple[np.dtype[Any], ...]
+    """The dtypes in which the operands are computed with."""
+    dtype: np.dtype[Any]
+    """The result's."""
+
+
+class Program:
+    """The steps of a function, in order of computation."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.inputs: list[Symbol] = []
+        self.is_row_major = False
+        """Whether the function looks at the order of elements in memory, as it does to make that row-major."""
+
+    def input(self, name: str, dtype: np.dtype[Any], is_number: bool = False, writable: bool = False) -> Symbol:
+        """A symbolic operand.
+
+        :param is_number: it stands for a Python number, whose dtype gives way to that of arrays.
+        """
+        symbol = Symbol(self, name, dtype, is_number, writable)
+        self.inputs.append(symbol)
+        return symbol
+
+    def step(
+        self, function: str, operands: list[Any], loop: tuple[Any, ...], dtype: np.dtype[Any], is_number: bool = False
+    ) -> Symbol:
+        """Append a step; returns its result."""
+        named = [
+            (operand.name, operand.dtype) if isinstance(operand, Symbol) else (operand, kind)
+            for operand, kind in zip(operands, loop, strict=True)
+        ]
+        name = f"t{len(self.steps)}"
+        self.steps.append(Step(name, function, named, loop, dtype))
+        return Symbol(self, name, dtype, is_number, True)
+
+    def ufunc(self, ufunc: np.ufunc, operands: list[Any], dtype: Any = None) -> Symbol:
+        """The step of a ufunc, in the dtypes that NumPy would choose."""
+        if ufunc.nout != 1 or len(operands) != ufunc.nin:
+            raise NotFusable(ufunc.__name__)
+        if all(not isinstance(x, Symbol) or x.is_number for x in operands):
+            if ufunc.__name__ not in ("add", "subtract", "multiply", "negative"):
+                raise NeedsValue(ufunc.__name__, [x.name for x in operands if isinstance(x, Symbol)])
+            double = np.dtype(np.float64)
+            return self.step(ufunc.__name__, operands, (double,) * len(operands), double, True)
+        if ufunc.__name__ in ("power", "float_power") and isinstance(operands[1], Symbol) and operands[1].is_number:
+            raise NeedsValue(ufunc.__name__, [operands[1].name])  # the code of a square is not that of a root
+        kinds = tuple(map(_kind, operands))
+        chosen: Any = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
+        try:
+            *loop, result = ufunc.resolve_dtypes((*kinds, None), **chosen)
+        except TypeError as error:
+            raise NotFusable(str(error)) from None
+        if any(is_half(kind) for kind in loop):
+            raise NotFusable("arithmetic in half precision")
+        return self.step(ufunc.__name__, operands, tuple(loop), result)
+
+
+def _kind(operand: Any) -> Any:
+    """What stands for an operand in promotion: its dtype, or the class of a number."""
+    if isinstance(operand, Symbol):
+        return float if operand.is_number else operand.dtype
+    if isinstance(operand, np.generic):
+        return operand.dtype
+    if operand.__class__ is bool:
+        return np.dtype(np.bool_)
+    if operand.__class__ in (int, float, complex):
+        return operand.__class__
+    raise NotFusable(f"an operand of class {operand.__class__.__name__}")
+
+
+class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of which only the dtype is known; with the face of CuPy's arrays, as far as single elements go."""
+
+    __slots__ = ("dtype", "is_number", "name", "program", "writable")
+    __hash__ = object.__hash__
+
+    def __init__(self, program: Program, name: str, dtype: np.dtype[Any], is_number: bool, writable: bool) -> None:
+        self.program, self.name, self.dtype, self.is_number, self.writable = program, name, dtype, is_number, writable
+
+    size = sys.maxsize
+    """Functions that have another way for small arrays take that for large ones."""
+
+    strides = ()
+    """A copy of an array that is broadcast would have the same elements."""
+
+    @property
+    def flags(self) -> SimpleNamespace:
+        """Not contiguous, so that a row-major copy is asked for where the result shall be one."""
+        self.program.is_row_major = True
+        return SimpleNamespace(c_contiguous=False, f_contiguous=False)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+        out, dtype = options.pop("out", None), options.pop("dtype", None)
+        options.pop("casting", None)
+        if method != "__call__" or options:
+            raise NotFusable(f"{ufunc.__name__}.{method} with {sorted(options)}")
+        result = self.program.ufunc(ufunc, list(operands), dtype)
+        return result if out is None else out[0].write(result)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        known = FUNCTIONS.get(function)
+        if known is None:
+            raise NotFusable(getattr(function, "__name__", str(function)))
+        try:
+            return known(*args, **kwargs)
+        except TypeError as error:  # an argument that is not known here
+            raise NotFusable(str(error)) from None
+
+    def write(self, value: Any) -> Symbol:
+        """Give the array another value, as ``out=`` and ``+=`` do.
+
+        :raises NotFusable: it is an operand, which a kernel only reads.
+        """
+        if not self.writable:
+            raise NotFusable(f"{self.name} is written to")
+        self.name = value.astype(self.dtype).name
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> Symbol:
+        """The array cast to another dtype."""
+        kind = np.dtype(dtype)
+        if kind == self.dtype and not self.is_number:
+            return self.copy()
+        return self.program.step("cast", [self], (kind,), kind)
+
+    def copy(self) -> Symbol:
+        """Another array of the same value."""
+        return Symbol(self.program, self.name, self.dtype, self.is_number, True)
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return self if self.dtype.kind != "c" else self.program.step("real", [self], (self.dtype,), _real(self.dtype))
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        if self.dtype.kind != "c":
+            return zeros_like(self)
+        return self.program.step("imag", [self], (self.dtype,), _real(self.dtype))
+
+    def conj(self) -> Any:
+        """The complex conjugate."""
+        return np.conjugate(self)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key is not Ellipsis:
+            if not isinstance(key, Symbol) or key.dtype.kind != "b":
+                raise NotFusable("an index")
+            value = where(key, value, self)
+        self.write(value if isinstance(value, Symbol) else full_like(self, value))
+
+    def _look(self, *_: Any) -> NoReturn:
+        raise NeedsValue("a look at a value", [self.name]) if self.is_number else NotFusable("a look at a value")
+
+    __bool__ = __float__ = __int__ = __index__ = __complex__ = __len__ = __iter__ = _look
+    __getitem__ = item = __array__ = _look
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotFusable(f"an array's {name}")
+
+
+def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+# -- functions that are no ufuncs --------------------------------------------------------------------------------------
+
+
+def where(condition: Any, a: Any, b: Any) -> Symbol:
+    """``np.where``."""
+    symbol = next(x for x in (condition, a, b) if isinstance(x, Symbol))
+    kinds = [0.0 if isinstance(x, Symbol) and x.is_number else getattr(x, "dtype", x) for x in (a, b)]
+    if not all(isinstance(kind, (np.dtype, bool, int, float, complex)) for kind in kinds):
+        raise NotFusable("where")
+    dtype = np.result_type(*kinds)
+    return symbol.program.step("where", [condition, a, b], (np.dtype(np.bool_), dtype, dtype), dtype)
+
+
+def full_like(a: Any, value: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
+    """``np.full_like``; a single element stands for an array."""
+    if shape != ():
+        raise NotFusable("an array of another shape")
+    kind = a.dtype if dtype is None else np.dtype(dtype)
+    result: Symbol = a.program.step("cast", [value], (kind,), kind)
+    return result
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
+    """``np.zeros_like``."""
+    return full_like(a, 0, dtype, shape)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
+    """``np.ones_like``."""
+    return full_like(a, 1, dtype, shape)
+
+
+def clip(a: Any, low: Any, high: Any, out: Any = None) -> Any:
+    """``np.clip``."""
+    result = np.minimum(np.maximum(a, low), high)
+    return result if out is None else out.write(result)
+
+
+def sinc(x: Any) -> Any:
+    """``np.sinc``: sin(πx) / πx, and 1 at 0."""
+    y = math.pi * where(x == 0, 1.0e-20, x)
+    return np.sin(y) / y
+
+
+def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """``np.nan_to_num`` of real numbers."""
+    if x.dtype.kind == "c":
+        raise NotFusable("nan_to_num of complex numbers")
+    if x.dtype.kind != "f":
+        return x.copy()
+    limits = np.finfo(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    return where(x != x, nan, where(x == np.inf, high, where(x == -np.inf, low, x)))
+
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.where: where,
+    np.full_like: full_like,
+    np.zeros_like: zeros_like,
+    np.ones_like: ones_like,
+    np.clip: clip,
+    np.sinc: sinc,
+    np.nan_to_num: nan_to_num,
+    np.real: lambda a: a.real,
+    np.imag: lambda a: a.imag,
+    np.copy: lambda a: a.copy(),
+}

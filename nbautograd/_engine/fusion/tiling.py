@@ -1,0 +1,241 @@
+"""Tiled evaluation of large elementwise expressions: intermediate results stay in the processor's cache.
+
+An expression such as ``1 / (1 + exp(-x))`` makes an array per step. Of ten million elements each is written to memory
+and read back; of a tile it never leaves the cache. A kernel's steps (``fusion/kernel.py``) are run tile by tile, in
+several threads, and results lie in memory that is used again (``arrays/caching_allocator.py``). The tiles depend on the
+shape alone, and so does every rounding error.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, caching_allocator, summation
+from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
+from nbautograd._engine.arrays.thread_pool import for_each_tile
+from nbautograd._engine.fusion import on_device
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
+
+__all__ = [
+    "MIN_TILED_SIZE",
+    "TILES_PER_TASK",
+    "TILE_SIZE",
+    "compact",
+    "compute",
+    "is_owned",
+    "reusable",
+]
+
+MIN_TILED_SIZE = 1 << 17
+"""Minimum number of elements for tiling."""
+TILE_SIZE = 1 << 17
+"""Elements of a tile."""
+TILES_PER_TASK = 4
+"""Tiles that a thread takes at a time."""
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+MAX_ROW = 1 << 19
+"""Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
+
+
+class Tiling(NamedTuple):
+    """Operands and how they are cut into tiles: along the first axis of ``shape``, ``step`` at a time."""
+
+    shape: tuple[int, ...]
+    step: int
+    operands: list[Any]
+    is_cut: list[bool]
+    """Of each operand, whether a tile has its own part of it; others are broadcast, as they are, to every tile."""
+
+    def at(self, tile: slice) -> list[Any]:
+        """The operands of a tile."""
+        return [operand[tile] if cut else operand for operand, cut in zip(self.operands, self.is_cut, strict=True)]
+
+
+def compute(
+    kernel: ElementwiseKernel,
+    values: tuple[Any, ...],
+    spare: Any = None,
+    fit: Any = None,
+    shape: tuple[int, ...] | None = None,
+) -> Any:
+    """The result of ``kernel`` for ``values``, arrays that are broadcast or numbers: tile by tile, or at once.
+
+    :param spare: an array that nobody needs any more; the result may be written into it.
+    :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
+    :param shape: the result's, if known.
+    """
+    steps, alike = kernel.steps, _alike(values)
+    dtype = _common_dtype(values) if alike is None else alike.dtype
+    if dtype is None or steps is None:
+        return _untiled(kernel, values, fit)
+    if shape is None:
+        shape = _shape_of(values) if alike is None else alike.shape
+    if alike is not None and (fit is None or fit[0] == shape):
+        if alike.size < MIN_TILED_SIZE:
+            return _untiled(kernel, values)
+        if alike.size <= (TILES_PER_TASK * TILE_SIZE if kernel.is_one_pass else TILE_SIZE):
+            return _in_one_tile(kernel, values, spare, alike)
+    tiling = _tile(values, shape)
+    if tiling is None or math.prod(shape) < MIN_TILED_SIZE:
+        return _untiled(kernel, values)
+    if fit is not None and fit[0] != shape:
+        return _summed(kernel, tiling, shape, dtype, fit[0])
+    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
+    result = spare if reuse else caching_allocator.empty(shape, dtype)
+    target = result.reshape(tiling.shape)
+    per_task = TILES_PER_TASK * tiling.step
+
+    def evaluate(tile: slice, buffers: Any) -> None:
+        out = target[tile]
+        steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
+
+    step = per_task if kernel.is_one_pass else tiling.step  # which needs no cache
+    for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
+    return result
+
+
+def _alike(values: tuple[Any, ...]) -> Any:
+    """One of the arrays if all are contiguous and of one shape and floating dtype; numbers may be among them."""
+    first: Any = None
+    for value in values:
+        if value.__class__ is np.ndarray:
+            if not value.flags.c_contiguous:
+                return None
+            if first is None:
+                first = value
+            elif value.shape != first.shape or value.dtype is not first.dtype:
+                return None
+        elif value.__class__ is not int and value.__class__ is not float:
+            return None
+    return first if first is not None and first.dtype in FLOATS else None
+
+
+def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any, like: Any) -> Any:
+    """The result, where a thread would compute all of it at once: the usual case of middling sizes."""
+    shape, dtype, steps = like.shape, like.dtype, kernel.steps
+    assert steps is not None
+    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
+    result = spare if reuse else caching_allocator.empty(shape, dtype)
+    before = backend.set_quiet(backend.SILENT)
+    try:
+        steps(result, [np.empty(shape, dtype) for _ in range(kernel.scratch)], *values)
+    finally:
+        backend.unset_quiet(before)
+    return result
+
+
+def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
+    """The result at once, or by a kernel of the device that the arrays are on."""
+    library = on_device.kernels_for(values)
+    if library is not None:
+        return on_device.compute(kernel, values, library, fit)
+    with backend.quiet():
+        return kernel.eager(*values)
+
+
+def _scratch(kernel: ElementwiseKernel, tiling: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
+    """Buffers for the intermediate results of a tile."""
+    return np.empty((kernel.scratch + more, tiling.step * math.prod(tiling.shape[1:])), dtype)
+
+
+def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
+    """The floating dtype of all arrays; None if they differ, or are not NumPy's."""
+    dtype = None
+    for value in values:
+        if value.__class__ is np.ndarray or isinstance(value, np.generic):
+            if dtype is None:
+                dtype = value.dtype
+            if value.dtype is not dtype:
+                return None
+        elif not isinstance(value, (int, float)):
+            return None
+    return dtype if dtype in FLOATS else None
+
+
+def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
+    shapes = {value.shape for value in values if value.__class__ is np.ndarray}
+    return np.broadcast_shapes(*shapes)
+
+
+def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
+    """Cut flat arrays into tiles, or along the first axis if some are broadcast; None if an array is not contiguous."""
+    operands = [compact(value) for value in values]
+    if any(operand is None for operand in operands):
+        return None
+    full = [operand.__class__ is np.ndarray and operand.shape == shape for operand in operands]
+    if all(is_full or getattr(o, "ndim", 0) == 0 for o, is_full in zip(operands, full, strict=True)):
+        row = (math.prod(shape),)
+        return Tiling(row, TILE_SIZE, [o.reshape(-1) if f else o for o, f in zip(operands, full, strict=True)], full)
+    width = math.prod(shape[1:])
+    if not width or width > MAX_ROW:
+        return None
+    is_cut = [getattr(operand, "ndim", 0) == len(shape) and len(operand) > 1 for operand in operands]
+    return Tiling(shape, max(1, TILE_SIZE // width), operands, is_cut)
+
+
+def compact(value: Any) -> Any:
+    """An array without its broadcast repetitions (0-d if it has one element); None if that is not C-contiguous."""
+    if value.__class__ is not np.ndarray or not value.ndim:
+        return value
+    if not value.flags.c_contiguous:
+        value = value[tuple([slice(1) if not stride else slice(None) for stride in value.strides])]
+        if not value.flags.c_contiguous:
+            return None
+    if value.size == 1:
+        return value.reshape(())
+    return value
+
+
+def _summed(
+    kernel: ElementwiseKernel, tiling: Tiling, shape: tuple[int, ...], dtype: np.dtype[Any], to: tuple[int, ...]
+) -> Any:
+    """The same summed to the shape ``to`` (a fused reduction): each tile as soon as it is computed."""
+    steps = kernel.steps
+    assert steps is not None
+    axes = summation.broadcast_axes(shape, to)
+    if len(tiling.shape) < len(shape):  # flat operands are cut along the first axis after all, unless rows are too long
+        width = math.prod(shape[1:])
+        if width > MAX_ROW or len(shape) < 2:
+            whole = compute(kernel, tuple(tiling.operands), None, None, tiling.shape).reshape(shape)
+            return summation.pairwise_sum(whole, axes, True).reshape(to)
+        operands = [o.reshape(shape) if cut else o for o, cut in zip(tiling.operands, tiling.is_cut, strict=True)]
+        tiling = Tiling(shape, max(1, TILE_SIZE // width), operands, tiling.is_cut)
+    length, over_rows = tiling.shape[0], 0 in axes
+    tile_count = -(-length // tiling.step)
+    summed_shape = tuple(1 if d in axes else n for d, n in enumerate(shape))
+    sums = np.empty((tile_count if over_rows else length, *summed_shape[1:]), dtype)
+
+    def evaluate(tile: slice, buffers: Any) -> None:
+        *intermediate, result = buffers
+        tile_shape = (tile.stop - tile.start, *tiling.shape[1:])
+        size = math.prod(tile_shape)
+        out = result[:size].reshape(tile_shape)
+        steps(out, [buffer[:size].reshape(tile_shape) for buffer in intermediate], *tiling.at(tile))
+        partial = summation.pairwise_sum(out, axes, True)
+        if over_rows:
+            sums[tile.start // tiling.step] = partial[0]
+        else:
+            sums[tile] = partial
+
+    step = tiling.step
+    for_each_tile(length, step, TILES_PER_TASK * step, lambda: _scratch(kernel, tiling, dtype, 1), evaluate)
+    return (summation.pairwise_sum(sums, (0,), True) if over_rows else sums).reshape(to)
+
+
+# -- memory reuse ----------------------------------------------------------------------------------------------------
+
+
+def reusable(g: Any, extras: Any) -> Any:
+    """``g`` if the engine and the ``vjp`` that asks are all who hold it, so that it may be overwritten; else None.
+
+    :param extras: what the node has beyond the usual: hooks would be shown ``g`` afterwards.
+    """
+    return g if extras is None and getrefcount(g) <= PASSED_TWICE and is_owned(g) else None
+
+
+def is_owned(g: Any) -> bool:
+    """Whether an array may be written to, as far as its memory goes."""
+    return g.__class__ is np.ndarray and g.flags.writeable and caching_allocator.is_whole(g)

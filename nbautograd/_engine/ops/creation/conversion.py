@@ -1,0 +1,218 @@
+"""Tensors in other dtypes, on other devices and in pinned memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import as_device, device
+from nbautograd._engine.arrays.memory_format import preserve_format
+from nbautograd._engine.arrays.strides import copied
+from nbautograd._engine.compiler.inplace import make_inplace_method
+from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.defaults import warn_once
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.creation import copy as copy_here
+from nbautograd._engine.ops.shape.shape import contiguous
+from nbautograd._names.docstrings import described
+from nbautograd.errors import DeviceError, kind_of
+
+__all__ = ["get_device"]
+
+
+@op(node="ToCopyBackward0", symbol="to", method=False, half=NATIVE, input="move(g, input.dtype, source, place)")
+def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
+    """A copy cast to a NumPy dtype and moved from the device ``source`` to ``place``."""
+    if backend.device_of(input) != place:
+        input = backend.module(place).asarray(backend.fetch(input))
+    if input.dtype.kind == "c" and dtype.kind != "c":
+        input = input.real
+    return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
+
+
+@composite()
+def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor cast to a dtype and moved to a device; the tensor itself if nothing changes.
+
+    Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``, which takes both from another
+    tensor; each with ``non_blocking``, ``copy`` and ``memory_format``.
+
+    :param non_blocking: has no effect: copies to the device are asynchronous, copies to the host synchronous.
+    :param copy: return a copy even if nothing changes.
+    :param args: as above.
+    :param kwargs: ``dtype``, ``device``, ``other``, ``non_blocking``, ``copy`` or ``memory_format``.
+    :raises TypeError: an argument is none of these.
+    :raises RuntimeError: CUDA is asked for and cannot be used here; the message says why.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]).to(torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    kind, place, copy, wanted = _target(args, kwargs)
+    kind = input.dtype if kind is None else kind
+    target = input.device if place is None else as_device(place)
+    if input._a.dtype.kind == "c" and kind.rank in (1, 2):
+        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
+    if kind is not input.dtype or target != input.device or copy:
+        result = move(input, kind.numpy, target, input.device)
+        input = result if kind.rank > 1 else result.detach()
+    return input if wanted is preserve_format else contiguous(input, wanted)
+
+
+def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``src`` in the form of ``input``; from another device it is moved first, as for no other operation."""
+    if isinstance(src, Tensor) and src.device != input.device:
+        src = to(src, input.device)
+    return copy_here(input, src, non_blocking)
+
+
+Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])
+
+
+def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
+    """A value to be written into elements of ``x``: a single number goes to its device.
+
+    :raises DeviceError: there are several, on another device.
+    """
+    if value.device != x.device:
+        if value._a.ndim:
+            raise DeviceError(
+                f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {x.device} "
+                f"and {value.device}!"
+            )
+        value = to(value, x.device)
+    return value
+
+
+def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """Parse the arguments of ``to``: dtype, device, whether to copy, memory format."""
+    names = ["device", "dtype", "non_blocking", "copy"]
+    if args and isinstance(args[0], Tensor) or "other" in kwargs:
+        names = ["other", "non_blocking", "copy"]
+    elif args and isinstance(args[0], (dtypes.dtype, type)):
+        names = ["dtype", "non_blocking", "copy"]
+    surplus = [name for name in kwargs if name in names[: len(args)] or name not in (*names, "memory_format")]
+    if surplus:
+        raise TypeError(f"to() got an unexpected keyword argument {surplus[0]!r}")
+    if len(args) > len(names):
+        raise TypeError(f"to() takes at most {len(names)} positional arguments here, not {len(args)}")
+    result = {**dict(zip(names, args, strict=False)), **kwargs}
+    if "dtype" in result:
+        result["dtype"] = dtypes.as_dtype(result["dtype"])
+    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
+    for name, value in result.items():
+        expected: Any = accepted.get(name, (bool, int))
+        refused = name == "device" and isinstance(value, bool)
+        if name != "memory_format" and (refused or not isinstance(value, expected)):
+            if value is None and name in ("device", "dtype"):
+                continue
+            raise TypeError(
+                f"to() received an invalid combination of arguments: {name} must be "
+                f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
+            )
+    other = result.get("other")
+    kind, place = (result.get("dtype"), result.get("device")) if other is None else (other.dtype, other.device)
+    return kind, place, bool(result.get("copy")), result.get("memory_format") or preserve_format
+
+
+def _converter(name: str, kind: dtypes.dtype) -> Any:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to(self, kind, memory_format=memory_format)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"""The tensor cast to {kind.name}; the tensor itself if it has that dtype.
+
+    :returns: a tensor of the same shape.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).{name}().dtype
+    {kind!r}
+    """
+    return described(convert)
+
+
+for _name, _kind in {
+    **dtypes.ALIASES,
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "bfloat16": dtypes.bfloat16,
+}.items():
+    setattr(Tensor, _name, _converter(_name, _kind))
+
+
+@composite()
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor moved to the CPU; the tensor itself if it is there already.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).cpu().device
+    device(type='cpu')
+    """
+    return to(input, "cpu", memory_format=memory_format)
+
+
+@composite()
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor moved to a CUDA device, by default the current one.
+
+    :param input: the tensor.
+    :param device: a CUDA device; the current one if None.
+    :param non_blocking: has no effect.
+    :param memory_format: the order of the dimensions in memory.
+    :returns: a tensor of the same shape.
+    :raises RuntimeError: the device is none of CUDA's, or CUDA cannot be used here; the message says why.
+    """
+    place = as_device("cuda" if device is None else device)
+    if place.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device: {place}")
+    return to(input, place, non_blocking=non_blocking, memory_format=memory_format)
+
+
+@composite()
+def get_device(input: Tensor) -> int:
+    """The index of the tensor's CUDA device; -1 for the CPU.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).get_device()
+    -1
+    """
+    place = input.device
+    return -1 if place.index is None else place.index
+
+
+@composite()
+def pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """A copy of a CPU tensor in pinned (page-locked) memory; the tensor itself if it is pinned already.
+
+    :param input: the tensor.
+    :param device: has no effect.
+    :returns: a tensor of the same shape.
+    :raises RuntimeError: CUDA cannot be used here, or the tensor is not on the CPU.
+    """
+    if not input.is_cpu:
+        raise RuntimeError(f"cannot pin a tensor on {input.device}: only dense CPU tensors can be pinned")
+    return input if is_pinned(input) else wrap(backend.cuda.pin(input._shared_array()))
+
+
+@composite()
+def is_pinned(input: Tensor, device: Any = None) -> bool:
+    """Whether the tensor is in pinned (page-locked) memory.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).is_pinned()
+    False
+    """
+    return input.is_cpu and backend.cuda.is_pinned(input._shared_array())
+
+
+@composite()
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor cast to the dtype of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1]).type_as(torch.tensor([1.]))
+    tensor([1.])
+    """
+    return to(input, other.dtype)

@@ -1,0 +1,500 @@
+"""Filled tensors: ``zeros``, ``ones``, ``full``, ``eye``, ...; and filling in place: ``fill_``, ``zero_``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
+from nbautograd._engine.arrays.device import as_device
+from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format, preserve_format, sparse_coo
+from nbautograd._engine.arrays.size import as_int, dimension, new_shape
+from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.core.batched import BatchedTensor, batched
+from nbautograd._engine.core.inplace import resize_into
+from nbautograd._engine.core.overrides import offer, overloaded, subclasses
+from nbautograd._engine.core.sparse import SparseTensor, wrapped
+from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in, tensor
+from nbautograd._engine.ops.queries import Number
+from nbautograd._names.docstrings import described
+from nbautograd.errors import ShapeError, kind_of
+
+__all__ = [
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "eye",
+    "fill",
+    "fill_",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "scalar_tensor",
+    "zero_",
+    "zeros",
+    "zeros_like",
+]
+
+
+# -- filled ----------------------------------------------------------------------------------------------------------
+
+
+def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+    def make(
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        if named:
+            if "size" in named:
+                size = (named.pop("size"),)
+            if name == "empty" and "memory_format" in named:
+                order = named.pop("memory_format")
+                if order is preserve_format:
+                    raise RuntimeError(
+                        "empty(): memory format torch.preserve_format is only supported for a given tensor"
+                    )
+                result = make(*size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+                return finish(_ordered(result._a, result._a.shape, order, result._a.dtype, name), requires_grad)
+            for key in named:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        if layout is sparse_coo:
+            return _sparse_zeros(name, new_shape(size, name), dtype, device).requires_grad_(requires_grad)
+        if dtype is not None or layout is not None or pin_memory:
+            dtype = check_options(name, dtype, layout, pin_memory)
+        shape = new_shape(size, name)
+        if out is not None:
+            return _fill_out(name, out, shape, fill, dtype)
+        kind = (dtype or dtypes.get_default_dtype()).numpy
+        xp = backend.module(as_device(device))
+        return finish(fill(xp, shape, kind), requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return described(make)
+
+
+def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
+    """A sparse tensor without values.
+
+    :raises RuntimeError: the function fills it with something else than zeros.
+    """
+    if name not in ("zeros", "empty"):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    xp, kind = backend.module(as_device(device)), dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
+    return wrapped(SparseArray(xp.zeros((len(shape), 0), np.int64), xp.zeros((0,), kind.numpy), tuple(shape), True))
+
+
+def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dtype: Any, name: str) -> Any:
+    """An uninitialised array on the device of ``like`` in a memory format; by default in that of ``like``."""
+    return stride_tools.empty(like, shape, stride_tools.strides_for(like, order, name), dtype)
+
+
+def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
+    """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(
+            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
+            f"({dtypes.scalar_type(out.dtype)})"
+        )
+    result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
+    if out._a.shape != shape:
+        out._a = result._a
+        return out
+    return resize_into(out, result, name)
+
+
+zeros = _filled(
+    "zeros",
+    lambda xp, shape, dtype: xp.zeros(shape, dtype),
+    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, dtype=torch.int64)
+    tensor([0, 0])
+    """,
+)
+ones = _filled(
+    "ones",
+    lambda xp, shape, dtype: xp.ones(shape, dtype),
+    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 2, requires_grad=True)
+    tensor([[1., 1.],
+            [1., 1.]], requires_grad=True)
+    """,
+)
+empty = _filled(
+    "empty",
+    lambda xp, shape, dtype: xp.empty(shape, dtype),
+    """An uninitialised tensor: its values are whatever was in memory.
+
+    >>> import nbautograd as torch
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
+    """,
+)
+
+
+@described
+def full(
+    size: Any,
+    fill_value: Number,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.full((2, 3), 3.141592)
+    tensor([[3.1416, 3.1416, 3.1416],
+            [3.1416, 3.1416, 3.1416]])
+    """
+    dtype = check_options("full", dtype, layout, pin_memory)
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
+    shape = new_shape((size,), "full")
+    if out is not None:
+        return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
+    kind = dtype or dtypes.of_number(value)
+    with backend.quiet():
+        filled = backend.module(as_device(device)).full(shape, number_in(value, kind, "full"), kind.numpy)
+    return finish(filled, requires_grad)
+
+
+def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    def make(
+        input: Tensor,
+        *value: Any,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        **fill_value: Any,
+    ) -> Tensor:
+        if (subclasses or input.__class__ is SparseTensor) and overloaded((input,)):
+            options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
+            options = {key: option for key, option in options.items() if option is not None}
+            return offer(make, (input, *value), options)
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+        for key in fill_value:
+            if name != "full_like" or key != "fill_value":
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        dtype = check_options(name, dtype, layout, pin_memory)
+        if input.__class__ is BatchedTensor:
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return batched(make(input.value, *value, **options, **fill_value), input.bdim, input.level)
+        a = input._a
+        place = input.device if device is None else as_device(device)
+        kind = input.dtype if dtype is None else dtype
+        values = [number_in(array_of(v), kind, name) for v in (*value, *fill_value.values())]
+        if (a.flags.c_contiguous and memory_format is None) or memory_format is contiguous_format or a.ndim < 2:
+            return finish(fill(backend.module(place), a.shape, kind.numpy, *values), requires_grad)
+        like = a if place == input.device else backend.module(place).empty(())
+        result = stride_tools.empty(like, a.shape, stride_tools.strides_for(a, memory_format, name), kind.numpy)
+        if name != "empty_like":
+            result[...] = {"zeros_like": 0, "ones_like": 1}.get(name, *values[:1] or (0,))
+        return finish(result, requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return described(make)
+
+
+zeros_like = _like(
+    "zeros_like",
+    lambda xp, shape, dtype: xp.zeros(shape, dtype),
+    """A tensor of zeros with the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """,
+)
+ones_like = _like(
+    "ones_like",
+    lambda xp, shape, dtype: xp.ones(shape, dtype),
+    """A tensor of ones with the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones_like(torch.tensor([1, 2]))
+    tensor([1, 1])
+    """,
+)
+empty_like = _like(
+    "empty_like",
+    lambda xp, shape, dtype: xp.empty(shape, dtype),
+    """An uninitialised tensor with the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_like(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """,
+)
+full_like = _like(
+    "full_like",
+    lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
+    """A tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.full_like(torch.ones(2), 7)
+    tensor([7., 7.])
+    """,
+)
+
+
+def _new(name: str, make: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    method.__doc__ = f"""``torch.{name}(...)`` with this tensor's dtype and device by default.
+
+    :param args, options: what ``torch.{name}`` takes.
+    :param dtype, device: others than this tensor's.
+    :returns: a tensor of the shape that ``torch.{name}`` gives.
+    :raises TypeError: what it does not take.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(1, dtype=torch.float64).new_{name}([2]{", 7" * (name == "full")}).dtype
+    torch.float64
+    """
+    setattr(Tensor, f"new_{name}", method)
+
+
+for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full, "tensor": tensor}.items():
+    _new(_name, _make)
+
+
+@described
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor with the given shape and strides, counted in elements.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    dtype = check_options("empty_strided", dtype, layout, pin_memory)
+    shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
+        )
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    return finish(stride_tools.empty(backend.module(as_device(device)).empty(()), shape, strides, kind), requires_grad)
+
+
+@described
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised dense tensor whose dimensions lie in memory in the order ``physical_layout``, outermost first.
+
+    :raises RuntimeError: ``physical_layout`` is no permutation of the dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    dtype = check_options("empty_permuted", dtype, layout, pin_memory)
+    shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    places = tuple(dimension(d, len(shape)) for d in order)
+    if len(set(places)) != len(places):
+        raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")
+    strides = dict(zip(places, stride_tools.contiguous(tuple(shape[d] for d in places)), strict=True))
+    return empty_strided(
+        shape,
+        tuple(strides[d] for d in range(len(shape))),
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
+
+
+def _new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
+) -> Tensor:
+    """An uninitialised tensor with the given strides, by default of this tensor's dtype and device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
+
+
+_new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"
+Tensor.new_empty_strided = _new_empty_strided
+
+
+@described
+def scalar_tensor(
+    s: Number,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A 0-d tensor with the value ``s``, by default of the default dtype.
+
+    :raises RuntimeError: it is complex, and the dtype is not.
+
+    >>> import nbautograd as torch
+    >>> torch.scalar_tensor(2)
+    tensor(2.)
+    """
+    if not isinstance(s, (int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
+    kind = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
+    return full(
+        (),
+        number_in(s, kind, "scalar_tensor"),
+        dtype=kind,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
+
+
+@described
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
+
+    :raises RuntimeError: a size is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
+    dtype = check_options("eye", dtype, layout, pin_memory)
+    for label, value in (("n", n), ("m", n if m is None else m)):
+        if as_int(value, f"eye(): argument '{label}'") < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
+    shape = (n, n if m is None else m)
+
+    def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
+        return xp.eye(shape[0], shape[1], 0, kind)
+
+    if out is not None:
+        return _fill_out("eye", out, shape, fill, dtype)
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
+
+
+# -- filling in place ------------------------------------------------------------------------------------------------
+
+
+def one_value(value: Any) -> Any:
+    """Check that a fill value is a number or a 0-d tensor.
+
+    :raises RuntimeError: it has dimensions.
+    """
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return value
+
+
+@op(
+    node="FillBackward0",
+    symbol="fill",
+    input="zeros_of(g)",
+    value="cast_back(g.sum(), array_of(value).dtype)",
+    inplace_method=True,
+    into="input[...] = one_value(value)",
+    method=False,
+)
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """A tensor like ``input`` with every element equal to ``value``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).fill_(5)
+    tensor([5., 5.])
+    """
+    value = one_value(value)
+    number = not hasattr(value, "dtype")
+    return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
+
+
+@op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
+def zero(input: Tensor) -> Tensor:
+    """A tensor of zeros like ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    return np.zeros_like(input)
+
+
+@op(
+    node="CopyBackwards",
+    symbol="copy",
+    input="zeros_of(g)",
+    src="cast_back(sum_to(g, src.shape), src.dtype)",
+    inplace_method=True,
+    into="input[...] = src",
+    method=False,
+)
+def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``src`` broadcast to the shape of ``input`` and cast to its dtype."""
+    joint = broadcast_shapes(input.shape, src.shape)
+    if joint != input.shape:
+        raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")
+    value = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
+    return np.broadcast_to(value, input.shape).astype(input.dtype)
+
+
+fill_, zero_ = Tensor.fill_, Tensor.zero_

@@ -1,0 +1,183 @@
+"""Samples of discrete and gamma distributions, bit for bit as PyTorch's on a CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.core.batched import random_function
+from nbautograd._engine.core.inplace import copy_into
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.random import resized_out
+from nbautograd._engine.ops.creation.random_inplace import bernoulli_, check_dtype, common_shape, decided, source
+from nbautograd._engine.ops.creation.reparameterization import _dirichlet_grad, _standard_gamma_grad  # noqa: F401
+from nbautograd._engine.ops.reduction.softmax import sum_along  # noqa: F401 - a formula names it
+from nbautograd._engine.rng.generator import Generator
+
+__all__ = ["_sample_dirichlet", "_standard_gamma", "bernoulli", "binomial", "multinomial", "poisson"]
+
+
+@composite()
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Samples (0 or 1) of the Bernoulli distribution with the elements of ``input``, or ``p``, as probabilities of 1.
+
+    :raises RuntimeError: a probability is not in [0, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.bernoulli(torch.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
+    if p is None:
+        check_dtype("bernoulli", input._a.dtype, "f")
+    if out is not None:
+        with resized_out(out, input._a.shape, "bernoulli"):
+            return bernoulli_(out, input.detach() if p is None else p, generator=generator)
+    return _bernoulli(input, p, source(generator))
+
+
+@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
+def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
+    """Bernoulli samples in the shape and dtype of ``input``."""
+    drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
+
+
+@op(node="PoissonBackward0", symbol="poisson", method=False, half=NATIVE, input="zeros_of(g)")
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Samples of the Poisson distribution with the elements of ``input`` as rates.
+
+    :raises RuntimeError: a rate is negative.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.poisson(torch.tensor([0., 2., 50.]))
+    tensor([ 0.,  0., 36.])
+    """
+    check_dtype("poisson", input.dtype, "f")
+    drawn = source(generator).poisson(backend.fetch(input), input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
+
+
+@op(
+    node="BinomialBackward0",
+    symbol="binomial",
+    method=False,
+    half=NATIVE,
+    count="sum_to(zeros_of(g), count.shape)",
+    prob="sum_to(zeros_of(g), prob.shape)",
+)
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Samples of the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
+
+    The gradient is zero; PyTorch has none.
+
+    :raises ValueError: ``count`` is not of a floating dtype.
+    :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
+    tensor([ 5., 40.])
+    """
+    if count.dtype.kind not in "fV":
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_type(count.dtype)}"
+        )
+    if prob.dtype.kind not in "fV":
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for prob, got: {dtypes.scalar_type(prob.dtype)}"
+        )
+    if count.dtype.itemsize == 2:
+        raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
+    if count.dtype != prob.dtype:
+        kinds, expected = dtypes.of(prob.dtype), dtypes.of(count.dtype)
+        raise RuntimeError(f"binomial(): Found dtype {kinds!r} for prob but expected {expected!r}, that of count")
+    shape = common_shape(count.shape, prob.shape)
+    trials, chances = (np.broadcast_to(backend.fetch(a), shape) for a in (count, prob))
+    drawn = source(generator).binomial(trials, chances, count.dtype)
+    return backend.module(backend.device_of(count)).asarray(drawn)
+
+
+def _check_wide(name: str, dtype: np.dtype[Any]) -> None:
+    """Raise for half precision."""
+    check_dtype(name, dtype, "f")
+    if dtype.itemsize == 2:
+        raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(dtype)!r}, but for float32 and float64")
+
+
+@op(
+    node="StandardGammaBackward0",
+    symbol="Γ",
+    method=False,
+    half=NATIVE,
+    input="g * _standard_gamma_grad(input, result)",
+)
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Samples of the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
+
+    The gradient is that of implicit reparameterization, :func:`_standard_gamma_grad`.
+
+    :raises NotImplementedError: ``input`` is not of dtype float32 or float64.
+    """
+    _check_wide("_standard_gamma", input.dtype)
+    drawn = source(generator).gamma(backend.fetch(input), input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
+
+
+@op(
+    node="SampleDirichletBackward0",
+    symbol="Dir",
+    method=False,
+    half=NATIVE,
+    input="_dirichlet_grad(result, input, sum_along(input, -1)) * (g - sum_along(g * result, -1))",
+)
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Samples of the Dirichlet distribution whose concentrations are in the last dimension of ``input``.
+
+    The gradient is that of implicit reparameterization, by :func:`_dirichlet_grad`; PyTorch has it in
+    ``torch.distributions`` only.
+
+    :raises NotImplementedError: ``input`` is of half precision.
+    """
+    _check_wide("_sample_dirichlet", input.dtype)
+    drawn = source(generator).dirichlet(backend.fetch(input), input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
+
+
+@composite()
+@random_function("rows")
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``num_samples`` indices drawn from the multinomial distribution whose weights are the rows of ``input``.
+
+    :param input: one or two dimensions; the weights of a row need not sum to 1.
+    :returns: int64, shape (num_samples,) or (rows, num_samples).
+    :raises RuntimeError: weights that are negative, not finite or all zero; more samples than weights without
+        replacement.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.multinomial(torch.tensor([0., 10., 3., 0.]), 2)
+    tensor([1, 2])
+    """
+    count = as_int(num_samples, "multinomial(): argument 'num_samples'")
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype!r}")
+    drawn = source(generator).multinomial(backend.fetch(input._a), count, bool(replacement))
+    result = wrap(backend.module(input.device).asarray(drawn))
+    if out is None:
+        return result
+    with resized_out(out, result._a.shape, "multinomial"):
+        return copy_into(out, result)

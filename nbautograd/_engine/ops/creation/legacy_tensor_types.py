@@ -1,0 +1,127 @@
+"""PyTorch's legacy tensor types: ``FloatTensor([1, 2])``, ``isinstance(t, LongTensor)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.size import Size
+from nbautograd._engine.core.defaults import known_types
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import empty
+from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.indexing.indexing import view_alias
+from nbautograd.errors import SCALAR_TYPES, kind_of
+
+__all__ = list(dtypes.TENSOR_TYPES)
+
+
+def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+    """What ``torch.Tensor(...)``, the typed constructors and ``Tensor.new`` make of their arguments.
+
+    :param kind: the dtype; by default that of a tensor that is given, or else the default dtype.
+    """
+    place = options.pop("device", None)
+    data = (*data, *(options.pop(name) for name in ("data", "size") if name in options))
+    if not options and (not data or len(data) == 1 and isinstance(data[0], Size) or all(map(_is_length, data))):
+        return empty(*(data or (0,)), dtype=kind, device=place)
+    if options or len(data) > 1:
+        kinds = [*map(kind_of, data), *(f"{name}={kind_of(value)}" for name, value in options.items())]
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected "
+            "lengths, or one sequence, array or tensor, and device="
+        )
+    (values,) = data
+    if isinstance(values, Tensor):
+        if kind is not None and values.dtype is not kind:
+            expected, got = (dtypes.C_TYPES[d.name] for d in (kind, values.dtype))
+            raise TypeError(
+                f"expected TensorOptions(dtype={expected}) (got TensorOptions(dtype={got})): the constructor changes "
+                f"no dtype, tensor.to({kind!r}) does"
+            )
+        return view_alias(values)
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{kind_of(values)}'")
+    if isinstance(values, (dict, set)) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"new(): data must be a sequence (got {kind_of(values)})")
+    return tensor(values, dtype=kind or dtypes.get_default_dtype(), device=place)
+
+
+def _is_length(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_, np.ndarray, Tensor))
+
+
+def _new(self: Tensor, *data: Any, **options: Any) -> Tensor:
+    """A tensor of the same dtype on the same device: uninitialised, of the lengths given, or of given values.
+
+    An old form of ``new_empty`` and ``new_tensor``.
+
+    :raises TypeError: the values are no sequence, or a tensor of another dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(1, dtype=torch.int64).new([1, 2])
+    tensor([1, 2])
+    """
+    return _construct(self.dtype, data, {"device": self.device, **options})
+
+
+class _TensorType(type):
+    """A class whose instances are all tensors of one dtype."""
+
+    dtype: dtypes.dtype
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+
+    def __call__(cls, *data: Any, **options: Any) -> Tensor:
+        """A tensor of the given sequence; uninitialised, of a shape given as numbers; or a tensor's alias."""
+        return _construct(cls.dtype, data, options)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+def _made(name: str, kind: dtypes.dtype) -> _TensorType:
+    doc = f"""CPU tensors of dtype {kind.name}: a constructor, and a class for ``isinstance``.
+
+    >>> import nbautograd as torch
+    >>> isinstance(torch.empty(2, dtype=torch.{kind.name}), torch.{name})
+    True
+    """
+    return _TensorType(name, (), {"dtype": kind, "__doc__": doc, "__module__": "torch"})
+
+
+for _name, _kind in dtypes.TENSOR_TYPES.items():
+    globals()[_name] = _made(_name, _kind)
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the legacy tensor type; with ``dtype``, the tensor cast to it.
+
+    :param dtype: a dtype, a tensor type or its name, such as ``"torch.DoubleTensor"``.
+    :param non_blocking: has no effect.
+    :returns: a string; with ``dtype`` a tensor of the same shape.
+    :raises ValueError: no tensor type has this name.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).type(), torch.ones(2).type(torch.LongTensor)
+    ('torch.FloatTensor', tensor([1, 1]))
+    """
+    if dtype is None:
+        place = "" if self.device.type == "cpu" else f"{self.device.type}."
+        return f"torch.{place}{SCALAR_TYPES[self.dtype.name]}Tensor"
+    if isinstance(dtype, _TensorType):
+        dtype = dtype.dtype
+    elif isinstance(dtype, type):
+        raise ValueError(f"invalid type: {dtype.__name__!r}: tensor.to({dtype.__name__}) takes types of Python's")
+    elif isinstance(dtype, str):
+        tensor_type = dtypes.TENSOR_TYPES.get(dtype.removeprefix("torch."))
+        if tensor_type is None:
+            raise ValueError(f"invalid type: {dtype!r}; accepted are {known_types()}")
+        dtype = tensor_type
+    return self.to(dtype)
+
+
+Tensor.type, Tensor.new, Tensor._construct = _type, _new, staticmethod(_construct)

@@ -1,0 +1,225 @@
+"""Ranges: tensors of evenly spaced numbers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import as_device
+from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._names.docstrings import described
+
+__all__ = ["arange", "linspace", "logspace", "range"]
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
+    """Make sure that the step leads from the first number to the last.
+
+    :raises RuntimeError: it is 0, or has the wrong sign.
+    """
+    if step == 0:
+        raise RuntimeError(f"{name}(): step must be nonzero")
+    if (last - first) * step < 0:
+        raise RuntimeError(
+            f"{name}(): upper bound and lower bound inconsistent with step sign: {first} to {last} by {step}"
+        )
+
+
+@described
+def arange(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Evenly spaced numbers in [``start``, ``end``), ``step`` apart; int64 if all are ints, else the default dtype.
+
+    :raises RuntimeError: the step is 0 or leads away from ``end``.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(1, 2.51, 0.5)
+    tensor([1.0000, 1.5000, 2.0000, 2.5000])
+    """
+    dtype = check_options("arange", dtype, layout, pin_memory)
+    if end is None:
+        start, end = 0, start
+    first, last, by = _number(start), _number(end), _number(step)
+    for value in (first, last, by):
+        if isinstance(value, complex):
+            raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {value}")
+    if out is not None:
+        check_tensors("arange", out=out)
+        dtype = out.dtype if dtype is None else dtype
+    if dtype is not None and dtype.rank not in (1, 2):
+        raise NotImplementedError(
+            f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
+        )
+    if dtype is not None and dtype.rank == 1:
+        first, last, cut = int(first), int(last), int(by)
+        if by and not cut:
+            raise ValueError(f"arange(): step must be nonzero, and {by} is 0 in {dtype!r}")
+        by = cut
+    for value in (first, last):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
+    _check_step("arange", first, last, by)
+    kind = dtype or (
+        dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
+    )
+    length = math.ceil((last - first) / by)
+    wide = np.int64 if kind.rank <= 1 and not isinstance(by, float) and not isinstance(first, float) else np.float64
+    xp = backend.module(as_device(device))
+    with backend.quiet():
+        values = (xp.arange(length, dtype=wide) * wide(by) + wide(first)).astype(kind.numpy)
+    return _ranged("arange", values, out, requires_grad)
+
+
+def _ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
+    result = finish(values, requires_grad)
+    return into(out, result, name)
+
+
+def _steps(name: str, steps: Any) -> int:
+    if as_int(steps, "steps") < 0:
+        raise RuntimeError(f"{name}(): number of steps must be non-negative")
+    return int(steps)
+
+
+def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
+    """The ends of a range as numbers, and the NumPy dtype of the result.
+
+    :raises RuntimeError: an end is complex, and the dtype is not; or it is a tensor of several elements.
+    """
+    for what, value in (("start", start), ("end", end)):
+        if isinstance(value, Tensor) and value._a.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "
+                "dimension(s)."
+            )
+    ends = [_number(value) for value in (start, end)]
+    is_complex = any(isinstance(value, complex) for value in ends)
+    kind = dtype or (dtypes.get_default_dtype().to_complex() if is_complex else dtypes.get_default_dtype())
+    if kind.rank == 0:
+        raise NotImplementedError(f"{name}(): \"{name}_cpu\" not implemented for 'Bool': expected a number's dtype")
+    if is_complex and not kind.is_complex:
+        raise RuntimeError(f"{name}(): inferred dtype complex can't be safely cast to passed dtype {kind!r}")
+    return ends[0], ends[1], kind.numpy
+
+
+@backend.quiet()
+def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> Any:
+    """``n`` evenly spaced values in the arithmetic of ``kind``, each half computed from its end, as in PyTorch."""
+    if n == 1:
+        return xp.full((1,), first, kind)
+    arithmetic = kind if kind.kind in "fc" else np.dtype(np.float64)
+    step = arithmetic.type((last - first) / max(n - 1, 1)) if arithmetic.kind == "f" else (last - first) / max(n - 1, 1)
+    index = xp.arange(n).astype(arithmetic)
+    low = arithmetic.type(first) + step * index
+    high = arithmetic.type(last) - step * (arithmetic.type(n - 1) - index)
+    return xp.where(xp.arange(n) < n // 2, low, high).astype(kind)
+
+
+@described
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    :raises RuntimeError: ``steps`` is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.linspace(3, 10, steps=5)
+    tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
+    """
+    dtype = check_options("linspace", dtype, layout, pin_memory)
+    first, last, kind = _ends("linspace", start, end, dtype)
+    values = _even(first, last, _steps("linspace", steps), kind, backend.module(as_device(device)))
+    return _ranged("linspace", values, out, requires_grad)
+
+
+@described
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """``steps`` logarithmically spaced numbers: ``base`` to the powers ``linspace(start, end, steps)``.
+
+    :raises RuntimeError: ``steps`` is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.logspace(start=0.1, end=1.0, steps=5)
+    tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
+    """
+    dtype = check_options("logspace", dtype, layout, pin_memory)
+    first, last, kind = _ends("logspace", start, end, dtype)
+    xp = backend.module(as_device(device))
+    wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
+    if kind.kind in "iu":
+        first, last = int(first), int(last)
+    exponents = _even(first, last, _steps("logspace", steps), wide, xp)
+    return _ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
+
+
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
+    warnings.warn(
+        "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "
+        "torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    dtype = check_options("range", dtype, layout)
+    if end is None:
+        start, end = 0, start
+    first, last, by = _number(start), _number(end), _number(step)
+    _check_step("range", first, last, by)
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    xp = backend.module(as_device(device))
+    values = (xp.arange(int((last - first) / by + 1)) * by + first).astype(kind)
+    return _ranged("range", values, out, requires_grad)

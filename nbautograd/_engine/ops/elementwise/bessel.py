@@ -1,0 +1,234 @@
+"""Bessel and Airy functions of real argument. As in PyTorch, only i0, i0e, i1 and i1e have derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, precise
+from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.elementwise.special import value
+
+__all__ = ["i0"]
+
+
+# -- modified, of the first kind -------------------------------------------------------------------------------------
+
+
+@op(node="I0Backward0", symbol="I₀", kind=POINTWISE, floating=True, accepts="bif", input="g * special_i1(input)")
+def i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0 (DLMF 10.25.2).
+
+    >>> import nbautograd as torch
+    >>> torch.i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
+    return value("i0", input)
+
+
+@op(
+    node="SpecialI0EBackward0",
+    symbol="I₀ₑ",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="g * (special_i1e(input) - sgn(input) * result)",
+)
+def special_i0e(input: Tensor) -> Tensor:
+    """``exp(-abs(input)) * i0(input)``, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.special.i0e(torch.tensor([0., 100.]))
+    tensor([1.0000, 0.0399])
+    """
+    return value("i0e", input)
+
+
+@op(
+    node="SpecialI1Backward0",
+    symbol="I₁",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="g * (i0(input) - where(input == 0, 0.5, ratio(result, input)))",
+)
+def special_i1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 1.
+
+    >>> import nbautograd as torch
+    >>> torch.special.i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+    return value("i1", input)
+
+
+@op(
+    node="SpecialI1EBackward0",
+    symbol="I₁ₑ",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="g * (special_i0e(input) - sgn(input) * result - where(input == 0, 0.5, ratio(result, input)))",
+)
+def special_i1e(input: Tensor) -> Tensor:
+    """``exp(-abs(input)) * i1(input)``, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.special.i1e(torch.tensor([0., 100.]))
+    tensor([0.0000, 0.0397])
+    """
+    return value("i1e", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_modified_bessel_i0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0, without a derivative (:func:`i0` has one).
+
+    >>> import nbautograd as torch
+    >>> torch.special.modified_bessel_i0(torch.tensor([0., 1.]))
+    tensor([1.0000, 1.2661])
+    """
+    return value("i0", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_modified_bessel_i1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 1, without a derivative (``i1`` has one).
+
+    >>> import nbautograd as torch
+    >>> torch.special.modified_bessel_i1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.5652])
+    """
+    return value("i1", input)
+
+
+# -- modified, of the second kind ------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_modified_bessel_k0(input: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind of order 0 (DLMF 10.27.4): inf at 0, nan below.
+
+    >>> import nbautograd as torch
+    >>> torch.special.modified_bessel_k0(torch.tensor([0., 1.]))
+    tensor([   inf, 0.4210])
+    """
+    return value("k0", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_modified_bessel_k1(input: Tensor) -> Tensor:
+    """The modified Bessel function of the second kind of order 1: inf at 0, nan below.
+
+    >>> import nbautograd as torch
+    >>> torch.special.modified_bessel_k1(torch.tensor([0., 1.]))
+    tensor([   inf, 0.6019])
+    """
+    return value("k1", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
+    """``exp(x) * modified_bessel_k0(x)``, without underflow.
+
+    >>> import nbautograd as torch
+    >>> torch.special.scaled_modified_bessel_k0(torch.tensor([1., 1000.]))
+    tensor([1.1445, 0.0396])
+    """
+    return value("k0e", x)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
+    """``exp(x) * modified_bessel_k1(x)``, without underflow.
+
+    >>> import nbautograd as torch
+    >>> torch.special.scaled_modified_bessel_k1(torch.tensor([1., 1000.]))
+    tensor([1.6362, 0.0396])
+    """
+    return value("k1e", x)
+
+
+# -- of the first and second kind ------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_bessel_j0(input: Tensor) -> Tensor:
+    """The Bessel function of the first kind of order 0 (DLMF 10.2.2).
+
+    >>> import nbautograd as torch
+    >>> torch.special.bessel_j0(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.7652])
+    """
+    return value("j0", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_bessel_j1(input: Tensor) -> Tensor:
+    """The Bessel function of the first kind of order 1.
+
+    >>> import nbautograd as torch
+    >>> torch.special.bessel_j1(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.4401])
+    """
+    return value("j1", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_bessel_y0(input: Tensor) -> Tensor:
+    """The Bessel function of the second kind of order 0 (DLMF 10.2.3): -inf at 0, nan below.
+
+    >>> import nbautograd as torch
+    >>> torch.special.bessel_y0(torch.tensor([0., 1.]))
+    tensor([  -inf, 0.0883])
+    """
+    return value("y0", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_bessel_y1(input: Tensor) -> Tensor:
+    """The Bessel function of the second kind of order 1: -inf at 0, nan below.
+
+    >>> import nbautograd as torch
+    >>> torch.special.bessel_y1(torch.tensor([0., 1.]))
+    tensor([   -inf, -0.7812])
+    """
+    return value("y1", input)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_spherical_bessel_j0(x: Tensor) -> Tensor:
+    """The spherical Bessel function of the first kind of order 0, ``sin(x) / x`` (DLMF 10.49.3).
+
+    >>> import nbautograd as torch
+    >>> torch.special.spherical_bessel_j0(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.8415])
+    """
+    wide = precise.widened(x)
+    return np.where(x == 0, 1, np.where(np.isinf(x), 0, precise.sin(wide) / wide)).astype(x.dtype)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_airy_ai(x: Tensor) -> Tensor:
+    """The Airy function Ai, which solves y'' = x y and vanishes at infinity (DLMF 9.2.2).
+
+    CuPy has none: on a GPU it is computed by SciPy on the host.
+
+    >>> import nbautograd as torch
+    >>> torch.special.airy_ai(torch.tensor([0., 1.]))
+    tensor([0.3550, 0.1353])
+    """
+    place = backend.device_of(x)
+    on_host: Any = backend.fetch(x)
+    ai = backend.scipy(on_host, "special").airy(on_host)[0]
+    ai = np.where((on_host > 104) & (on_host < np.inf), 0, ai)  # it underflows, and SciPy gives nan
+    return backend.module(place).asarray(np.asarray(ai, x.dtype))

@@ -1,0 +1,312 @@
+"""Elementwise comparison: order, equality, closeness, membership, and tests for nan and inf."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
+
+__all__ = [
+    "allclose",
+    "eq",
+    "equal",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "heaviside",
+    "isclose",
+    "isfinite",
+    "isin",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "le",
+    "less",
+    "less_equal",
+    "lt",
+    "ne",
+    "not_equal",
+]
+
+
+@op(
+    node="NotImplemented",
+    symbol="⎽⎾",
+    kind=POINTWISE,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="not_implemented('heaviside')",
+    values="not_implemented('heaviside')",
+)
+def _heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """The step function."""
+    return np.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+@composite(inplace_method=True, out=True)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """The Heaviside step function: 0 for negative, 1 for positive, ``values`` for 0; not differentiable.
+
+    :raises RuntimeError: the dtypes differ, or are complex.
+
+    >>> import nbautograd as torch
+    >>> torch.heaviside(torch.tensor([-1.5, 0., 2.]), torch.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    check_tensors("heaviside", input=input, values=values)
+    if values.dtype is not input.dtype:
+        raise DtypeError(
+            "heaviside is not implemented for tensors with different dtypes, and these are of "
+            f"{input.dtype!r} and {values.dtype!r}"
+        )
+    return _heaviside(input, values)
+
+
+@op(kind=POINTWISE, operators="__eq__")
+def eq(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``input == other``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) == torch.tensor([1, 3])
+    tensor([ True, False])
+    """
+    return input == other
+
+
+@op(kind=POINTWISE, operators="__ne__")
+def ne(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``input != other``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) != 1
+    tensor([False,  True])
+    """
+    return input != other
+
+
+@op(kind=POINTWISE, accepts="bif", operators="__lt__")
+def lt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``input < other``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) < 2
+    tensor([ True, False])
+    """
+    return input < other
+
+
+@op(kind=POINTWISE, accepts="bif", operators="__le__")
+def le(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``input <= other``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) <= 1
+    tensor([ True, False])
+    """
+    return input <= other
+
+
+@op(kind=POINTWISE, accepts="bif", operators="__gt__")
+def gt(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``input > other``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) > 1
+    tensor([False,  True])
+    """
+    return input > other
+
+
+@op(kind=POINTWISE, accepts="bif", operators="__ge__")
+def ge(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``input >= other``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) >= 2
+    tensor([False,  True])
+    """
+    return input >= other
+
+
+@op(kind=POINTWISE, inplace_method=False, out=False)
+def isnan(input: Tensor) -> Tensor:
+    """Whether each element is nan.
+
+    >>> import nbautograd as torch
+    >>> torch.isnan(torch.tensor([1., float("nan")]))
+    tensor([False,  True])
+    """
+    return input != input
+
+
+@op(kind=POINTWISE, inplace_method=False, out=False)
+def isinf(input: Tensor) -> Tensor:
+    """Whether each element is infinite.
+
+    >>> import nbautograd as torch
+    >>> torch.isinf(torch.tensor([1., -float("inf")]))
+    tensor([False,  True])
+    """
+    return np.isinf(input)
+
+
+@op(kind=POINTWISE, inplace_method=False, out=False)
+def isfinite(input: Tensor) -> Tensor:
+    """Whether each element is finite: neither infinite nor nan.
+
+    >>> import nbautograd as torch
+    >>> torch.isfinite(torch.tensor([1., float("inf")]))
+    tensor([ True, False])
+    """
+    return np.isfinite(input)
+
+
+@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+def isposinf(input: Tensor) -> Tensor:
+    """Whether each element is plus infinity.
+
+    :raises RuntimeError: the dtype is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.isposinf(torch.tensor([1., float("inf"), -float("inf")]))
+    tensor([False,  True, False])
+    """
+    return input == np.inf
+
+
+@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+def isneginf(input: Tensor) -> Tensor:
+    """Whether each element is minus infinity.
+
+    :raises RuntimeError: the dtype is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.isneginf(torch.tensor([1., float("inf"), -float("inf")]))
+    tensor([False, False,  True])
+    """
+    return input == -np.inf
+
+
+@op(kind=POINTWISE, inplace_method=False, out=False)
+def isreal(input: Tensor) -> Tensor:
+    """Whether each element is real: its imaginary part is 0.
+
+    >>> import nbautograd as torch
+    >>> torch.isreal(torch.tensor([1, 1j]))
+    tensor([ True, False])
+    """
+    return input.imag == 0 if input.dtype.kind == "c" else np.ones_like(input, dtype=bool)
+
+
+@op(kind=POINTWISE, method=False, inplace_method=False, out=False)
+def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
+    """``isclose`` of one dtype."""
+    close = input == other
+    if equal_nan:
+        close = close | ((input != input) & (other != other))
+    if rtol == 0 and atol == 0:
+        return close
+    if other.dtype.kind not in "fc":
+        other = other.astype(dtypes.get_default_dtype().numpy)
+    difference = np.abs(input - other)
+    return close | (np.isfinite(difference) & (difference <= atol + np.abs(rtol * other)))
+
+
+@composite()
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether elements are close: ``|input - other| <= atol + rtol * |other|``.
+
+    :param equal_nan: whether two nans count as close.
+    :raises RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.isclose(torch.tensor([1., 1.]), torch.tensor([1.1, 1.000001]))
+    tensor([False,  True])
+    """
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"isclose(): {name} must be greater than or equal to zero, but got {tolerance}")
+    check_tensors("isclose", input=input, other=other)
+    if input.dtype is not other.dtype:
+        raise DtypeError(
+            f"isclose(): {SCALAR_TYPES[input.dtype.name]} did not match {SCALAR_TYPES[other.dtype.name]}: the dtypes "
+            "of both tensors must be the same"
+        )
+    return _isclose(input, other, rtol, atol, equal_nan)
+
+
+@composite()
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, as ``isclose`` says.
+
+    :raises RuntimeError: the dtypes differ, or a tolerance is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 2.000001]))
+    True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@composite()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are the same and all elements are equal.
+
+    >>> import nbautograd as torch
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2])), torch.equal(torch.ones(2), torch.ones(1))
+    (True, False)
+    """
+    check_tensors("equal", input=input, other=other)
+    return input.shape == other.shape and bool((input == other).all())
+
+
+@op(method=False)
+def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
+    """``isin`` of arrays of one dtype."""
+    return np.isin(elements, test_elements, invert=invert)
+
+
+@composite(method=False, out=True, names="element=elements test_element=test_elements")
+def isin(
+    elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each element of ``elements`` is in ``test_elements``; one of the two may be a number.
+
+    :param assume_unique: the elements of each are unique; has no effect.
+    :param invert: return whether each is not in ``test_elements``.
+    :raises RuntimeError: the dtype is bool or complex.
+
+    >>> import nbautograd as torch
+    >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 3]))
+    tensor([[False,  True],
+            [ True, False]])
+    """
+    both = (elements, test_elements)
+    tensors = [value for value in both if isinstance(value, Tensor)]
+    if not tensors:
+        raise TypeError(
+            f"isin(): elements or test_elements must be a Tensor, not {kind_of(elements)} and {kind_of(test_elements)}"
+        )
+    for t in tensors:
+        if t.dtype.rank not in (1, 2):
+            raise DtypeError(f"Unsupported input type encountered for isin(): {SCALAR_TYPES[t.dtype.name]}")
+    kind = result_dtype(*both)
+    place = tensors[0].device
+    first, second = (
+        value.to(kind) if isinstance(value, Tensor) else wrap(backend.module(place).asarray(value, kind.numpy))
+        for value in both
+    )
+    return _isin(first, second, invert)
+
+
+greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+alias(greater=gt, greater_equal=ge, less=lt, less_equal=le, not_equal=ne)

@@ -1,0 +1,311 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes, precise
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import POINTWISE, VIEW, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name the last
+from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.shape.slicing import select
+from nbautograd._names.docstrings import described
+from nbautograd.errors import SCALAR_TYPES, DtypeError
+
+__all__ = [
+    "angle",
+    "complex",
+    "conj",
+    "conj_physical",
+    "imag",
+    "polar",
+    "real",
+    "resolve_conj",
+    "resolve_neg",
+    "view_as_complex",
+    "view_as_real",
+]
+
+
+# -- conjugates ------------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="ConjBackward0",
+    symbol="conj",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    name="conj",
+    input="conj(g)",
+)
+def _conj(input: Tensor) -> Tensor:
+    """The complex conjugate."""
+    return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
+
+
+@described
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself.
+
+    It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has memory of its own.
+
+    >>> import nbautograd as torch
+    >>> torch.conj(torch.tensor([1+2j]))
+    tensor([1.-2.j])
+    """
+    check_tensors("conj", input=input)
+    return _conj(input) if input._a.dtype.kind == "c" else input
+
+
+Tensor.conj = conj
+
+
+@op(
+    node="ConjPhysicalBackward0",
+    symbol="conj",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="conj(g)",
+)
+def _conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate."""
+    return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
+
+
+@composite(inplace_method=True, out=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate as a copy; a real tensor itself.
+
+    >>> import nbautograd as torch
+    >>> torch.conj_physical(torch.tensor([1+2j]))
+    tensor([1.-2.j])
+    """
+    return _conj_physical(input) if input.is_complex() else input
+
+
+@composite()
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: there are no lazy conjugate views to materialize.
+
+    >>> import nbautograd as torch
+    >>> torch.resolve_conj(torch.tensor([1+2j]).conj())
+    tensor([1.-2.j])
+    """
+    return input
+
+
+@composite()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: there are no lazy negative views to materialize.
+
+    >>> import nbautograd as torch
+    >>> torch.resolve_neg(-torch.tensor([1.]))
+    tensor([-1.])
+    """
+    return input
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+@op(node="ImagBackward0", symbol="Im", method=False, name="imag", input="cast_back(g * 1j, input.dtype)")
+def _imag(input: Tensor) -> Tensor:
+    """The imaginary part as a copy, for formulas, like ``real`` in ops/shape/shape.py."""
+    return input.imag.copy()
+
+
+@op(node="ViewAsRealBackward0", symbol="ℂ→ℝ²", kind=VIEW, method=False, input="complex_of_pairs(g)")
+def view_as_real(input: Tensor) -> Tensor:
+    """A real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
+
+    :raises RuntimeError: the dtype is not complex.
+
+    >>> import nbautograd as torch
+    >>> torch.view_as_real(torch.tensor([1+2j]))
+    tensor([[1., 2.]])
+    """
+    if input.dtype.kind != "c":
+        raise DtypeError(f"view_as_real is only supported for complex tensors, but got {dtypes.of(input.dtype)!r}")
+    return input[..., None].view(input.real.dtype)
+
+
+@op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", kind=VIEW, method=False, input="view_as_real(g)")
+def view_as_complex(input: Tensor) -> Tensor:
+    """A complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
+
+    :param input: float32 or float64, shape (..., 2), the last dimension of stride 1.
+    :raises RuntimeError: the dtype, the last dimension or its stride is another.
+
+    >>> import nbautograd as torch
+    >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
+    tensor([1.+2.j])
+    """
+    kind = dtypes.of(input.dtype)
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise DtypeError(
+            f"view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
+            f"{dtypes.scalar_type(kind)}"
+        )
+    if not input.ndim:
+        raise RuntimeError("view_as_complex(): Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError(
+            f"view_as_complex(): Tensor must have a last dimension of size 2, but its shape is {list(input.shape)}"
+        )
+    if input.strides[-1] != input.itemsize:
+        raise RuntimeError("view_as_complex(): Tensor must have a last dimension with stride 1")
+    if any(stride % (2 * input.itemsize) for stride in input.strides[:-1]):
+        raise RuntimeError("view_as_complex(): Tensor must have a stride divisible by 2 for all but last dimension")
+    return input.view(kind.to_complex().numpy)[..., 0]
+
+
+@op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", method=False, input="view_as_real(g)")
+def complex_of_pairs(input: Tensor) -> Tensor:
+    """``view_as_complex`` as a copy."""
+    return input.copy().view(dtypes.of(input.dtype).to_complex().numpy)[..., 0]
+
+
+@described
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself.
+
+    >>> import nbautograd as torch
+    >>> torch.real(torch.tensor([1+2j]))
+    tensor([1.])
+    """
+    check_tensors("real", input=input)
+    return select(view_as_real(input), -1, 0) if input.is_complex() else input
+
+
+@described
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view.
+
+    :raises RuntimeError: the tensor is not complex.
+
+    >>> import nbautograd as torch
+    >>> torch.imag(torch.tensor([1+2j]))
+    tensor([2.])
+    """
+    check_tensors("imag", input=input)
+    if not input.is_complex():
+        raise DtypeError(f"imag is not implemented for tensors with non-complex dtypes, and this is {input.dtype!r}")
+    return select(view_as_real(input), -1, 1)
+
+
+def _part(function: Any) -> property:
+    """The property ``x.real`` or ``x.imag``, which may be assigned to."""
+
+    def assign(self: Tensor, value: Tensor | Number) -> None:
+        part = function(self)
+        part.copy_(value) if isinstance(value, Tensor) else part.fill_(value)
+
+    return property(function, assign, doc=function.__doc__)
+
+
+Tensor.real = _part(real)
+Tensor.imag = _part(imag)
+
+
+@op(
+    node="AngleBackward0",
+    symbol="∠",
+    kind=POINTWISE,
+    floating=True,
+    inplace_method=False,
+    input="cast_back(ratio(g * 1j * input, input * conj(input)), input.dtype)",
+)
+def angle(input: Tensor) -> Tensor:
+    """The argument of each complex number, in radians; of real ones π if negative, else 0.
+
+    >>> import nbautograd as torch
+    >>> torch.angle(torch.tensor([1j, -1]))
+    tensor([1.5708, 3.1416])
+    """
+    if input.dtype.kind == "c":
+        return row_major(precise.arctan2(input.imag, input.real))
+    return np.where(input != input, input, (input < 0).astype(input.dtype) * np.pi)
+
+
+# -- construction ----------------------------------------------------------------------------------------------------
+
+
+def _check_parts(name: str, **parts: Tensor) -> None:
+    """Make sure that both parts have the same dtype, one with a complex counterpart."""
+    check_tensors(name, **parts)
+    kinds = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
+    if not {*kinds} <= {"Float", "Double"}:
+        raise DtypeError(
+            f"{name}(): Expected both inputs to be Float or Double tensors (there is no complex dtype for others) "
+            f"but got {kinds[0]} and {kinds[1]}"
+        )
+    if kinds[0] != kinds[1]:
+        raise DtypeError(
+            f"{name}(): Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
+        )
+
+
+@op(
+    node="ComplexBackward0",
+    symbol="a+bi",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    re="real(g)",
+    im="imag(g)",
+)
+def _complex(re: Tensor, im: Tensor) -> Tensor:
+    """Complex numbers from real and imaginary parts."""
+    return complex_array(re, im)
+
+
+@composite(method=False, out=True)
+def complex(real: Tensor, imag: Tensor) -> Tensor:
+    """Complex numbers from their real and imaginary parts.
+
+    :param real: float32 or float64, the same dtype as ``imag``; shapes are broadcast.
+    :raises RuntimeError: the dtypes differ, or are others.
+
+    >>> import nbautograd as torch
+    >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([1.+2.j])
+    """
+    _check_parts("complex", real=real, imag=imag)
+    return _complex(real, imag)
+
+
+@op(
+    node="PolarBackward0",
+    symbol="r∠φ",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    abs="real(g) * cos(angle) + imag(g) * sin(angle)",
+    angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
+)
+def _polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers from polar coordinates."""
+    return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
+
+
+@composite(method=False, out=True)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
+
+    :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
+    :raises RuntimeError: the dtypes differ, or are others.
+
+    >>> import nbautograd as torch
+    >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
+    tensor([2.+0.j])
+    """
+    _check_parts("polar", abs=abs, angle=angle)
+    return _polar(abs, angle)

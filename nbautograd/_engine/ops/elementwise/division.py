@@ -1,0 +1,226 @@
+"""Elementwise division: exact, rounded, remainders, and divisors of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.queries import Number
+
+__all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", "remainder", "true_divide"]
+
+
+@op(
+    node="DivBackward0",
+    symbol="÷",
+    kind=POINTWISE,
+    operators="__truediv__ __itruediv__ __div__ __idiv__",
+    floating=True,
+    input="g / conj(other)",
+    other="-g * conj(input / other / other)",
+)
+def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """``input / other``, elementwise; integers give floats.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) / 2
+    tensor([0.5000, 1.0000])
+    """
+    return input / other
+
+
+@composite(inplace_method=True)
+def div(
+    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """``input / other``, elementwise, exact or rounded to an integer.
+
+    :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
+    :raises RuntimeError: another rounding mode.
+
+    >>> import nbautograd as torch
+    >>> torch.div(torch.tensor([7., -7.]), 2, rounding_mode="trunc")
+    tensor([ 3., -3.])
+    """
+    if rounding_mode is None:
+        return true_divide(input, other, out=out)
+    if rounding_mode in ("floor", "trunc"):
+        return divide_rounded(input, other, rounding_mode, out=out)
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+
+
+divide = div
+alias(divide=div)
+
+
+def _refuse_zero_divisor(input: Any, other: Any) -> None:
+    """Raise where integers are divided by zero, as PyTorch does; NumPy gives 0."""
+    if input.dtype.kind in "iu" and bool((other == 0).any()):
+        raise RuntimeError("ZeroDivisionError: an integer tensor was divided by zero")
+
+
+@op(
+    node="DivBackward2",
+    symbol="÷",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="zeros_of(g)",
+    other="zeros_of(g)",
+)
+def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode: str) -> Tensor:
+    """The quotient rounded to an integer, of the inputs' result type; its derivative is 0."""
+    _refuse_zero_divisor(input, other)
+    if rounding_mode == "floor":
+        return np.floor_divide(input, other)
+    if input.dtype.kind == "f":
+        return np.trunc(input / other)
+    quotient = np.floor_divide(input, other)
+    return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
+
+
+@op(
+    node="NotImplemented",
+    symbol="⌊÷⌋",
+    kind=POINTWISE,
+    operators="__floordiv__ __ifloordiv__",
+    accepts="if",
+    input="not_implemented('floor_divide')",
+    other="not_implemented('floor_divide')",
+)
+def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """``input // other``: the quotient rounded down; not differentiable (``div(..., rounding_mode="floor")`` is).
+
+    :raises RuntimeError: integers are divided by zero.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([7, -7]) // 2
+    tensor([ 3, -4])
+    """
+    _refuse_zero_divisor(input, other)
+    return np.floor_divide(input, other)
+
+
+@composite(operators="__rfloordiv__", method=False)
+def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other // input``: the reflected form of floor division.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: an integer is divided by zero.
+
+    >>> import nbautograd as torch
+    >>> 7 // torch.tensor([2, 5])
+    tensor([3, 1])
+    """
+    return floor_divide(other, input)
+
+
+@op(
+    node="RemainderBackward0",
+    symbol="mod",
+    kind=POINTWISE,
+    accepts="if",
+    operators="__mod__ __imod__",
+    input="g",
+    other="-g * floor(input / other)",
+)
+def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """``input % other``: the remainder of floor division, which has the sign of the divisor.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([-3., 3.]) % 2
+    tensor([1., 1.])
+    """
+    _refuse_zero_divisor(input, other)
+    result = np.remainder(input, other)
+    if result.dtype.kind != "f":
+        return result
+    return np.where(result == 0, np.copysign(result, input), result)  # a zero has the dividend's sign
+
+
+@composite(operators="__rmod__", method=False)
+def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other % input``: the reflected form of the remainder.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: an integer is divided by zero.
+
+    >>> import nbautograd as torch
+    >>> 7 % torch.tensor([4, 5])
+    tensor([3, 2])
+    """
+    return remainder(other, input)
+
+
+@op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")
+def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    """C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
+
+    >>> import nbautograd as torch
+    >>> torch.fmod(torch.tensor([-3., 3.]), 2)
+    tensor([-1.,  1.])
+    """
+    _refuse_zero_divisor(input, other)
+    return np.fmod(input, other)
+
+
+@op(node="ReciprocalBackward0", symbol="1/·", kind=POINTWISE, floating=True, input="-g * conj(result * result)")
+def reciprocal(input: Tensor) -> Tensor:
+    """``1 / input``, elementwise; integers give floats.
+
+    >>> import nbautograd as torch
+    >>> torch.reciprocal(torch.tensor([2., 4.]))
+    tensor([0.5000, 0.2500])
+    """
+    return np.reciprocal(input)
+
+
+@composite(operators="__rtruediv__ __rdiv__", method=False)
+def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other / input``: the reflected form of division.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises TypeError: ``other`` is neither.
+
+    >>> import nbautograd as torch
+    >>> 1 / torch.tensor([2, 4])
+    tensor([0.5000, 0.2500])
+    """
+    return reciprocal(input) * other
+
+
+@op(kind=POINTWISE, accepts="i")
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of each pair of integers.
+
+    :raises RuntimeError: the dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> torch.gcd(torch.tensor([4, 6]), torch.tensor([6, -9]))
+    tensor([2, 3])
+    """
+    return np.gcd(input, other)
+
+
+@op(kind=POINTWISE, accepts="i")
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of each pair of integers.
+
+    :raises RuntimeError: the dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> torch.lcm(torch.tensor([4, 6]), torch.tensor([6, 9]))
+    tensor([12, 18])
+    """
+    return np.lcm(input, other)

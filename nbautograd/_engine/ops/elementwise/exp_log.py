@@ -1,0 +1,269 @@
+"""Elementwise exponentials, logarithms and roots, and the logistic function."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd._engine.arrays import precise
+from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd.errors import UnsupportedDtypeError
+
+__all__ = [
+    "exp",
+    "exp2",
+    "expm1",
+    "hypot",
+    "ldexp",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "rsqrt",
+    "sigmoid",
+    "sqrt",
+]
+
+LOG_2 = 0.6931471805599453
+LOG_10 = 2.302585092994046
+
+
+# -- exponentials and logarithms -------------------------------------------------------------------------------------
+
+
+@op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
+def exp(input: Tensor) -> Tensor:
+    """``e**x`` for each element.
+
+    >>> import nbautograd as torch
+    >>> torch.exp(torch.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+    return precise.exp(input)
+
+
+@op(node="Exp2Backward0", symbol="2ˣ", kind=POINTWISE, floating=True, input="g * conj(result) * LOG_2")
+def exp2(input: Tensor) -> Tensor:
+    """``2**x`` for each element.
+
+    >>> import nbautograd as torch
+    >>> torch.exp2(torch.tensor([3.]))
+    tensor([8.])
+    """
+    return precise.exp2(input)
+
+
+@op(node="Expm1Backward0", symbol="expm1", kind=POINTWISE, floating=True, input="g * conj(result + 1)")
+def expm1(input: Tensor) -> Tensor:
+    """``exp(x) - 1`` for each element, accurate near 0.
+
+    >>> import nbautograd as torch
+    >>> torch.expm1(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.expm1(input)
+
+
+@op(node="LogBackward0", symbol="ln", kind=POINTWISE, floating=True, input="g / conj(input)")
+def log(input: Tensor) -> Tensor:
+    """The natural logarithm of each element; nan for negative ones, -inf for 0.
+
+    >>> import nbautograd as torch
+    >>> torch.log(torch.tensor([1., 0.]))
+    tensor([0., -inf])
+    """
+    return precise.log(input)
+
+
+@op(node="Log2Backward0", symbol="log₂", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_2)")
+def log2(input: Tensor) -> Tensor:
+    """The base-2 logarithm of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.log2(torch.tensor([8.]))
+    tensor([3.])
+    """
+    return precise.log2(input)
+
+
+@op(node="Log10Backward0", symbol="log₁₀", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_10)")
+def log10(input: Tensor) -> Tensor:
+    """The base-10 logarithm of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.log10(torch.tensor([100.]))
+    tensor([2.])
+    """
+    return precise.log10(input)
+
+
+@op(node="Log1PBackward0", symbol="ln1p", kind=POINTWISE, floating=True, input="g / conj(input + 1)")
+def log1p(input: Tensor) -> Tensor:
+    """``log(1 + x)`` for each element, accurate near 0.
+
+    >>> import nbautograd as torch
+    >>> torch.log1p(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.log1p(input)
+
+
+@op(
+    node="LogaddexpBackward0",
+    symbol="ln(eˣ+eʸ)",
+    kind=POINTWISE,
+    accepts="fc",
+    inplace_method=False,
+    input="g / conj(1 + exp(other - input))",
+    other="g / conj(1 + exp(input - other))",
+)
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """``log(exp(input) + exp(other))``, without overflow.
+
+    :raises RuntimeError: the dtypes are integer ones.
+
+    >>> import nbautograd as torch
+    >>> torch.logaddexp(torch.tensor([1000.]), torch.tensor([1000.]))
+    tensor([1000.6932])
+    """
+    if input.dtype.kind == "f":
+        return precise.logaddexp(input, other)
+    swap = input.real < other.real
+    large, small = np.where(swap, other, input), np.where(swap, input, other)
+    result = large + precise.log1p(precise.exp(small - large))
+    endless = np.isinf(large.real) & (large.real == small.real)  # inf - inf is nan
+    return np.where(
+        endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), result
+    )
+
+
+@op(
+    node="Logaddexp2Backward0",
+    symbol="log₂(2ˣ+2ʸ)",
+    kind=POINTWISE,
+    accepts="f",
+    inplace_method=False,
+    input="g / (1 + exp2(other - input))",
+    other="g / (1 + exp2(input - other))",
+)
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """``log2(2 ** input + 2 ** other)``, without overflow.
+
+    :raises RuntimeError: the dtypes are not floating ones.
+
+    >>> import nbautograd as torch
+    >>> torch.logaddexp2(torch.tensor([1000.]), torch.tensor([1000.]))
+    tensor([1001.])
+    """
+    return precise.logaddexp2(input, other)
+
+
+@composite(inplace_method=True, out=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2 ** other``.
+
+    :raises RuntimeError: ``other`` is bool and ``input`` is floating.
+
+    >>> import nbautograd as torch
+    >>> torch.ldexp(torch.tensor([1.]), torch.tensor([1, 2, 3]))
+    tensor([2., 4., 8.])
+    """
+    check_tensors("ldexp", input=input, other=other)
+    if input.is_floating_point() and not other.dtype.rank:
+        raise UnsupportedDtypeError("ldexp", other.dtype, "ifc")
+    return _ldexp(input, other)
+
+
+@op(
+    node="LdexpBackward0",
+    symbol="x·2ʸ",
+    kind=POINTWISE,
+    floating=True,
+    method=False,
+    inplace_method=False,
+    input="g * conj(exp2(other))",
+    other="g * conj(result * LOG_2)",
+)
+def _ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2 ** other``, of one dtype."""
+    return input * precise.exp2(other)
+
+
+@op(
+    node="SigmoidBackwardBackward0",
+    symbol="σ′",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    out=False,
+    slope="sigmoid_slope(g, conj(value))",
+    value="g * conj(slope * (1 - 2 * value))",
+)
+def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
+    """The vjp of the sigmoid, from its value: ``slope * value * (1 - value)``."""
+    return slope * ((1 - value) * value)
+
+
+@op(
+    node="SigmoidBackward0",
+    symbol="σ",
+    kind=POINTWISE,
+    floating=True,
+    input="sigmoid_slope(g, conj(result))",
+)
+def sigmoid(input: Tensor) -> Tensor:
+    """The logistic sigmoid ``1 / (1 + exp(-x))`` of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.sigmoid(torch.tensor([0.]))
+    tensor([0.5000])
+    """
+    return 1 / (1 + precise.exp(-input))
+
+
+# -- roots -----------------------------------------------------------------------------------------------------------
+
+
+@op(node="SqrtBackward0", symbol="√", kind=POINTWISE, floating=True, input="g / (2 * conj(result))")
+def sqrt(input: Tensor) -> Tensor:
+    """The square root of each element; nan for negative ones.
+
+    >>> import nbautograd as torch
+    >>> torch.sqrt(torch.tensor([4., 9.]))
+    tensor([2., 3.])
+    """
+    return np.sqrt(input)
+
+
+@op(node="RsqrtBackward0", symbol="1/√", kind=POINTWISE, floating=True, input="-0.5 * g * conj(result ** 3)")
+def rsqrt(input: Tensor) -> Tensor:
+    """The reciprocal of the square root of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.rsqrt(torch.tensor([4.]))
+    tensor([0.5000])
+    """
+    return 1 / np.sqrt(input)
+
+
+@op(
+    node="HypotBackward0",
+    symbol="√(x²+y²)",
+    kind=POINTWISE,
+    accepts="f",
+    input="g * (input / result)",
+    other="g * (other / result)",
+)
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow.
+
+    :raises RuntimeError: the dtypes are not floating ones.
+
+    >>> import nbautograd as torch
+    >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
+    tensor([5.])
+    """
+    return precise.hypot(input, other)

@@ -1,0 +1,189 @@
+"""Elementwise logical and bitwise operations; none is differentiable."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import Number
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+]
+
+
+# -- logical ---------------------------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE)
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Logical AND, elementwise: whether both elements are nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2, 2]))
+    tensor([ True, False])
+    """
+    return np.logical_and(input, other)
+
+
+@op(kind=POINTWISE)
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Logical OR, elementwise: whether at least one element is nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([0, 0]))
+    tensor([ True, False])
+    """
+    return np.logical_or(input, other)
+
+
+@op(kind=POINTWISE)
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Logical XOR, elementwise: whether exactly one element is nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2, 2]))
+    tensor([False,  True])
+    """
+    return np.logical_xor(input, other)
+
+
+@op(kind=POINTWISE)
+def logical_not(input: Tensor) -> Tensor:
+    """Logical NOT, elementwise: whether each element is zero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_not(torch.tensor([1, 0]))
+    tensor([False,  True])
+    """
+    return np.logical_not(input)
+
+
+# -- bitwise ---------------------------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__and__ __rand__ __iand__")
+def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Bitwise AND of integers; logical AND of bools.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([6, 5]) & 4
+    tensor([4, 4])
+    """
+    return input & other
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__or__ __ror__ __ior__")
+def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Bitwise OR of integers; logical OR of bools.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([6, 5]) | 1
+    tensor([7, 5])
+    """
+    return input | other
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__xor__ __rxor__ __ixor__")
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Bitwise XOR of integers; logical XOR of bools.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([6, 5]) ^ 1
+    tensor([7, 4])
+    """
+    return input ^ other
+
+
+@op(kind=POINTWISE, accepts="bi")
+def bitwise_not(input: Tensor) -> Tensor:
+    """Bitwise NOT of integers; logical NOT of bools.
+
+    >>> import nbautograd as torch
+    >>> ~torch.tensor([True, False])
+    tensor([False,  True])
+    """
+    return ~input
+
+
+@composite(operators="__invert__", method=False)
+def _invert(input: Tensor) -> Tensor:
+    """``~input``: bitwise NOT of integers, logical NOT of bools.
+
+    :param input: a tensor of bool or integer dtype.
+    :returns: a tensor of the shape of ``input``.
+    :raises TypeError: the dtype is another.
+
+    >>> import nbautograd as torch
+    >>> ~torch.tensor([True, False])
+    tensor([False,  True])
+    """
+    if input.dtype.rank > 1:
+        raise TypeError(
+            f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, and this is {input.dtype!r}"
+        )
+    return bitwise_not(input)
+
+
+@op(kind=POINTWISE, accepts="i", operators="__lshift__ __ilshift__")
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The bits of ``input`` shifted left by ``other``: ``input << other``.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) << 3
+    tensor([ 8, 16])
+    """
+    return input << other
+
+
+@op(kind=POINTWISE, accepts="i", operators="__rshift__ __irshift__")
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The bits of ``input`` shifted right by ``other``: ``input >> other``; negative numbers keep their sign.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([8, 16]) >> 3
+    tensor([1, 2])
+    """
+    return input >> other
+
+
+@composite(operators="__rlshift__", method=False)
+def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other << input``: the reflected form of the shift.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, an integer or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: a dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> 1 << torch.tensor([2, 5])
+    tensor([ 4, 32])
+    """
+    return bitwise_left_shift(other, input)
+
+
+@composite(operators="__rrshift__", method=False)
+def _rrshift(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other >> input``: the reflected form of the shift.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, an integer or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: a dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> 64 >> torch.tensor([2, 5])
+    tensor([16,  2])
+    """
+    return bitwise_right_shift(other, input)

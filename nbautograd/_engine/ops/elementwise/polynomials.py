@@ -1,0 +1,210 @@
+"""Orthogonal polynomials of real argument, each by the three-term recurrence of its kind (DLMF 18.9).
+
+As in PyTorch the degree is rounded towards zero, polynomials of negative degree are 0, and there are no derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import Number
+
+__all__: list[str] = []
+
+Step = Callable[[Any, int, Any, Any], Any]
+
+
+def recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
+    """The polynomials of degrees ``n`` at ``x``.
+
+    :param first: the polynomial of degree 1.
+    :param step: gives the polynomial of degree k + 1, called with x, k, the one of degree k and the one of k - 1.
+    """
+    degree = np.trunc(np.where(np.isfinite(n), n, -1))
+    before, value = x * 0 + 1, first
+    result = np.where(degree < 0, 0, np.where(degree == 0, 1, value))
+    for k in range(1, int(degree.max()) if degree.size else 0):
+        before, value = value, step(x, k, value, before)
+        result = np.where(degree > k, value, result)
+    return result.astype(x.dtype)
+
+
+def _chebyshev(x: Any, k: int, value: Any, before: Any) -> Any:
+    return 2 * x * value - before
+
+
+def _hermite_h(x: Any, k: int, value: Any, before: Any) -> Any:
+    return 2 * (x * value - k * before)
+
+
+def _hermite_he(x: Any, k: int, value: Any, before: Any) -> Any:
+    return x * value - k * before
+
+
+def _laguerre(x: Any, k: int, value: Any, before: Any) -> Any:
+    return ((2 * k + 1 - x) * value - k * before) / (k + 1)
+
+
+def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
+    return ((2 * k + 1) * x * value - k * before) / (k + 1)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
+    tensor([-1., 26.])
+    """
+    return recurrence(x, n, x, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the second kind.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
+    tensor([-1., 56.])
+    """
+    return recurrence(x, n, 2 * x, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the third kind.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
+    tensor([-1., 41.])
+    """
+    return recurrence(x, n, 2 * x - 1, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
+    tensor([-1., 71.])
+    """
+    return recurrence(x, n, 2 * x + 1, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the first kind at ``2 * x - 1``.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
+    tensor([-0., 99.])
+    """
+    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the second kind at ``2 * x - 1``.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
+    tensor([ -0., 204.])
+    """
+    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the third kind at ``2 * x - 1``.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
+    tensor([  1., 169.])
+    """
+    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
+    tensor([ -1., 239.])
+    """
+    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The physicist's Hermite polynomial, of weight exp(-x²).
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 2.]), 3)
+    tensor([-5., 40.])
+    """
+    return recurrence(x, n, 2 * x, _hermite_h)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The probabilist's Hermite polynomial, of weight exp(-x²/2).
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 2.]), 3)
+    tensor([-1.3750,  2.0000])
+    """
+    return recurrence(x, n, x, _hermite_he)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Laguerre polynomial.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 2.]), 3)
+    tensor([-0.1458, -0.3333])
+    """
+    return recurrence(x, n, 1 - x, _laguerre)
+
+
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    """The Legendre polynomial.
+
+    :param n: the degree.
+
+    >>> import nbautograd as torch
+    >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 2.]), 3)
+    tensor([-0.4375, 17.0000])
+    """
+    return recurrence(x, n, x, _legendre)

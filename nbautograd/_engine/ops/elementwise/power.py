@@ -1,0 +1,181 @@
+"""Elementwise powers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes, precise
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.arithmetic import as_category
+from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd.errors import is_pytorchs, kind_of
+
+__all__ = ["float_power", "pow", "square"]
+
+
+@op(
+    node="PowBackward0",
+    symbol="xⁿ",
+    kind=POINTWISE,
+    accepts="ifc",
+    method=False,
+    inplace_method=False,
+    input="g * conj(exponent * input ** (exponent - 1)) if exponent != 0 else zeros_of(g)",
+)
+def pow_number(input: Tensor, exponent: Number) -> Tensor:
+    """``input ** exponent`` for a number ``exponent``."""
+    if input.dtype.kind not in "fc" or exponent in BY_OPERATOR:
+        return input**exponent
+    return precise.power(input, input.dtype.type(exponent))
+
+
+BY_OPERATOR = (-1, 0, 0.5, 1, 2)
+"""Exponents for which NumPy's operator calls sqrt, square or reciprocal, which are correctly rounded."""
+
+
+@op(
+    node="PowBackward1",
+    symbol="xʸ",
+    kind=POINTWISE,
+    accepts="ifc",
+    method=False,
+    inplace_method=False,
+    input="g * conj(where(exponent == 0, zeros_of(result), exponent * input ** (exponent - 1)))",
+    exponent="g * conj(where(logical_and(input == 0, is_nonnegative(exponent)), zeros_of(result), "
+    "result * log(input)))",
+)
+def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+    """``input ** exponent`` for a tensor ``exponent``."""
+    return precise.power(input, exponent) if input.dtype.kind in "fc" else _integer_power(input, exponent)
+
+
+def _integer_power(base: Any, exponent: Any) -> Any:
+    """Integer powers; for a negative exponent ``1 / base**-exponent`` rounded towards zero."""
+    power = base ** np.maximum(exponent, 0)
+    if base.dtype.kind == "u":
+        return power
+    parity = np.where(exponent % 2 == 0, 1, base)
+    return np.where(exponent >= 0, power, np.where((base == 1) | (base == -1), parity, 0)).astype(base.dtype)
+
+
+@op(kind=POINTWISE, method=False, inplace_method=False)
+def is_nonnegative(input: Tensor) -> Tensor:
+    """Whether the real part of the exponent is at least 0: then the derivative of 0**exponent by it is 0."""
+    return input.real >= 0
+
+
+@op(
+    node="PowBackward2",
+    symbol="aˣ",
+    kind=POINTWISE,
+    accepts="ifc",
+    method=False,
+    inplace_method=False,
+    exponent="where(is_nonnegative(exponent) if base == 0 else exponent != exponent, zeros_of(result), "
+    "g * conj(result * LOG(base)))",
+)
+def pow_base(exponent: Tensor, base: Number) -> Tensor:
+    """``base ** exponent`` for a number ``base``."""
+    if exponent.dtype.kind in "fc":
+        return row_major(precise.power(exponent.dtype.type(base), exponent))
+    return _integer_power(exponent * 0 + base, exponent)
+
+
+@composite(inplace_method=True)
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """``input ** exponent``, elementwise; either may be a number.
+
+    :raises RuntimeError: an integer tensor to a negative integer power.
+
+    >>> import nbautograd as torch
+    >>> torch.pow(torch.tensor([2., 3.]), 2), 2 ** torch.tensor([2., 3.])
+    (tensor([4., 9.]), tensor([4., 8.]))
+    """
+    if isinstance(exponent, Tensor):
+        if isinstance(input, Tensor):
+            return pow_tensor(input, exponent, out=out)
+        return pow_base(as_category(exponent, input), input, out=out)
+    check_tensors("pow", input=input)
+    if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
+        if not isinstance(exponent, Number):
+            raise TypeError(
+                f"pow(): argument 'exponent' (position 2) must be Tensor or Number, not {kind_of(exponent)}"
+            )
+        input = as_category(input, exponent)
+        if input._a.dtype.kind in "iub" and exponent < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return pow_number(input, exponent, out=out)
+
+
+def _to_the_power(self: Tensor, other: Any) -> Any:
+    """``self ** other``; NotImplemented if the other operand is neither a tensor nor a number.
+
+    :param other: the exponent, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises RuntimeError: the shapes do not broadcast, or an integer has a negative integer power.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([2., 3.]) ** 2
+    tensor([4., 9.])
+    """
+    known = isinstance(other, (Tensor, Number)) or is_pytorchs(other)  # the latter for the message
+    return pow(self, other) if known else NotImplemented
+
+
+Tensor.__pow__ = _to_the_power
+
+
+@composite(operators="__rpow__", method=False)
+def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
+    """``other ** input``: the reflected form of the power.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a number or a tensor.
+    :returns: a tensor of the shape to which the operands broadcast.
+    :raises TypeError: ``other`` is neither.
+
+    >>> import nbautograd as torch
+    >>> 2 ** torch.tensor([1, 3])
+    tensor([2, 8])
+    """
+    return pow(other, input)
+
+
+Tensor.__ipow__ = Tensor.pow_
+
+
+@composite(inplace_method=True, out=True)
+def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+    """``input ** exponent`` computed in float64 (or complex128).
+
+    >>> import nbautograd as torch
+    >>> torch.float_power(torch.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=torch.float64)
+    """
+    both = (input, exponent)
+    if not isinstance(exponent, Tensor):
+        check_tensors("float_power", input=input)
+    kind = dtypes.complex128 if result_dtype(*both).is_complex else dtypes.float64
+    base, power = (value.to(kind) if isinstance(value, Tensor) else value for value in both)
+    return pow(base, power)
+
+
+@composite(inplace_method=True)
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``input ** 2``, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.square(torch.tensor([-3.]))
+    tensor([9.])
+    """
+    return pow(input, 2, out=out)
+
+
+def LOG(number: Number) -> Any:  # noqa: N802 - the logarithm of a number, where log is that of a tensor
+    """The natural logarithm of a number: -inf for 0, nan for a negative one, complex for a complex one."""
+    with np.errstate(all="ignore"):
+        return np.log(number).item()

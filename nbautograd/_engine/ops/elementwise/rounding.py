@@ -1,0 +1,255 @@
+"""Elementwise rounding, and the parts of floating-point numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.strides import copied
+from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, op
+from nbautograd._engine.core.return_types import return_type
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd.errors import DtypeError
+
+__all__ = [
+    "ceil",
+    "copysign",
+    "fix",
+    "floor",
+    "frac",
+    "frexp",
+    "nan_to_num",
+    "nextafter",
+    "round",
+    "signbit",
+    "trunc",
+]
+
+
+# -- rounding --------------------------------------------------------------------------------------------------------
+
+
+@op(node="FloorBackward0", symbol="⌊·⌋", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+def floor(input: Tensor) -> Tensor:
+    """The floor of each element: rounded down; the derivative is 0.
+
+    :raises RuntimeError: the dtype is bool or complex.
+
+    >>> import nbautograd as torch
+    >>> torch.floor(torch.tensor([-0.5, 1.5]))
+    tensor([-1.,  1.])
+    """
+    return np.floor(input) if input.dtype.kind == "f" else input.copy()
+
+
+@op(node="CeilBackward0", symbol="⌈·⌉", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+def ceil(input: Tensor) -> Tensor:
+    """The ceiling of each element: rounded up; the derivative is 0.
+
+    :raises RuntimeError: the dtype is bool or complex.
+
+    >>> import nbautograd as torch
+    >>> torch.ceil(torch.tensor([0.5, 1.5]))
+    tensor([1., 2.])
+    """
+    return np.ceil(input) if input.dtype.kind == "f" else input.copy()
+
+
+@op(node="TruncBackward0", symbol="trunc", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+def trunc(input: Tensor) -> Tensor:
+    """Each element truncated: rounded towards zero; the derivative is 0.
+
+    :raises RuntimeError: the dtype is bool or complex.
+
+    >>> import nbautograd as torch
+    >>> torch.trunc(torch.tensor([-1.5, 1.5]))
+    tensor([-1.,  1.])
+    """
+    return np.trunc(input) if input.dtype.kind == "f" else input.copy()
+
+
+@composite(inplace_method=True, out=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """Each element rounded to ``decimals`` places, half to even; the derivative is 0.
+
+    :param decimals: may be negative: -2 rounds to hundreds.
+    :raises RuntimeError: the dtype is bool or complex, or an integer one and ``decimals`` is not 0.
+
+    >>> import nbautograd as torch
+    >>> torch.round(torch.tensor([0.5, 1.5])), torch.round(torch.tensor([1234.567]), decimals=2)
+    (tensor([0., 2.]), tensor([1234.5699]))
+    """
+    return _round(input) if decimals == 0 else _round_decimals(input, decimals)
+
+
+@op(
+    node="RoundBackward0",
+    symbol="round",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="zeros_of(g)",
+)
+def _round(input: Tensor) -> Tensor:
+    """Each element rounded to an integer."""
+    return np.rint(input) if input.dtype.kind == "f" else input.copy()
+
+
+@op(
+    node="RoundBackward1",
+    symbol="round",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    input="zeros_of(g)",
+)
+def _round_decimals(input: Tensor, decimals: int) -> Tensor:
+    """Each element rounded to a decimal place."""
+    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+    return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
+
+
+@op(node="FracBackward0", symbol="frac", kind=POINTWISE, accepts="f", input="g")
+def frac(input: Tensor) -> Tensor:
+    """The fractional part, ``input - trunc(input)``; it has the sign of the input.
+
+    :raises RuntimeError: the dtype is not a floating one.
+
+    >>> import nbautograd as torch
+    >>> torch.frac(torch.tensor([1.25, -1.25]))
+    tensor([ 0.2500, -0.2500])
+    """
+    return input - np.trunc(input)
+
+
+# -- floating-point representation -----------------------------------------------------------------------------------
+
+
+@op(
+    node="FrexpBackward0",
+    symbol="frexp",
+    many=True,
+    method=False,
+    input="None if g[0] is None else scale_down(g[0], result[1])",
+)
+def _frexp(input: Tensor) -> Any:
+    """Mantissa and exponent."""
+    mantissa, exponent = np.frexp(input)
+    return mantissa, exponent.astype(np.int32)
+
+
+@op(node="FrexpBackward0", symbol="frexp", method=False, input="scale_down(g, exponent)")
+def scale_down(input: Tensor, exponent: Tensor) -> Tensor:
+    """``input / 2 ** exponent``, for an integer ``exponent``."""
+    return np.ldexp(input, -exponent)
+
+
+@composite(out=True)
+def frexp(input: Tensor) -> Any:
+    r"""Each element decomposed into mantissa and exponent: ``mantissa * 2**exponent``, with 0.5 ≤ \\|mantissa\\| < 1.
+
+    :raises RuntimeError: the dtype is not a floating one.
+
+    >>> import nbautograd as torch
+    >>> mantissa, exponent = torch.frexp(torch.tensor([3., 8.]))
+    >>> mantissa, exponent
+    (tensor([0.7500, 0.5000]), tensor([2, 4], dtype=torch.int32))
+    """
+    if not input.is_floating_point():
+        raise DtypeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype!r}")
+    return return_type("frexp")(_frexp(input))
+
+
+@op(
+    node="CopysignBackward0",
+    symbol="copysign",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="g * sgn(ratio(result, input))",  # constant: the second derivative is exactly 0
+    other="zeros_of(g)",
+)
+def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
+    """The absolute value of ``input`` with the sign of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.copysign(torch.tensor([1., -2.]), -1.)
+    tensor([-1., -2.])
+    """
+    return np.copysign(input, other)
+
+
+@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+def signbit(input: Tensor) -> Tensor:
+    """Whether the sign bit is set: the element is negative, or -0.0.
+
+    >>> import nbautograd as torch
+    >>> torch.signbit(torch.tensor([1., -1., -0.]))
+    tensor([False,  True,  True])
+    """
+    return np.signbit(input) if input.dtype.kind == "f" else input < 0
+
+
+@op(
+    node="NextafterBackward0",
+    symbol="nextafter",
+    kind=POINTWISE,
+    half=NATIVE,
+    accepts="f",
+    input="where(input == other, zeros_of(g), g)",
+    other="zeros_of(g)",
+)
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
+
+    :raises RuntimeError: the dtypes are not floating ones.
+
+    >>> import nbautograd as torch
+    >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) - 1 == 2**-23
+    tensor([True])
+    """
+    return np.nextafter(input, other)
+
+
+@composite(inplace_method=True, out=True)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """``input`` with nan and infinities replaced.
+
+    :param nan: replaces nan; by default 0.
+    :param posinf: replaces inf; by default the largest finite number of the dtype.
+    :param neginf: replaces -inf; by default the lowest finite number of the dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf"), 1.]), posinf=9.)
+    tensor([0., 9., 1.])
+    """
+    check_tensors("nan_to_num", input=input)
+    if input.dtype in dtypes.HALVES:  # computed in float32, whose largest number is another
+        info = dtypes.finfo(input.dtype)
+        posinf, neginf = info.max if posinf is None else posinf, info.min if neginf is None else neginf
+    return _nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf)
+
+
+@op(
+    node="NanToNumBackward0",
+    symbol="nan→0",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(isfinite(input), g, zeros_of(g))",
+)
+def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:
+    """``nan_to_num`` with all replacements given."""
+    return np.nan_to_num(copied(input) if 0 in input.strides else input, nan=nan, posinf=posinf, neginf=neginf)
+
+
+fix = trunc
+alias(fix=trunc)

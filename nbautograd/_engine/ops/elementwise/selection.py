@@ -1,0 +1,347 @@
+"""Elementwise selection: ``where``, ``relu``, ``maximum``, ``minimum``, ``clamp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.masking import bitwise_where
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.arithmetic import as_category
+from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._names.docstrings import described
+from nbautograd.errors import DtypeError
+
+__all__ = ["clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum", "minimum", "relu", "where"]
+
+Mask = Tensor
+
+
+@op(
+    node="WhereBackward0",
+    symbol="where",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(condition, g, zeros_of(g))",
+    other="where(condition, zeros_of(g), g)",
+    name="where",
+)
+def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false."""
+    return bitwise_where(condition, input, other)
+
+
+@described
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+    """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false; all three are broadcast.
+
+    With ``condition`` alone it is ``nonzero(condition, as_tuple=True)``: the indices of the true elements.
+
+    :param condition: a bool (or uint8) tensor.
+    :raises RuntimeError: ``condition`` is of another dtype.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([1., -2.])
+    >>> torch.where(x > 0, x, 0.)
+    tensor([1., 0.])
+    """
+    if subclasses and (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:
+        return answer
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
+        raise DtypeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.scalar_type(condition.dtype)}"
+        )
+    try:
+        return _where(condition, input, other, out=out)
+    except TypeError:
+        if (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:
+            return answer
+        raise
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The elements of the tensor where ``condition`` holds, elsewhere those of ``other``.
+
+    :param condition: a bool tensor.
+    :param other: a tensor or a number.
+    :returns: a tensor of the shape to which all three broadcast.
+    :raises RuntimeError: the shapes do not broadcast, or ``condition`` is not of bool dtype.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([-1., 2.])
+    >>> x.where(x > 0, 0)
+    tensor([0., 2.])
+    """
+    return where(condition, self, other)
+
+
+Tensor.where = _where_method
+
+
+def along(node: str) -> Callable[..., Tensor]:
+    """Declare the identity of the first argument that also depends on the second, with derivative 0.
+
+    A gradient that only selects by its input still depends on it: its second derivative is 0, not an error.
+    """
+
+    def first(input: Tensor, other: Tensor) -> Tensor:
+        """The first of two tensors."""
+        return input
+
+    name = f"along_{node.partition('Backward')[0].lower()}"
+    declare = op(node=node, symbol="·", kind=POINTWISE, method=False, inplace_method=False, out=False, name=name,
+                 input="g", other="zeros_of(g)")  # fmt: skip
+    return declare(first)
+
+
+along_threshold = along("ThresholdBackwardBackward0")
+
+
+@op(
+    node="ReluBackward0",
+    symbol="relu",
+    kind=POINTWISE,
+    accepts="if",
+    input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
+)
+def relu(input: Tensor) -> Tensor:
+    """The rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
+
+    >>> import nbautograd as torch
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    return np.maximum(0, input)  # of equal ones the second is taken: -0 stays -0, as in PyTorch
+
+
+@op(
+    node="MaximumBackward0",
+    symbol="max",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
+    other="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
+)
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """The elementwise maximum; nan propagates, and ties share the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
+    tensor([3., 5.])
+    """
+    return np.maximum(other, input)  # of equal ones the second is taken: the sign of input's zero
+
+
+@op(
+    node="MinimumBackward0",
+    symbol="min",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
+    other="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
+)
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """The elementwise minimum; nan propagates, and ties share the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+    return np.minimum(other, input)  # as in maximum
+
+
+@op(
+    node="FmaxBackward0",
+    symbol="fmax",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(logical_or(input >= other, isnan(other)), g, zeros_of(g))",
+    other="where(logical_or(input >= other, isnan(other)), zeros_of(g), g)",
+)
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The elementwise maximum that ignores nan; of ties, ``input`` gets the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.fmax(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
+    tensor([3., 2.])
+    """
+    return np.fmax(input, other)
+
+
+@op(
+    node="FminBackward0",
+    symbol="fmin",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(logical_or(input <= other, isnan(other)), g, zeros_of(g))",
+    other="where(logical_or(input <= other, isnan(other)), zeros_of(g), g)",
+)
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The elementwise minimum that ignores nan; of ties, ``input`` gets the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.fmin(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+    return np.fmin(input, other)
+
+
+@op(
+    node="ClampBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
+)
+def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
+    """Each element clamped to [low, high]."""
+    # np.clip makes one pass, which is faster for large arrays; for small ones its Python overhead is not.
+    return np.clip(input, low, high) if input.size > 4096 else np.minimum(high, np.maximum(low, input))
+
+
+@op(
+    node="ClampBackward0",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
+    low="where(logical_and(low < high, input < low), g, zeros_of(g))",
+    high="where(logical_or(input > high, high < low), g, zeros_of(g))",
+)
+def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Each element clamped to [low, high], which are tensors."""
+    return np.minimum(high, np.maximum(low, input))
+
+
+@op(
+    node="ClampMinBackward0",
+    symbol="clamp",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(input >= low, g, zeros_of(g))",
+)
+def _clamp_min(input: Tensor, low: Number) -> Tensor:
+    """Each element clamped to at least ``low``."""
+    return np.maximum(low, input)
+
+
+@op(
+    node="ClampMaxBackward0",
+    symbol="clamp",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(input <= high, g, zeros_of(g))",
+)
+def _clamp_max(input: Tensor, high: Number) -> Tensor:
+    """Each element clamped to at most ``high``."""
+    return np.minimum(high, input)
+
+
+@op(
+    node="ClampMinBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="where(input >= min, g, zeros_of(g))",
+    min="where(input < min, g, zeros_of(g))",
+)
+def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
+    """The elementwise maximum; of ties, ``input`` gets the gradient."""
+    return np.maximum(min, input)
+
+
+@op(
+    node="ClampMaxBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="where(input <= max, g, zeros_of(g))",
+    max="where(input > max, g, zeros_of(g))",
+)
+def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
+    """The elementwise minimum; of ties, ``input`` gets the gradient."""
+    return np.minimum(max, input)
+
+
+@composite(inplace_method=True, out=True)
+def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
+    """Each element clamped to at least ``min``.
+
+    >>> import nbautograd as torch
+    >>> torch.clamp_min(torch.tensor([-3., 0.5]), -1)
+    tensor([-1.0000,  0.5000])
+    """
+    check_tensors("clamp_min", input=input)
+    return _clamp_min_tensor(input, min) if isinstance(min, Tensor) else _clamp_min(as_category(input, min), min)
+
+
+@composite(inplace_method=True, out=True)
+def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
+    """Each element clamped to at most ``max``.
+
+    >>> import nbautograd as torch
+    >>> torch.clamp_max(torch.tensor([0.5, 3.]), 1)
+    tensor([0.5000, 1.0000])
+    """
+    check_tensors("clamp_max", input=input)
+    return _clamp_max_tensor(input, max) if isinstance(max, Tensor) else _clamp_max(as_category(input, max), max)
+
+
+@composite(inplace_method=True)
+def clamp(
+    input: Tensor,
+    min: Tensor | Number | None = None,
+    max: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each element clamped to [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
+
+    :raises RuntimeError: neither bound is given, or a dtype is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.clamp(torch.tensor([-3., 0.5, 3.]), min=-1, max=1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        if max is None:
+            return clamp_min(input, min, out=out)
+        if min is None:
+            return clamp_max(input, max, out=out)
+        return _clamp_tensors(input, min, max, out=out)
+    for bound in (min, max):
+        if bound is not None:
+            input = as_category(input, bound)
+    info = np.iinfo(input._a.dtype) if input._a.dtype.kind in "iu" else None
+    low = min if min is not None else (-np.inf if info is None else info.min)
+    high = max if max is not None else (np.inf if info is None else info.max)
+    return _clamp(input, low, high, out=out)
+
+
+clip = clamp
+alias(clip=clamp)

@@ -1,0 +1,478 @@
+"""Special functions of one or two variables: gamma, error, zeta, entropies. Values are SciPy's."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, error_function, precise
+from nbautograd._engine.arrays.strides import copied, row_major
+from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.queries import Number
+from nbautograd._names.docstrings import described
+from nbautograd.errors import kind_of
+
+__all__ = [
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "igamma",
+    "igammac",
+    "lgamma",
+    "logit",
+    "mvlgamma",
+    "polygamma",
+    "xlogy",
+]
+
+
+SQRT_HALF = math.sqrt(0.5)
+SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
+SQRT_2PI = math.sqrt(2 * math.pi)
+HALF_SQRT_PI = math.sqrt(math.pi) / 2
+TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+
+
+def value(name: str, *arrays: Any) -> Any:
+    """SciPy's function ``name``, of real arrays, in their dtype; for float32 computed in float64."""
+    a = arrays[0]
+    result = getattr(backend.scipy(a, "special"), name)(*map(precise.widened, arrays))
+    return result if result.dtype == a.dtype else result.astype(a.dtype)
+
+
+def added(terms: Iterable[Any]) -> Any:
+    """The sum of a sequence of arrays or tensors."""
+    return functools.reduce(operator.add, terms)
+
+
+# -- gamma functions -------------------------------------------------------------------------------------------------
+
+
+@op(node="LgammaBackward0", symbol="ln Γ", kind=POINTWISE, floating=True, accepts="bif", input="g * digamma(input)")
+def lgamma(input: Tensor) -> Tensor:
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> import nbautograd as torch
+    >>> torch.lgamma(torch.tensor([1., 4.]))
+    tensor([0.0000, 1.7918])
+    """
+    return np.where(input == -math.inf, -input, value("gammaln", input))
+
+
+@op(
+    node="DigammaBackward0",
+    symbol="ψ",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="g * derivative_of_digamma(input, 1)",
+)
+def digamma(input: Tensor) -> Tensor:
+    """The digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
+
+    >>> import nbautograd as torch
+    >>> torch.digamma(torch.tensor([1., 0.5]))
+    tensor([-0.5772, -1.9635])
+    """
+    return value("digamma", input)
+
+
+@op(
+    node="PolygammaBackward0",
+    symbol="ψ⁽ⁿ⁾",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="g * derivative_of_digamma(input, order + 1)",
+)
+def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
+    """The derivative of the given order: :func:`polygamma` with its arguments exchanged."""
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind_of(order)}")
+    if order < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n, but n is {order}")
+    if order == 0:
+        return value("digamma", input)
+    if order > 1:
+        input = copied(input) if 0 in input.strides else input
+        return (-1) ** (order + 1) * math.gamma(order + 1) * value("zeta", np.full_like(input, order + 1), input)
+    dtype, input = input.dtype, precise.widened(input)
+    right = input >= 0.5
+    zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
+    result = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflection, DLMF 5.15.6
+    return result.astype(dtype)
+
+
+@described
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The polygamma function, the n-th derivative of ``digamma``, by the Hurwitz zeta function (DLMF 25.11.12).
+
+    As a method it takes ``n`` only.
+
+    :raises RuntimeError: ``n`` is negative.
+    :raises TypeError: ``n`` is no int.
+
+    >>> import nbautograd as torch
+    >>> torch.polygamma(1, torch.tensor([1., 0.5]))
+    tensor([1.6449, 4.9348])
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {kind_of(input)}")
+    return derivative_of_digamma(input, n, out=out)
+
+
+def _polygamma(input: Tensor, n: int) -> Tensor:
+    """The n-th derivative of the digamma function.
+
+    :param input: a tensor of any real dtype.
+    :param n: the order, not negative.
+    :returns: a tensor of the shape of ``input``; integers give the default floating dtype.
+    :raises RuntimeError: ``n`` is negative.
+    :raises TypeError: ``n`` is no int.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1., 0.5]).polygamma(1)
+    tensor([1.6449, 4.9348])
+    """
+    return derivative_of_digamma(input, n)
+
+
+_polygamma.__name__ = "polygamma"
+composite(inplace_method=True)(_polygamma)
+
+
+@op(
+    node="MvlgammaBackward0",
+    symbol="ln Γₚ",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="g * added(digamma(input - j / 2) for j in range(p))",
+)
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p`` (DLMF 35.3.4).
+
+    :raises RuntimeError: ``p`` is less than 1.
+
+    >>> import nbautograd as torch
+    >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
+    tensor([0.4516, 1.5502])
+    """
+    if isinstance(p, bool) or not isinstance(p, int):
+        raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {kind_of(p)}")
+    if p < 1:
+        raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
+    input = row_major(input)
+    return added(value("gammaln", input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+@composite(method=False, out=True)
+def special_multigammaln(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension ``p``: :func:`mvlgamma`.
+
+    >>> import nbautograd as torch
+    >>> torch.special.multigammaln(torch.tensor([3.]), 2)
+    tensor([1.5502])
+    """
+    return mvlgamma(input, p)
+
+
+@op(
+    node="IgammaBackward0",
+    symbol="P",
+    kind=POINTWISE,
+    accepts="f",
+    input="not_implemented('igamma: input')",
+    other="g * exp((input - 1) * log(other) - other - lgamma(input))",
+)
+def igamma(input: Tensor, other: Tensor) -> Tensor:
+    """The regularized lower incomplete gamma function P(input, other), DLMF 8.2.4.
+
+    There is a derivative with respect to ``other`` only.
+
+    :raises NotImplementedError: both are integers.
+
+    >>> import nbautograd as torch
+    >>> torch.igamma(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([0.8647])
+    """
+    return value("gammainc", input, other)
+
+
+@op(
+    node="IgammacBackward0",
+    symbol="Q",
+    kind=POINTWISE,
+    accepts="f",
+    input="not_implemented('igammac: input')",
+    other="-g * exp((input - 1) * log(other) - other - lgamma(input))",
+)
+def igammac(input: Tensor, other: Tensor) -> Tensor:
+    """The regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other), DLMF 8.2.4.
+
+    There is a derivative with respect to ``other`` only.
+
+    :raises NotImplementedError: both are integers.
+
+    >>> import nbautograd as torch
+    >>> torch.igammac(torch.tensor([1.]), torch.tensor([2.]))
+    tensor([0.1353])
+    """
+    return value("gammaincc", input, other)
+
+
+@op(
+    node="SpecialZetaBackward0",
+    symbol="ζ",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    half=UNSUPPORTED,
+    method=False,
+    inplace_method=False,
+    input="not_implemented('zeta')",
+    other="-g * input * special_zeta(input + 1, other)",
+)
+def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
+
+    There is a derivative with respect to ``other`` only.
+
+    >>> import nbautograd as torch
+    >>> torch.special.zeta(torch.tensor([2., 4.]), 1)
+    tensor([1.6449, 1.0823])
+    """
+    return value("zeta", input, other)
+
+
+# -- error functions and the normal distribution ---------------------------------------------------------------------
+
+
+@op(
+    node="ErfBackward0",
+    symbol="erf",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
+)
+def erf(input: Tensor) -> Tensor:
+    """The error function (DLMF 7.2.1).
+
+    >>> import nbautograd as torch
+    >>> torch.erf(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.8427])
+    """
+    return error_function.erf(input)
+
+
+@op(
+    node="ErfcBackward0",
+    symbol="erfc",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
+)
+def erfc(input: Tensor) -> Tensor:
+    """The complementary error function ``1 - erf(x)``, accurate where it is tiny.
+
+    >>> import nbautograd as torch
+    >>> torch.erfc(torch.tensor([0., 1.]))
+    tensor([1.0000, 0.1573])
+    """
+    return value("erfc", input)
+
+
+@op(
+    node="ErfinvBackward0",
+    symbol="erf⁻¹",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="g * exp(result * result) * HALF_SQRT_PI",
+)
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse of the error function: nan outside [-1, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.erfinv(torch.tensor([0., 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+    return value("erfinv", input)
+
+
+@op(
+    node="SpecialErfcxBackward0",
+    symbol="erfcx",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    half=UNSUPPORTED,
+    method=False,
+    inplace_method=False,
+    input="g * (2 * input * result - TWO_OVER_SQRT_PI)",
+)
+def special_erfcx(input: Tensor) -> Tensor:
+    """The scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
+
+    >>> import nbautograd as torch
+    >>> torch.special.erfcx(torch.tensor([0., 10.]))
+    tensor([1.0000, 0.0561])
+    """
+    return value("erfcx", input)
+
+
+@composite(method=False, out=True)
+def special_ndtr(input: Tensor) -> Tensor:
+    """The cumulative distribution function (CDF) of the standard normal distribution.
+
+    >>> import nbautograd as torch
+    >>> torch.special.ndtr(torch.tensor([0., 1.96]))
+    tensor([0.5000, 0.9750])
+    """
+    return erfc(input * -SQRT_HALF) * 0.5
+
+
+@op(
+    node="SpecialNdtriBackward0",
+    symbol="Φ⁻¹",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    half=UNSUPPORTED,
+    method=False,
+    inplace_method=False,
+    input="g * exp(result * result / 2) * SQRT_2PI",
+)
+def special_ndtri(input: Tensor) -> Tensor:
+    """The quantile function of the standard normal distribution: the inverse of ``ndtr``; nan outside [0, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
+    tensor([0.0000, 1.9600])
+    """
+    return value("ndtri", input)
+
+
+@op(
+    node="SpecialLogNdtrBackward0",
+    symbol="ln Φ",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    half=UNSUPPORTED,
+    method=False,
+    inplace_method=False,
+    input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI",
+)
+def special_log_ndtr(input: Tensor) -> Tensor:
+    """The logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
+
+    >>> import nbautograd as torch
+    >>> torch.special.log_ndtr(torch.tensor([0., -20.]))
+    tensor([  -0.6931, -203.9172])
+    """
+    return value("log_ndtr", input)
+
+
+# -- logarithms ------------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="LogitBackward0",
+    symbol="logit",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="where((input >= (eps or 0)) & (input <= 1 - (eps or 0)), g / (input * (1 - input)), "
+    "zeros_of(g) * (NAN if eps is None else 0))",
+)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """The logit ``log(x / (1 - x))``, the inverse of the sigmoid.
+
+    :param eps: clamp the input to [eps, 1 - eps] first; None for nan outside [0, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.logit(torch.tensor([0.5, 0.9, 1.]), eps=0.01)
+    tensor([0.0000, 2.1972, 4.5951])
+    """
+    if eps is None:
+        return precise.log(input / (1 - input))
+    if isinstance(eps, bool) or not isinstance(eps, (int, float)):
+        raise TypeError(f"logit(): argument 'eps' (position 2) must be float, not {kind_of(eps)}")
+    inside = np.where(input < eps, eps, np.where(input > 1 - eps, 1 - eps, input))
+    return precise.log(inside / (1 - inside))
+
+
+NAN = math.nan
+
+
+@op(
+    node="SpecialEntrBackward0",
+    symbol="entr",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="-g * (log(input) + 1)",
+)
+def special_entr(input: Tensor) -> Tensor:
+    """The entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
+
+    >>> import nbautograd as torch
+    >>> torch.special.entr(torch.tensor([-1., 0., 0.5]))
+    tensor([  -inf, 0.0000, 0.3466])
+    """
+    return value("entr", input)
+
+
+@op(
+    node="XlogyBackward0",
+    symbol="x ln y",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    input="g * where((input == 0) & (other <= 0), zeros_of(other), log(other))",
+    other="g * input / other",
+)
+def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
+
+    >>> import nbautograd as torch
+    >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 2.]))
+    tensor([0.0000, 1.3863])
+    """
+    return value("xlogy", input, other)
+
+
+@op(
+    node="SpecialXlog1PyBackward0",
+    symbol="x ln1p y",
+    kind=POINTWISE,
+    floating=True,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="g * where((input == 0) & (other <= -1), zeros_of(other), log1p(other))",
+    other="g * input / (other + 1)",
+)
+def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
+
+    >>> import nbautograd as torch
+    >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))
+    tensor([0.0000, 1.3863])
+    """
+    return np.where((input == 0) & (other == other), 0 * input, input * precise.log1p(other))

@@ -1,0 +1,273 @@
+"""Elementwise trigonometric and hyperbolic functions, and their inverses."""
+
+from __future__ import annotations
+
+from math import pi as PI  # noqa: N812 - formulas name it as a constant
+
+import numpy as np
+
+from nbautograd._engine.arrays import precise
+from nbautograd._engine.compiler.op import POINTWISE, alias, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.elementwise.exp_log import rsqrt  # noqa: F401 - formulas name it
+
+__all__ = [
+    "acos",
+    "acosh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "rad2deg",
+    "sin",
+    "sinc",
+    "sinh",
+    "tan",
+    "tanh",
+]
+
+
+# -- trigonometric functions -----------------------------------------------------------------------------------------
+
+
+@op(node="SinBackward0", symbol="sin", kind=POINTWISE, floating=True, input="g * conj(cos(input))")
+def sin(input: Tensor) -> Tensor:
+    """The sine of each element, an angle in radians.
+
+    >>> import nbautograd as torch
+    >>> torch.sin(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.sin(input)
+
+
+@op(node="CosBackward0", symbol="cos", kind=POINTWISE, floating=True, input="-g * conj(sin(input))")
+def cos(input: Tensor) -> Tensor:
+    """The cosine of each element, an angle in radians.
+
+    >>> import nbautograd as torch
+    >>> torch.cos(torch.tensor([0.]))
+    tensor([1.])
+    """
+    return precise.cos(input)
+
+
+@op(node="TanBackward0", symbol="tan", kind=POINTWISE, floating=True, input="g * conj(1 + result * result)")
+def tan(input: Tensor) -> Tensor:
+    """The tangent of each element, an angle in radians.
+
+    >>> import nbautograd as torch
+    >>> torch.tan(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.tan(input)
+
+
+@op(node="AsinBackward0", symbol="asin", kind=POINTWISE, floating=True, input="g * conj(rsqrt(1 - input * input))")
+def asin(input: Tensor) -> Tensor:
+    """The inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.asin(torch.tensor([1.]))
+    tensor([1.5708])
+    """
+    return precise.arcsin(input)
+
+
+@op(node="AcosBackward0", symbol="acos", kind=POINTWISE, floating=True, input="-g * conj(rsqrt(1 - input * input))")
+def acos(input: Tensor) -> Tensor:
+    """The inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.acos(torch.tensor([1.]))
+    tensor([0.])
+    """
+    return precise.arccos(input)
+
+
+@op(node="AtanBackward0", symbol="atan", kind=POINTWISE, floating=True, input="g / conj(input * input + 1)")
+def atan(input: Tensor) -> Tensor:
+    """The inverse tangent (arctangent) of each element, in radians.
+
+    >>> import nbautograd as torch
+    >>> torch.atan(torch.tensor([1.]))
+    tensor([0.7854])
+    """
+    return precise.arctan(input)
+
+
+@op(
+    node="Atan2Backward0",
+    symbol="atan2",
+    kind=POINTWISE,
+    accepts="bif",
+    floating=True,
+    input="g * ratio(other, input * input + other * other)",
+    other="-g * ratio(input, input * input + other * other)",
+)
+def atan2(input: Tensor, other: Tensor) -> Tensor:
+    """The inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
+
+    >>> import nbautograd as torch
+    >>> torch.atan2(torch.tensor([1.]), torch.tensor([-1.]))
+    tensor([2.3562])
+    """
+    return precise.arctan2(input, other)
+
+
+@op(
+    node="SincBackward0",
+    symbol="sinc",
+    kind=POINTWISE,
+    floating=True,
+    input="g * conj(ratio(PI * input * cos(PI * input) - sin(PI * input), PI * input * input))",
+)
+def sinc(input: Tensor) -> Tensor:
+    """The normalized sinc function ``sin(πx) / (πx)``: 1 at 0.
+
+    >>> import nbautograd as torch
+    >>> torch.sinc(torch.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+    return np.sinc(input)
+
+
+@op(node="Deg2RadBackward0", symbol="°→rad", kind=POINTWISE, floating=True, accepts="bif", input="g * (PI / 180)")
+def deg2rad(input: Tensor) -> Tensor:
+    """Convert degrees to radians.
+
+    >>> import nbautograd as torch
+    >>> torch.deg2rad(torch.tensor([180.]))
+    tensor([3.1416])
+    """
+    return input * (PI / 180)
+
+
+@op(node="Rad2DegBackward0", symbol="rad→°", kind=POINTWISE, floating=True, accepts="bif", input="g * (180 / PI)")
+def rad2deg(input: Tensor) -> Tensor:
+    """Convert radians to degrees.
+
+    >>> import nbautograd as torch
+    >>> torch.rad2deg(torch.tensor([3.14159265]))
+    tensor([180.])
+    """
+    return input * (180 / PI)
+
+
+# -- hyperbolic functions --------------------------------------------------------------------------------------------
+
+
+@op(node="SinhBackward0", symbol="sinh", kind=POINTWISE, floating=True, input="g * conj(cosh(input))")
+def sinh(input: Tensor) -> Tensor:
+    """The hyperbolic sine of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.sinh(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.sinh(input)
+
+
+@op(node="CoshBackward0", symbol="cosh", kind=POINTWISE, floating=True, input="g * conj(sinh(input))")
+def cosh(input: Tensor) -> Tensor:
+    """The hyperbolic cosine of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.cosh(torch.tensor([0.]))
+    tensor([1.])
+    """
+    return precise.cosh(input)
+
+
+@op(
+    node="TanhBackwardBackward0",
+    symbol="tanh′",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    out=False,
+    slope="tanh_slope(g, conj(value))",
+    value="-2 * (g * conj(slope * value))",
+)
+def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
+    """The vjp of tanh, from its value: ``slope * (1 - value**2)``."""
+    return slope * (1 - value * value)
+
+
+@op(
+    node="TanhBackward0",
+    symbol="tanh",
+    kind=POINTWISE,
+    floating=True,
+    input="tanh_slope(g, conj(result))",
+)
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.tanh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+    return precise.tanh(input)
+
+
+@op(node="AsinhBackward0", symbol="asinh", kind=POINTWISE, floating=True, input="g * conj(rsqrt(input * input + 1))")
+def asinh(input: Tensor) -> Tensor:
+    """The inverse hyperbolic sine of each element.
+
+    >>> import nbautograd as torch
+    >>> torch.asinh(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.arcsinh(input)
+
+
+@op(
+    node="AcoshBackward0",
+    symbol="acosh",
+    kind=POINTWISE,
+    floating=True,
+    input="g * conj(half_plane(input) * rsqrt(input * input - 1))",
+)
+def acosh(input: Tensor) -> Tensor:
+    """The inverse hyperbolic cosine of each element; nan below 1.
+
+    >>> import nbautograd as torch
+    >>> torch.acosh(torch.tensor([1.]))
+    tensor([0.])
+    """
+    return precise.arccosh(input)
+
+
+@op(kind=POINTWISE, method=False, inplace_method=False)
+def half_plane(input: Tensor) -> Tensor:
+    """The sign that makes ``sqrt(z² - 1)`` equal to ``sqrt(z - 1) * sqrt(z + 1)``: -1 on the left, 1 for real z."""
+    left = (input.real < 0) | ((input.real == 0) & (input.imag < 0))
+    return np.where(left & (input.dtype.kind == "c"), -1, 1).astype(input.dtype)
+
+
+@op(node="AtanhBackward0", symbol="atanh", kind=POINTWISE, floating=True, input="g / conj(1 - input * input)")
+def atanh(input: Tensor) -> Tensor:
+    """The inverse hyperbolic tangent of each element; nan outside [-1, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.atanh(torch.tensor([0.]))
+    tensor([0.])
+    """
+    return precise.arctanh(input)
+
+
+arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh = acos, acosh, asin, asinh, atan, atan2, atanh
+alias(arccos=acos, arccosh=acosh, arcsin=asin, arcsinh=asinh, arctan=atan, arctan2=atan2, arctanh=atanh)

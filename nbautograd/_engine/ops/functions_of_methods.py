@@ -1,0 +1,54 @@
+"""Functions that are methods in the first place: ``torch.detach``, and those in place, such as ``torch.sin_``."""
+
+from __future__ import annotations
+
+from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg.matmul import mm
+from nbautograd._engine.ops.queries import check_tensors
+
+_IN_PLACE = """
+    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
+    clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_
+    floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+    reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_"""
+
+__all__ = ["detach", "detach_", "dsmm", "spmm", *_IN_PLACE.split()]
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory as a tensor without history.
+
+    >>> import nbautograd as torch
+    >>> torch.detach(torch.ones(2, requires_grad=True))
+    tensor([1., 1.])
+    """
+    check_tensors("detach", input=input)
+    return input.detach()
+
+
+def detach_(input: Tensor) -> Tensor:
+    """Cut the tensor itself off from its history.
+
+    :raises RuntimeError: it is a view.
+    """
+    check_tensors("detach_", input=input)
+    return input.detach_()
+
+
+@composite(method=False, out=True)
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The matrix product, by the name that PyTorch has for that of sparse matrices: here they are dense.
+
+    >>> import nbautograd as torch
+    >>> torch.spmm(torch.eye(2), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    return mm(input, mat2)
+
+
+dsmm = spmm
+
+for _name in _IN_PLACE.split():
+    globals()[_name] = getattr(Tensor, _name)

@@ -1,0 +1,500 @@
+"""Gathering elements by indices along a dimension, by flat indices, or by a mask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.indices import as_int64, fill
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.strides import laid_as, row_major
+from nbautograd._engine.compiler.op import NATIVE, OPS, composite, op
+from nbautograd._engine.core.batched import refuse_dynamic
+from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.ops.indexing.indexing import own
+from nbautograd._engine.ops.indexing.sparse_gradients import sparse_gather_back  # noqa: F401 - a formula names it
+from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.shape.broadcasting import expand, joint_shape
+from nbautograd._engine.ops.shape.shape import reshape
+from nbautograd._names.docstrings import described
+from nbautograd.errors import SCALAR_TYPES
+
+__all__ = [
+    "gather",
+    "index_select",
+    "masked_fill",
+    "masked_scatter",
+    "masked_select",
+    "nonzero",
+    "put",
+    "take",
+    "take_along_dim",
+    "unravel_index",
+]
+
+
+# -- along one dimension ---------------------------------------------------------------------------------------------
+
+
+def along(index: Any, dim: int) -> tuple[Any, ...]:
+    """The NumPy index of ``out[i][j] = x[index[i][j]][j]`` (for dim 0; likewise for others)."""
+    grids = [np.arange(n).reshape((1,) * d + (n,) + (1,) * (index.ndim - d - 1)) for d, n in enumerate(index.shape)]
+    if index.__class__ is not np.ndarray:
+        grids = [np.asarray(grid, like=index) for grid in grids]
+    return tuple(index if d == dim else grid for d, grid in enumerate(grids))
+
+
+def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, ...] | None = None) -> int:
+    """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension.
+
+    :raises RuntimeError: a dtype, rank, shape or entry does not.
+    """
+    d = dimension(dim, a.ndim)
+    if index.size == 0:
+        return d
+    if index.dtype.char not in "ilqp":
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, got {dtypes.of(index.dtype).name}")
+    if max(index.ndim, 1) != max(a.ndim, 1):
+        raise RuntimeError(
+            f"{name}(): Index tensor must have the same number of dimensions as input tensor: {index.ndim} and {a.ndim}"
+        )
+    if src_shape is not None and max(index.ndim, 1) != max(len(src_shape), 1):
+        raise RuntimeError(
+            f"{name}(): Index tensor must have the same number of dimensions as src tensor: {index.ndim} and "
+            f"{len(src_shape)}"
+        )
+    shape = a.shape or (1,)
+    for i, n in enumerate(index.shape):
+        if i != d and n > shape[i] or src_shape is not None and n > (src_shape or (1,))[i]:
+            limits = f"self {list(a.shape)}" + ("" if src_shape is None else f" and src {list(src_shape)}")
+            raise RuntimeError(
+                f"{name}(): Size does not match at dimension {i}: Expected index {list(index.shape)} to be no larger "
+                f"than {limits} apart from dimension {d}"
+            )
+    if index.min() < 0 or index.max() >= shape[d]:
+        bad = int(index.min() if index.min() < 0 else index.max())
+        raise RuntimeError(f"{name}(): index {bad} is out of bounds for dimension {d} with size {shape[d]}")
+    return d
+
+
+@op(
+    node="GatherBackward0",
+    symbol="gather",
+    out=True,
+    half=NATIVE,
+    input="sparse_gather_back(g, input.shape, dim, index) if sparse_grad and input.shape and index.shape else "
+    "gather_back(g, input.shape, dim, index)",
+)
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
+
+    :param sparse_grad: let the gradient of ``input`` be sparse: it has the elements that were gathered.
+    :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    d = check_along("gather", input, dim, index)
+    if not index.size:
+        return np.zeros_like(input, shape=index.shape)
+    if input.ndim == 0:
+        return np.broadcast_to(input, index.shape).copy()
+    if index.ndim == 0:
+        return input[index]
+    return row_major(input[along(index, d)])
+
+
+@op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
+def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
+    """The transpose of ``gather``: ``input`` added into zeros of ``shape`` at ``index``."""
+    output = np.zeros_like(input, shape=shape)
+    if not index.size:
+        return output
+    if not shape:
+        return input.sum()
+    key = along(index, dimension(dim, len(shape))) if index.ndim else (index,)
+    backend.add_at(output, key, input)
+    return output
+
+
+def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception] = RuntimeError) -> int:
+    """Check a vector of indices of slices along a dimension, and return the non-negative dimension.
+
+    :raises error: an entry is out of range.
+    """
+    if index.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
+    if index.dtype.char not in "ilqp":
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {dtypes.of(index.dtype).name}")
+    d = dimension(dim, a.ndim)
+    n = a.shape[d] if a.ndim else 1
+    if index.size and (index.min() < 0 or index.max() >= n):
+        bad = int(index.min() if index.min() < 0 else index.max())
+        raise error(
+            f"{name}(): index out of range in self: index {bad} is out of bounds for dimension {d} with size {n}"
+        )
+    return d
+
+
+def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
+    """The NumPy index of slices along a dimension."""
+    return (*(slice(None),) * dim, index.reshape((-1,)))
+
+
+@op(
+    node="IndexSelectBackward0",
+    symbol="index",
+    out=True,
+    half=NATIVE,
+    input="index_select_back(g, input.shape, dim, index)",
+)
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices at ``index`` along ``dim``, copied.
+
+    :param index: 1-d, int32 or int64.
+    :raises IndexError: one is out of range, or the index has more dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
+    tensor([[3, 4],
+            [3, 4]])
+    """
+    d = check_vector("index_select", input, dim, index, IndexError)
+    if not input.ndim:
+        if index.size != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+        return own(input)
+    return np.take(input, index.reshape((-1,)), d)
+
+
+@op(node="IndexAddBackward0", symbol="index +", method=False, input="index_select(g, dim, index)")
+def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
+    """The transpose of ``index_select``: slices added into zeros of ``shape`` at ``index``."""
+    if not shape:
+        return input.reshape(())
+    output = np.zeros_like(input, shape=shape)
+    backend.add_at(output, at_slices(dimension(dim, len(shape)), index), input)
+    return output
+
+
+@composite(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Elements gathered by indices along ``dim``, such as ``argmax`` and ``argsort`` return; shapes are broadcast.
+
+    :param dim: by default the tensor is flattened. Negative indices count from the end.
+    :raises RuntimeError: the indices are not int64, or of another number of dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
+    tensor([[30]])
+    """
+    if indices._a.dtype.char not in "lqp":
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type(indices.dtype)}"
+        )
+    if dim is None:
+        x, where, d = reshape(input, -1), reshape(indices, -1), 0
+    else:
+        if input._a.ndim != indices._a.ndim:
+            raise RuntimeError(
+                "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                f"{input._a.ndim} dimensions for input, and {indices._a.ndim} dimensions for indices"
+            )
+        d = dimension(dim, input._a.ndim)
+        if not input._a.ndim:
+            return gather(input, 0, indices * 0)
+        ours = joint_shape([_but(s, d) for s in (input._a.shape, indices._a.shape)])
+        x = expand(input, *ours[:d], input._a.shape[d], *ours[d + 1 :])
+        where = expand(indices, *ours[:d], indices._a.shape[d], *ours[d + 1 :])
+    return gather(x, d, where % max(1, x._a.shape[d]))
+
+
+def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return (*shape[:dim], 1, *shape[dim + 1 :])
+
+
+# -- by a mask -------------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="MaskedFillBackward0",
+    symbol="mask",
+    inplace_method=True,
+    input="sum_to(masked_fill(g, mask, 0), input.shape)",
+    value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",
+)
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+    """``input`` with ``value`` where ``mask`` is true.
+
+    :param mask: a bool tensor, broadcast with ``input``.
+    :param value: a number or a 0-d tensor.
+    :raises RuntimeError: the mask is of another dtype, or does not broadcast.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1., 2.]).masked_fill(torch.tensor([True, False]), -1)
+    tensor([-1.,  2.])
+    """
+    check_mask("masked_fill_", mask)
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    kind = value.dtype.kind if hasattr(value, "dtype") else "c" if isinstance(value, complex) else ""
+    if kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
+    output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
+    fill(output, np.broadcast_to(mask, output.shape), value)
+    return output
+
+
+def numpy_dtype(value: Any) -> Any:
+    """The NumPy dtype of an array or of a tensor."""
+    return array_of(value).dtype
+
+
+def check_mask(name: str, mask: Any) -> None:
+    """Make sure that a mask is of dtype bool.
+
+    :raises RuntimeError: it is not.
+    """
+    if mask.dtype.kind != "b":
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {dtypes.c_type(mask.dtype)} ({name}: "
+            f"expected "
+            "BoolTensor for mask)"
+        )
+
+
+@op(node="MaskedSelectBackward0", symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the bool tensor ``mask`` is true, as a 1-d tensor.
+
+    :raises RuntimeError: the mask is of another dtype, or does not broadcast.
+
+    >>> import nbautograd as torch
+    >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
+    tensor([1, 3])
+    """
+    check_mask("masked_select", mask)
+    shape = joint_shape([input.shape, mask.shape])
+    return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
+
+
+@op(
+    node="MaskedSelectBackwardBackward0",
+    symbol="mask",
+    method=False,
+    input="masked_select(expand(g, *joint(shape, mask.shape)), mask)",
+)
+def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
+    """The transpose of ``masked_select``: ``input`` in zeros of ``shape`` where the mask is true."""
+    full = joint(shape, mask.shape)
+    output = np.zeros_like(input, shape=full)
+    output[np.broadcast_to(mask, full)] = input
+    return OPS["sum_to"].body(output, shape)
+
+
+def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all broadcast to."""
+    return joint_shape([tuple(shape) for shape in shapes])
+
+
+@op(
+    node="MaskedScatterBackward0",
+    symbol="mask",
+    inplace_method=True,
+    input="sum_to(masked_fill(g, mask, 0), input.shape)",
+    source="first_of(masked_select(g, mask), source.shape)",
+)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy of ``input`` whose elements where ``mask`` is true are replaced by those of ``source``, in order.
+
+    :raises RuntimeError: ``source`` has fewer elements than are replaced, or another dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1., 2.]))
+    tensor([1., 0., 2.])
+    """
+    check_mask("masked_scatter_", mask)
+    if source.dtype != input.dtype:
+        left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {left} and {right}")
+    output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
+    chosen = np.broadcast_to(mask, output.shape)
+    count = int(chosen.sum())
+    if count > source.size:
+        raise RuntimeError(
+            f"masked_scatter: Number of elements of source < number of ones in mask: {source.size} and {count}"
+        )
+    output[chosen] = source.reshape((-1,))[:count]
+    return output
+
+
+@op(
+    node="ConstantPadNdBackward0",
+    symbol="pad",
+    method=False,
+    half=NATIVE,
+    input="g.reshape(flat(shape))[:input.shape[0]]",
+)
+def first_of(input: Tensor, shape: Any) -> Tensor:
+    """A vector as the first elements of a tensor of zeros of ``shape``."""
+    output = np.zeros_like(input, shape=flat(shape))
+    output[: input.shape[0]] = input
+    return output.reshape(shape)
+
+
+# -- by flat index ---------------------------------------------------------------------------------------------------
+
+
+def _check_places(name: str, a: Any, index: Any) -> None:
+    """Make sure that indices into a flattened array are int64 and in range.
+
+    :raises IndexError: one is out of range.
+    """
+    if index.dtype.char not in "lqp":
+        raise RuntimeError(
+            f"{name}(): Expected a long tensor for index, but got {SCALAR_TYPES[dtypes.of(index.dtype).name]}"
+        )
+    if index.size and not a.size:
+        raise IndexError(f"{name}(): tried to {name} from an empty tensor")
+    if index.size and (index.min() < -a.size or index.max() >= a.size):
+        bad = int(index.min() if index.min() < -a.size else index.max())
+        raise IndexError(f"{name}(): out of range: tried to access index {bad} on a tensor of {a.size} elements.")
+
+
+@op(
+    node="TakeBackward0",
+    symbol="take",
+    out=True,
+    half=NATIVE,
+    input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
+)
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
+
+    :raises IndexError: an index is out of range.
+
+    >>> import nbautograd as torch
+    >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, 3]))
+    tensor([4, 6])
+    """
+    _check_places("take", input, index)
+    return row_major(input.reshape((-1,))[index])
+
+
+def flat(shape: tuple[int, ...]) -> tuple[int]:
+    """The shape of the flattened tensor."""
+    return (math.prod(shape),)
+
+
+@op(
+    node="PutBackward0",
+    symbol="put",
+    inplace_method=True,
+    input="g if accumulate else put(g, index, zeros_of(take(g, index)))",
+    source="take(g, index).reshape(source.shape)",
+)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with the elements at flat indices replaced by those of ``source``.
+
+    :param accumulate: add instead of replacing; indices that occur twice are added twice.
+    :raises IndexError: an index is out of range, or there are not as many elements in ``source``.
+
+    >>> import nbautograd as torch
+    >>> torch.put(torch.tensor([[4, 3], [6, 7]]), torch.tensor([1, 3]), torch.tensor([9, 10]))
+    tensor([[ 4,  9],
+            [ 6, 10]])
+    """
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dtypes.scalar_type(input.dtype)} and source.dtype = {dtypes.scalar_type(source.dtype)}"
+        )
+    if source.size != index.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    _check_places("put", input, index)
+    output = own(input).reshape((-1,))
+    values, places = source.reshape((-1,)), index.reshape((-1,))
+    if accumulate:
+        backend.add_at(output, (places,), values)
+    else:
+        output[places] = values
+    return laid_as(output.reshape(input.shape), input)
+
+
+# -- nonzero elements ------------------------------------------------------------------------------------------------
+
+
+@composite()
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """The indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nonzero(torch.tensor([0, 5, 0, 7]))
+    tensor([[1],
+            [3]])
+    """
+    refuse_dynamic("nonzero", input)
+    a = input._a
+    result = tuple(as_int64(part) for part in np.nonzero(a if a.ndim else a.reshape((1,))))
+    if as_tuple:
+        return tuple(wrap(part) for part in result)
+    rows = np.stack(result, 1)
+    return into(out, wrap(rows if a.ndim else rows[:, :0]), "nonzero")
+
+
+@described
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Flat indices converted to a tuple of index tensors, one per dimension; out of range they wrap around.
+
+    :raises TypeError: the indices are no integers.
+    :raises ValueError: a length is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
+    """
+    if not isinstance(indices, Tensor) or indices._a.dtype.kind not in "iu":
+        kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {kind}")
+    if not isinstance(shape, (int, Tensor, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in lengths:
+        if not isinstance(n, (int, np.integer)):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    if min(lengths, default=0) < 0:
+        raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
+    a, result = indices._a, []
+    for n in reversed(lengths):
+        result.append(wrap(a % max(n, 1)))
+        a = a // max(n, 1)
+    return tuple(reversed(result))
+
+
+# -- corners ---------------------------------------------------------------------------------------------------------
+
+
+@op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=NATIVE, input="crop_like(g, input.shape)")
+def pad_like(input: Tensor, shape: Any) -> Tensor:
+    """``input`` followed by zeros along each dimension, to ``shape``."""
+    output = np.zeros_like(input, shape=shape)
+    output[tuple(slice(n) for n in input.shape)] = input
+    return output
+
+
+@op(node="SliceBackward0", symbol="slice", method=False, half=NATIVE, input="pad_like(g, input.shape)")
+def crop_like(input: Tensor, shape: Any) -> Tensor:
+    """The first elements of ``input`` along each dimension, of ``shape``."""
+    return own(input[tuple(slice(n) for n in shape)])

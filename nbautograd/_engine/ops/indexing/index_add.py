@@ -1,0 +1,215 @@
+"""Adding, copying, filling and reducing slices at the indices along a dimension: ``index_add`` and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.strides import copied
+from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.core.batched import looks_at_elements
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.indexing.gather import (
+    at_slices,
+    check_vector,
+    numpy_dtype,  # noqa: F401 - formulas name it
+)
+from nbautograd._engine.ops.indexing.indexing import own
+from nbautograd._engine.ops.indexing.scatter import (
+    EXTREME,
+    MEAN,
+    PROD,
+    scatter_amax,
+    scatter_amin,
+    scatter_mean,
+    scatter_prod,
+)
+from nbautograd._engine.ops.queries import Number
+from nbautograd.errors import SCALAR_TYPES
+
+__all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
+
+
+def _check_slices(
+    name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = RuntimeError
+) -> int:
+    """Check that slices and their indices match, and return the non-negative dimension."""
+    if source.dtype != input.dtype:
+        left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype: self ({left}) and source ({right}) must have "
+            "the same scalar type"
+        )
+    d = check_vector(name, input, dim, index, error)
+    count = source.shape[d] if source.ndim else 1
+    if count != index.size:
+        kind = IndexError if name == "index_copy_" else RuntimeError
+        raise kind(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
+        )
+    ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
+    if ours != theirs and source.ndim:
+        kind = IndexError if name == "index_copy_" and len(ours) != len(theirs) else RuntimeError
+        raise kind(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
+    return d
+
+
+def _lines(a: Any) -> Any:
+    """An array with at least one dimension."""
+    return a if a.ndim else a.reshape((1,))
+
+
+@op(
+    node="IndexAddBackward0",
+    symbol="index +",
+    inplace_method=True,
+    out=True,
+    input="g",
+    source="index_select(g, dim, index).reshape(source.shape) * alpha",
+)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """A copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``.
+
+    :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).index_add(0, torch.tensor([1, 1]), torch.ones(2, 2))
+    tensor([[0., 0.],
+            [2., 2.]])
+    """
+    d = _check_slices("index_add_", input, dim, index, source)
+    if isinstance(alpha, float) and input.dtype.kind in "iub":
+        raise RuntimeError(
+            f"index_add_(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
+        )
+    output = own(input)
+    values = source if alpha == 1 else (source * alpha).astype(source.dtype)
+    backend.add_at(_lines(output), at_slices(d, index), _lines(values))
+    return output
+
+
+@op(
+    node="IndexCopyBackward0",
+    symbol="index =",
+    inplace_method=True,
+    out=True,
+    half=NATIVE,
+    input="index_fill(g, dim, index, 0)",
+    source="index_select(g, dim, index).reshape(source.shape)",
+)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``.
+
+    :raises IndexError: an index is out of bounds, or there are not as many slices.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).index_copy(0, torch.tensor([1]), torch.ones(1, 2))
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    if index.dtype.char not in "lqp":
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}"
+        )
+    d = _check_slices("index_copy_", input, dim, index, source, IndexError)
+    output = own(input)
+    _lines(output)[at_slices(d, index)] = _lines(source)
+    return output
+
+
+@op(
+    node="IndexFillBackward0",
+    symbol="index =",
+    inplace_method=True,
+    input="index_fill(g, dim, index, 0)",
+    value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",
+)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+    """A copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value.
+
+    :param value: a number or a 0-d tensor.
+    :raises IndexError: an index is out of bounds.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).index_fill(0, torch.tensor([1]), 5)
+    tensor([[0., 0.],
+            [5., 5.]])
+    """
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if index.dtype.char not in "lqp":
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtypes.of(index.dtype).name}")
+    if index.ndim > 1:
+        raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of {index.ndim} dimensions")
+    kind = value.dtype.kind if hasattr(value, "dtype") else "c" if isinstance(value, complex) else ""
+    if kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    d = dimension(dim, input.ndim)
+    n = input.shape[d] if input.ndim else 1
+    if index.size and (index.min() < -n or index.max() >= n):
+        raise IndexError(f"index {int(index.max())} is out of bounds for dimension {d} with size {n}")
+    output = copied(input)
+    _lines(output)[at_slices(d, index)] = value
+    return output
+
+
+@op(method=False)
+def once(index: Tensor, shape: Any, dim: int) -> Tensor:
+    """The distinct indices along a dimension, as non-negative numbers."""
+    return np.unique(index.reshape((-1,)) % (shape[dim] if shape else 1))
+
+
+@op(method=False)
+def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
+    """A vector of indices along a dimension, expanded to the index of ``scatter``."""
+    return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())
+
+
+def _indexed(name: str, scattering: Any, formulas: dict[str, str]) -> Any:
+    """The operation under the name of its node."""
+    return op(node="IndexReduceBackward0", symbol=scattering.__name__, name=name, method=False, **formulas)(
+        scattering.__wrapped__
+    )
+
+
+INDEX_REDUCTIONS = {
+    "prod": _indexed("index_prod", scatter_prod, PROD),
+    "mean": _indexed("index_mean", scatter_mean, MEAN),
+    "amax": _indexed("index_amax", scatter_amax, EXTREME),
+    "amin": _indexed("index_amin", scatter_amin, EXTREME),
+}
+
+
+@looks_at_elements
+def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+    return _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+
+
+@composite(inplace_method=True, out=True)
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy of ``input`` with the slices of ``source`` reduced into those at ``index`` along ``dim``.
+
+    :param reduce: ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
+    :param include_self: whether the slices of ``input`` are included in the reduction.
+    :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is another.
+    :raises IndexError: an index is out of bounds.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2., 3.]), "prod")
+    tensor([6., 1.])
+    """
+    if reduce not in INDEX_REDUCTIONS:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    d = _index_reduce(input, dim, index, source)
+    places = spread_index(index, source._a.shape, d)
+    return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

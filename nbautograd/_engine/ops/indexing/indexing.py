@@ -1,0 +1,495 @@
+"""``x[...]`` and ``x[...] = ...``."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.indices import in_order, takes_rows
+from nbautograd._engine.arrays.strides import copied
+from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
+from nbautograd._engine.core import dispatch_mode
+from nbautograd._engine.core.batched import BatchedTensor, checks_values, elements
+from nbautograd._engine.core.grad_mode import is_grad_enabled
+from nbautograd._engine.core.inplace import check_writable, copy_into
+from nbautograd._engine.core.overlap import check_operand
+from nbautograd._engine.core.tensor import Tensor, array_of
+from nbautograd._engine.core.views import record_unrecorded_write
+from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere
+from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.shape.broadcasting import joint_shape
+from nbautograd._engine.ops.shape.shape import unsqueeze, view
+from nbautograd._engine.ops.shape.slicing import select, slice_
+from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
+
+__all__ = [
+    "index_put",
+    "index_put_",
+]
+
+Key = Sequence[Any]  # what is left of an index when views are taken: slices, and arrays of indices or masks
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _items(x: Tensor, key: Any) -> list[Any]:
+    """The items of an index, one per dimension (and None for new ones), the ellipsis expanded to slices."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    used = sum(_width(item) for item in items)
+    n = x._a.ndim
+    if used > n:
+        raise IndexError(f"too many indices for tensor of dimension {n} (got {used})")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    for i in reversed(dots):  # the first ellipsis is expanded to all missing dimensions, further ones to none
+        items[i : i + 1] = [slice(None)] * (n - used if i == dots[0] else 0)
+    return items
+
+
+def _width(item: Any) -> int:
+    """How many dimensions an item of an index consumes."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Tensor):
+        return int(item._a.ndim) if item._a.dtype.char in "?B" else 1
+    if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+        return int(item.ndim)
+    return 1
+
+
+def _as_tuple(key: Any) -> Any:
+    """The index as a tuple; a list is treated as a tuple where PyTorch does so."""
+    several = (Tensor, slice, list, tuple, range, np.ndarray)
+    if (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(k is None or k is Ellipsis or isinstance(k, several) for k in key)
+    ):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(key)] instead of "
+            "x[key], or x[torch.tensor(key)] where one index of several dimensions is meant.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return tuple(key)
+    return key
+
+
+def _is_integer(item: Any) -> bool:
+    """Whether an item of an index is an integer."""
+    if isinstance(item, Tensor):
+        single = item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
+        return single and item.__class__ is not BatchedTensor
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+
+
+def _index_array(item: Any, like: Tensor) -> Any:
+    """An item of advanced indexing as an array on the device of ``like``."""
+    if isinstance(item, Tensor):
+        result = item._a
+        if result.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
+        if result.dtype.char == "B":
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                UserWarning,
+                stacklevel=4,
+            )
+            result = result.astype(np.bool_)
+        if result.dtype.kind == "b" and not result.ndim:
+            result = result.reshape((1,))
+        here = backend.device_of(result) == like.device
+        return result if here else backend.module(like.device).asarray(backend.fetch(result))
+    if isinstance(item, (bool, np.bool_)):
+        return backend.module(like.device).asarray(np.array([item]))
+    if isinstance(item, (list, tuple, range, np.ndarray)):
+        result = np.asarray(item)
+        if result.size == 0:
+            result = result.astype(np.int64)
+        if result.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
+        return backend.module(like.device).asarray(result)
+    kind = TypeError if isinstance(item, str) else IndexError
+    raise kind(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        f"(got {kind_of(item)})"
+    )
+
+
+def _get(x: Tensor, key: Any) -> Tensor:
+    """``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing.
+
+    :param x: the tensor.
+    :param key: an index, or a tuple of several: integers, slices, None, an ellipsis, lists or tensors.
+    :returns: a tensor; its shape follows from the indices.
+    :raises IndexError: an index is out of range, or there are too many.
+    :raises TypeError: an index is of another type.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([[1, 2], [3, 4]])
+    >>> x[0], x[:, 1], x[x > 2]
+    (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]))
+    """
+    if key.__class__ is int:
+        return _select(x, 0, key)
+    if key.__class__ is list:
+        key = _as_tuple(key)
+    part, chosen = (x, None) if key is Ellipsis else _resolve(x, _items(x, key))
+    if chosen is not None:
+        return index(part, chosen)
+    return view_alias(x) if part is x else part
+
+
+def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
+    """Apply the basic items of an index as views; return the view and the arrays of advanced indexing, if any."""
+    dim, key, chooses = 0, [], False
+    for item in items:
+        if item is None:
+            x = unsqueeze(x, dim)
+        elif isinstance(item, slice):
+            if item != slice(None) or len(items) == 1:
+                x = slice_(x, dim, *_bounds(item, x._a.shape[dim]))
+        elif _is_integer(item):
+            x = _select(x, dim, operator.index(item))
+            continue
+        else:
+            index_array = _index_array(item, x)
+            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and item._a.ndim < index_array.ndim:
+                x = unsqueeze(x, dim)
+            chooses = True
+            key.append(index_array)
+            dim += index_array.ndim if index_array.dtype.kind == "b" else 1
+            continue
+        key.append(slice(None))
+        dim += 1
+    if not chooses:
+        return x, None
+    chosen = tuple(key)
+    _check_bounds(chosen, x._a.shape)
+    return x, chosen
+
+
+def _select(x: Tensor, dim: int, i: int) -> Tensor:
+    shape = x._a.shape
+    if not shape:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+        )
+    if not -shape[dim] <= i < shape[dim]:
+        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return select(x, dim, i)
+
+
+def _bounds(item: slice, length: int) -> tuple[int, int, int]:
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise ValueError(f"step must be greater than zero, got {step}" if step else "slice step cannot be zero")
+    start, stop, _ = slice(*(None if v is None else operator.index(v) for v in (item.start, item.stop))).indices(length)
+    return start, max(start, stop), step
+
+
+def view_alias(x: Tensor) -> Tensor:
+    """An alias of the tensor: a view of all of it."""
+    return _alias(x)
+
+
+Tensor._alias = view_alias
+
+
+@op(node="AliasBackward0", symbol="alias", kind=VIEW, method=False, input="g")
+def _alias(input: Tensor) -> Tensor:
+    """The same memory."""
+    return input.view()
+
+
+@checks_values
+def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """Make sure that indices are in range, masks have the right shape, and all broadcast.
+
+    :raises IndexError: one is not.
+    """
+    dim = 0
+    arrays = []
+    for shown in key:
+        item = shown
+        if item.__class__ is slice:
+            dim += 1
+        elif item.dtype.kind == "b":
+            for i, n in enumerate(item.shape):
+                if n != shape[dim + i]:
+                    raise IndexError(
+                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the "
+                        f"indexed tensor {list(shape)} at index {dim + i}"
+                    )
+            dim += item.ndim
+        else:
+            item = elements(item)
+            if item.size:
+                low, high = item.min(), item.max()
+                if low < -shape[dim] or high >= shape[dim]:
+                    bad = int(high if high >= shape[dim] else low)
+                    raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {shape[dim]}")
+            arrays.append(shown)
+            dim += 1
+    if len(arrays) > 1:
+        try:
+            joint_shape([a.shape for a in arrays])
+        except ShapeError:
+            shapes = ", ".join(str(list(a.shape)) for a in arrays)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+
+
+@op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
+def index(input: Tensor, key: Key) -> Tensor:
+    """Advanced indexing: the elements at arrays of indices or a mask, copied."""
+    key = tuple(array_of(item) for item in key)
+    if key[0].__class__ is not slice and input.flags.c_contiguous:
+        return input[key]
+    # NumPy puts first in memory what is picked; in PyTorch the dimensions keep their order.
+    picked = [d for d, item in enumerate(key) if item.__class__ is not slice]
+    if len(picked) == 1 and input.flags.c_contiguous and key[picked[0]].dtype.kind == "i":
+        return input.take(key[picked[0]], picked[0])
+    return in_order(input[key], input, key, picked)
+
+
+@op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
+def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
+    """The transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
+    key = tuple(array_of(item) for item in key)
+    if takes_rows(key, shape):
+        (index, *_), width = key, math.prod(shape[1:])
+        rows = input.reshape((-1, width))
+        return backend.sum_of_rows(index.reshape((-1,)), rows, shape[0]).reshape(shape)
+    output = np.zeros_like(input, shape=shape)
+    if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
+        output[key] = input  # a mask selects no element twice
+    else:
+        backend.add_at(output, key, input)
+    return output
+
+
+Tensor.__getitem__ = _get
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _set(x: Tensor, key: Any, value: Any) -> None:
+    """``x[key] = value``, recorded if x or value requires grad.
+
+    :param x: the tensor.
+    :param key: an index, or a tuple of several: integers, slices, None, an ellipsis, lists or tensors.
+    :param value: a number or a tensor, which is broadcast.
+    :returns: None.
+    :raises RuntimeError: the value does not broadcast to the part, or the tensor is a leaf that requires grad.
+    :raises IndexError: an index is out of range, or there are too many.
+    :raises TypeError: an index is of another type.
+
+    >>> import nbautograd as torch
+    >>> x = torch.zeros(3)
+    >>> x[1:] = 5
+    >>> x
+    tensor([0., 5., 5.])
+    """
+    if key.__class__ is list:
+        key = _as_tuple(key)
+    value = _assigned(x, value)
+    whole = key is Ellipsis or (_is_all(key, x) if key.__class__ is slice else isinstance(key, tuple) and not key)
+    part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
+    if chosen is None:
+        check_writable(part, "index assignment")
+        if value._a.ndim or not part._a.ndim:  # else it fills the part
+            check_operand(part, value, "index assignment")
+        copy_into(part, copied_from_anywhere(part, _fitting(value, part._a.shape)))
+        return
+    shape = value._a.shape
+    if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
+        extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+        value = view(value, *shape[extra:])
+    if value._a.dtype != part._a.dtype:
+        raise DtypeError(_dtypes_differ(part, value))
+    value = brought("index_put_", value, part)
+    check_writable(part, "index_put_")
+    check_operand(part, value, "index_put_")
+    if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
+        copy_into(part, put_at(part, value, chosen, False))
+        return
+    target = part._shared_array()
+    _assign(target, chosen, value._a)
+    record_unrecorded_write(part)
+
+
+def _is_all(key: slice, x: Tensor) -> bool:
+    """Whether a slice is all of ``x`` as it stands: PyTorch then writes to ``x`` itself, and makes no view."""
+    start, stop, step = key.start, key.stop, key.step
+    if not x._a.ndim or stop is not None and (stop.__class__ is not int or stop < x._a.shape[0]):
+        return False
+    starts = start is None or start.__class__ is int and start == 0
+    return starts and (step is None or step.__class__ is int and step == 1)
+
+
+def _assigned(x: Tensor, value: Any) -> Tensor:
+    """The assigned value as a tensor."""
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: give a number or Tensor")
+    return number_as(value, x.dtype, x.device)
+
+
+def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
+    """A number as a 0-d tensor of a dtype.
+
+    :raises RuntimeError: it is complex, and the dtype is not.
+    """
+    if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(kind)} without overflow: {value}")
+    if kind.rank == 1 and isinstance(value, (float, np.floating)):
+        value = int(value)
+    return tensor(value, dtype=kind, device=place)
+
+
+def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
+    left, right = (SCALAR_TYPES[t.dtype.name] for t in (destination, source))
+    return (
+        f"Index put requires the source and destination dtypes match, got {left} for the destination and {right} for "
+        "the source."
+    )
+
+
+def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
+    """What ``expand`` says of a shape that does not fit."""
+    sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
+    for d in range(len(shape)):
+        n = have[d - len(shape)] if len(shape) - d <= len(have) else 1
+        if len(have) <= len(shape) and n not in (1, shape[d]):
+            return (
+                f"The expanded size of the tensor ({shape[d]}) must match the existing size ({n}) at non-singleton "
+                f"dimension {d}.  {sizes}"
+            )
+    return f"The expanded size must match the existing size at each non-singleton dimension.  {sizes}"
+
+
+def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The value without surplus leading dimensions of size 1; raise if it does not broadcast to ``shape``."""
+    have = value._a.shape
+    while len(have) > len(shape) and have[0] == 1:
+        have = have[1:]
+    padded = (1,) * (len(shape) - len(have)) + have
+    if len(have) > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(value._a.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}: {_first_mismatch(shape, have)}"
+        )
+    return value if have == value._a.shape else view(value, *have)
+
+
+def _assign(target: Any, key: Any, values: Any) -> None:
+    """``target[key] = values``.
+
+    :raises ShapeError: the values do not broadcast.
+    """
+    shape = target[key].shape
+    padded = (1,) * (len(shape) - values.ndim) + values.shape
+    if values.ndim > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        )
+    target[key] = np.broadcast_to(values, shape)
+
+
+def own(a: Any) -> Any:
+    """A writable copy of an array or scalar, row-major."""
+    return np.array(a) if isinstance(a, np.generic) else a.copy()
+
+
+@op(
+    node="IndexPutBackward0",
+    symbol="[…]=",
+    method=False,
+    input="g if accumulate else zero_at(g, key)",
+    values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
+)
+def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
+    """A copy of ``input`` with the elements at ``key`` replaced, or accumulated."""
+    output = copied(input)
+    if accumulate:
+        shape = input[key].shape
+        joint_shape([shape, values.shape])
+        backend.add_at(output, key, np.broadcast_to(values, shape))
+    else:
+        _assign(output, key, values)
+    return output
+
+
+@op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
+def zero_at(input: Tensor, key: Key) -> Tensor:
+    """A copy of ``input`` with zeros at ``key``."""
+    output = own(input)
+    output[key] = 0
+    return output
+
+
+Tensor.__setitem__ = _set
+
+
+def _delete(x: Tensor, key: Any) -> None:
+    """Refused: a tensor has no elements to delete.
+
+    :param x: the tensor.
+    :param key: anything.
+    :returns: never.
+    :raises TypeError: always.
+
+    >>> import nbautograd as torch
+    >>> x = torch.zeros(3)
+    >>> del x[0]
+    Traceback (most recent call last):
+    TypeError: Tensor does not support deleting items
+    """
+    raise TypeError("Tensor does not support deleting items")
+
+
+Tensor.__delitem__ = _delete
+
+
+@composite(inplace_method=True)
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of ``input`` with ``copy[indices] = values``.
+
+    :param indices: integer or bool tensors, one for each of the first dimensions.
+    :param accumulate: add instead of replacing; indices that occur twice are added twice.
+    :raises IndexError: an index is out of bounds.
+    :raises RuntimeError: the values do not broadcast, or are of another dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
+        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {kind_of(indices)}")
+    for i, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
+    if not isinstance(values, Tensor):
+        raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {kind_of(values)}")
+    if values.dtype is not input.dtype:
+        raise DtypeError(_dtypes_differ(input, values))
+    key = tuple(_index_array(item, input) for item in indices)
+    if sum(_width(item) for item in indices) > input._a.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
+    _check_bounds(key, input._a.shape)
+    result: Tensor = put_at(input, values, key, accumulate)
+    return result
+
+
+index_put_ = Tensor.index_put_

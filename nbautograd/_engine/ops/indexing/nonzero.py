@@ -1,0 +1,47 @@
+"""Indices of nonzero elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd._engine.arrays.indices import as_int64
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.batched import looks_at_elements
+from nbautograd._engine.core.tensor import Tensor, wrap
+
+__all__ = ["argwhere", "nonzero_static"]
+
+
+@op()
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the nonzero elements, shape (count, ndim).
+
+    >>> import nbautograd as torch
+    >>> torch.argwhere(torch.tensor([0, 5, 7]))
+    tensor([[1],
+            [2]])
+    """
+    if not input.ndim:
+        return np.zeros_like(input, np.int64, shape=(int(input != 0), 0))
+    return as_int64(np.stack(np.nonzero(input), 1))
+
+
+@composite()
+@looks_at_elements
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the first ``size`` nonzero elements, shape (size, ndim), padded with ``fill_value``.
+
+    :raises RuntimeError: size is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, not {size}")
+    indices = argwhere(input.detach())._a[:size]
+    whole = np.full_like(indices, fill_value, shape=(size, input._a.ndim))
+    whole[: indices.shape[0]] = indices
+    return wrap(whole)

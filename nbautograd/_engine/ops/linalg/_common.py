@@ -1,0 +1,323 @@
+# ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
+"""Helpers of linear algebra: checks, batches of matrices, triangular solves, and calls of LAPACK.
+
+NumPy and CuPy take batches of matrices for most factorisations. Where they do not (LU and LDL, triangular systems on
+the CPU), ``each`` loops over the batch.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor, array_of
+from nbautograd._engine.ops._internal import sum_to
+from nbautograd._engine.ops.elementwise.complex import conj
+from nbautograd._engine.ops.shape.transpose import transpose
+from nbautograd._engine.ops.shape.triangular import tril, triu
+from nbautograd.errors import SCALAR_TYPES, DtypeError, LinAlgError, ShapeError, kind_of
+
+__all__ = [
+    "check_float",
+    "check_info",
+    "check_same",
+    "checked",
+    "each",
+    "eye_of",
+    "identity_of",
+    "is_complex",
+    "lu_arrays",
+    "mH",
+    "permutation",
+    "refuse_derivative",
+    "solve_same",
+    "substitute",
+    "together",
+    "triangle_solve",
+]
+
+
+def scalar_type(x: Any) -> str:
+    """The scalar type of a tensor or array, as PyTorch's messages call it."""
+    return SCALAR_TYPES[dtypes.of(array_of(x).dtype).name]
+
+
+# -- checks ----------------------------------------------------------------------------------------------------------
+
+
+def check_float(name: str, x: Any, low: bool = False) -> None:
+    """Make sure that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
+
+    :param low: accept half precision too.
+    """
+    if isinstance(x, Tensor):
+        x = x._a
+    elif not hasattr(x, "dtype"):
+        raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {kind_of(x)}")
+    if x.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x)}")
+    if not low and x.dtype.itemsize == 2:
+        raise NotImplementedError(
+            f"{name}: Low precision dtypes not supported. Got {scalar_type(x)}: it is not implemented for "
+            f"'{scalar_type(x)}', cast it to float32 first"
+        )
+
+
+def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
+    """Make sure that ``x`` holds matrices of a dtype that LAPACK supports.
+
+    :raises RuntimeError: fewer than two dimensions, not square where that is needed, or another dtype.
+    """
+    if isinstance(x, Tensor) or hasattr(x, "ndim"):
+        shape = array_of(x).shape
+        if len(shape) < 2:
+            raise ShapeError(
+                f"{name}: The input tensor {label} must have at least 2 dimensions, but its shape is {list(shape)}"
+            )
+        if square and shape[-2] != shape[-1]:
+            raise ShapeError(
+                f"{name}: {label} must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+            )
+    check_float(name, x)
+
+
+def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) -> None:
+    """Make sure that two tensors have the same dtype."""
+    if array_of(a).dtype != array_of(b).dtype:
+        raise DtypeError(
+            f"{name}: Expected {labels[0]} and {labels[1]} to have the same dtype, but found {labels[0]} of type "
+            f"{scalar_type(a)} and {labels[1]} of type {scalar_type(b)} instead"
+        )
+
+
+def check_info(name: str, info: Any, message: str) -> None:
+    """Make sure that LAPACK succeeded for every matrix.
+
+    :param info: LAPACK's info for each matrix: 0 for success.
+    :param message: the error's message; ``{}`` stands for the info.
+    :raises LinAlgError: one failed; the message names the batch element.
+    """
+    info = backend.fetch(array_of(info))
+    if info.any():
+        where = int(np.flatnonzero(info)[0])
+        batch = f"(Batch element {where}): " if info.ndim else ""
+        raise LinAlgError(f"{name}: {batch}{message.format(int(info.reshape(-1)[where]))}")
+
+
+def refuse_derivative(name: str) -> Any:
+    """Raise in a backward pass: PyTorch has no derivative of the operation either.
+
+    :raises NotImplementedError: always.
+    """
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
+
+
+# -- matrices in formulas --------------------------------------------------------------------------------------------
+
+
+def is_complex(x: Any) -> bool:
+    """Whether the elements are complex."""
+    return bool(array_of(x).dtype.kind == "c")
+
+
+@derivative_helper
+def mH(x: Any) -> Any:  # noqa: N802 - the usual name
+    """The conjugate transpose of each matrix."""
+    turned = transpose(x, -2, -1)
+    return conj(turned) if is_complex(x) else turned
+
+
+@op(method=False)
+def eye_of(input: Tensor) -> Tensor:
+    """The identity with as many rows as the last dimension of ``input`` is long, of its dtype."""
+    return identity_of(input)
+
+
+def identity_of(a: Any) -> Any:
+    """The identity with as many rows as the last dimension of an array is long, of its dtype."""
+    return backend.module(backend.device_of(a)).eye(a.shape[-1], dtype=a.dtype)
+
+
+# -- batches ---------------------------------------------------------------------------------------------------------
+
+
+def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
+    """Matrices with their batch dimensions broadcast.
+
+    :raises RuntimeError: they do not broadcast.
+    """
+    try:
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
+    except ValueError:
+        raise ShapeError(
+            f"{name}: the batch dimensions of {labels} must match or be broadcastable, got the shapes "
+            + " and ".join(str(list(a.shape)) for a in arrays)
+        ) from None
+    return [np.broadcast_to(a, (*batch, *a.shape[-2:])) if a.shape[:-2] != batch else a for a in arrays]
+
+
+def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[Any, ...]:
+    """Apply ``function`` to each matrix of a batch and stack the results: for routines that take one matrix.
+
+    :param arrays: with equal batch dimensions; the last ``vectors`` of them hold vectors instead of matrices.
+    """
+    first = arrays[0]
+    batch = first.shape[:-2]
+    cores = [2] * (len(arrays) - vectors) + [1] * vectors
+    if not batch:
+        return tuple(function(*arrays))
+    count = math.prod(batch)
+    place = backend.module(backend.device_of(first))
+    if not count:  # call it once for the shapes of the results
+        models = [place.zeros(a.shape[a.ndim - core :], a.dtype) for a, core in zip(arrays, cores, strict=True)]
+        return tuple(place.zeros((*batch, *r.shape), r.dtype) for r in map(place.asarray, function(*models)))
+    flat = [a.reshape((count, *a.shape[a.ndim - core :])) for a, core in zip(arrays, cores, strict=True)]
+    results = [function(*(a[i] for a in flat)) for i in range(count)]
+    return tuple(
+        np.stack([place.asarray(r) for r in parts]).reshape((*batch, *parts[0].shape))
+        for parts in zip(*results, strict=True)
+    )
+
+
+def no_info(a: Any) -> Any:
+    """LAPACK's info of success, 0, for each matrix."""
+    return backend.module(backend.device_of(a)).zeros(a.shape[:-2], np.int32)
+
+
+# -- LU --------------------------------------------------------------------------------------------------------------
+
+
+def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
+    """LU with partial pivoting: both triangles in one array, the pivots (counted from 1), and LAPACK's info."""
+    k = min(a.shape[-2:])
+    place = backend.module(backend.device_of(a))
+    if not k:
+        return a.copy(), place.zeros((*a.shape[:-2], 0), np.int32), no_info(a)
+    lin = backend.scipy(a, "linalg")
+
+    (getrf,) = lin.get_lapack_funcs(("getrf",), (a,)) if hasattr(lin, "get_lapack_funcs") else (None,)
+
+    def factor(m: Any) -> tuple[Any, Any, Any]:
+        if getrf is not None:
+            packed, pivots, info = getrf(m)
+            return np.ascontiguousarray(packed), (pivots + 1).astype(np.int32), np.int32(info)
+        with warnings.catch_warnings():  # SciPy warns of zeros on the diagonal, which info reports
+            warnings.simplefilter("ignore")
+            packed, pivots = lin.lu_factor(m, check_finite=False)
+        zero = packed.diagonal() == 0
+        return packed, (pivots + 1).astype(np.int32), (zero.any() * (zero.argmax() + 1)).astype(np.int32)
+
+    packed, pivots, info = each(factor, a)
+    return packed, pivots, info
+
+
+def permutation(pivots: Any, rows: int) -> Any:
+    """The permutation of rows from LAPACK's pivots: successive row swaps, counted from 1."""
+    place = backend.module(backend.device_of(pivots))
+    if pivots.ndim == 1:
+        rows_of = list(range(rows))
+        for i, p in enumerate(pivots.tolist()):
+            rows_of[i], rows_of[p - 1] = rows_of[p - 1], rows_of[i]
+        return place.asarray(np.array(rows_of, np.int64))
+    order = place.zeros((*pivots.shape[:-1], rows), np.int64) + place.arange(rows)
+    for i in range(pivots.shape[-1]):
+        j = pivots[..., i : i + 1].astype(np.int64) - 1
+        here, there = order[..., i : i + 1].copy(), np.take_along_axis(order, j, -1)
+        order = np.where(place.arange(rows) == j, here, order)
+        order[..., i : i + 1] = there
+    return order
+
+
+# -- triangular systems ----------------------------------------------------------------------------------------------
+
+
+@derivative_helper
+def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, shape: Any) -> Any:
+    """The gradient of a triangular system's matrix: the triangle of -A⁻ᴴ g Xᴴ."""
+    gb = triangle_solve(mH(a), g, not upper, left, unit)
+    full = -gb @ mH(x) if left else -mH(x) @ gb
+    return sum_to(triu(full, int(unit)) if upper else tril(full, -int(unit)), shape)
+
+
+@op(
+    node="LinalgSolveTriangularBackward0",
+    symbol="solve",
+    method=False,
+    A="triangle_back(g, result, A, upper, left, unitriangular, A.shape)",
+    B="sum_to(triangle_solve(mH(A), g, not upper, left, unitriangular), B.shape)",
+)
+def triangle_solve(A: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    """The solution X of ``A @ X = B`` or ``X @ A = B`` with triangular A; batch dimensions are broadcast."""
+    A, B = together("linalg.solve_triangular", A, B)
+    return substitute(A, B, upper, left, unitriangular)
+
+
+def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+    """The solution X of ``a @ X = b`` or ``X @ a = b`` over arrays of equal batches; inf where a diagonal is 0."""
+    if not b.size:
+        return b.copy()
+    lin = backend.scipy(a, "linalg")
+    if not hasattr(lin, "get_blas_funcs"):  # CuPy's function takes batches
+        if left:
+            return lin.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
+        turned, rhs = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
+        return lin.solve_triangular(turned, rhs, lower=upper, unit_diagonal=unit).swapaxes(-1, -2)
+
+    (trsm,) = lin.get_blas_funcs(("trsm",), (a, b))
+
+    def solve(m: Any, rhs: Any) -> tuple[Any]:
+        return (np.ascontiguousarray(trsm(1, m, rhs, side=int(not left), lower=int(not upper), diag=int(unit))),)
+
+    (x,) = each(solve, a, b)
+    return x
+
+
+# -- general systems -------------------------------------------------------------------------------------------------
+
+
+@derivative_helper
+def solve_back(g: Any, x: Any, a: Any, left: bool, shape: Any) -> Any:
+    """The gradient of a system's matrix: -A⁻ᴴ g Xᴴ (Giles 2008, section 2.3.1)."""
+    gb = solve_same(mH(a), g, left)
+    return sum_to(-gb @ mH(x) if left else -mH(x) @ gb, shape)
+
+
+@op(
+    node="LinalgSolveExBackward0",
+    symbol="solve",
+    method=False,
+    A="solve_back(g, result, A, left, A.shape)",
+    B="sum_to(solve_same(mH(A), g, left), B.shape)",
+)
+def solve_same(A: Tensor, B: Tensor, left: bool) -> Tensor:
+    """The solution X of ``A @ X = B`` or ``X @ A = B``; batch dimensions are broadcast."""
+    A, B = together("linalg.solve", A, B)
+    if not left:
+        return row_major(solve_array(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2))
+    return solve_array(A, B)
+
+
+SINGULAR = "The solver failed because the input matrix is singular."
+
+
+def solve_array(a: Any, b: Any) -> Any:
+    """The solution X of ``a @ X = b``.
+
+    :raises LinAlgError: a matrix is singular; the batch element is named.
+    """
+    try:
+        x = np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        check_info("linalg.solve", lu_arrays(a)[2], SINGULAR)
+        raise LinAlgError(f"linalg.solve: {SINGULAR}") from None
+    if x.__class__ is not np.ndarray and not bool(np.isfinite(x).all()):  # CuPy does not report singular matrices
+        check_info("linalg.solve", lu_arrays(a)[2], SINGULAR)
+    return x

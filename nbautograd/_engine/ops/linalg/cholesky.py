@@ -1,0 +1,128 @@
+# ruff: noqa: N803 - matrices have capital letters, as PyTorch's parameters do
+"""Cholesky decomposition of symmetric (Hermitian) positive definite matrices.
+
+The derivative is that of M. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+differentiation" (2008).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.core.return_types import return_type
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg._common import check_info, checked, each, mH, no_info, triangle_solve
+from nbautograd._engine.ops.shape.triangular import tril
+
+__all__ = ["cholesky"]
+
+
+@derivative_helper
+def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
+    """The gradient of A = L Lᴴ: L⁻ᴴ sym(tril(Lᴴ g)) L⁻¹ / 2 (Giles 2008, section 2.2.4; Seeger et al. 2017)."""
+    if upper:
+        g, factor = mH(g), mH(factor)
+    phi = tril(mH(factor) @ g)
+    phi = phi + mH(tril(phi, -1))
+    inner = triangle_solve(mH(factor), phi, True, True, False)
+    return triangle_solve(factor, inner, False, False, False) * 0.5
+
+
+def _lower_factor(a: Any) -> tuple[Any, Any]:
+    """The lower Cholesky factor and LAPACK's info; where it failed, LAPACK's partial factor."""
+    try:
+        result = np.linalg.cholesky(a)  # which reads the lower triangle alone
+        if result.__class__ is np.ndarray or bool(np.isfinite(result).all()):
+            return result, no_info(a)
+    except np.linalg.LinAlgError:
+        pass
+    host = backend.fetch(a)
+    lin = backend.scipy(host, "linalg")
+
+    def factor(m: Any) -> tuple[Any, Any]:
+        (potrf,) = lin.get_lapack_funcs(("potrf",), (m,))
+        result, info = potrf(m, lower=True, clean=True)
+        return np.ascontiguousarray(result), np.int32(info)
+
+    place = backend.module(backend.device_of(a))
+    result, info = each(factor, host)
+    return place.asarray(result), place.asarray(info)
+
+
+def _factor(a: Any, upper: bool) -> tuple[Any, Any]:
+    if not upper:
+        return _lower_factor(a)
+    result, info = _lower_factor(mH(a))
+    return mH(result).copy(), info
+
+
+@op(
+    node="LinalgCholeskyExBackward0",
+    symbol="chol",
+    many=True,
+    method=False,
+    A="cholesky_back(g[0], result[0], upper)",
+)
+def cholesky_parts(A: Tensor, upper: bool) -> Any:
+    """The Cholesky factor and LAPACK's info."""
+    return _factor(A, upper)
+
+
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{} is not positive-definite)."
+)
+
+
+@composite(method=False, out=True)
+def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """The Cholesky decomposition A = L Lᴴ of symmetric or Hermitian positive-definite matrices.
+
+    :param A: shape (..., n, n); only one triangle is read.
+    :param upper: return Lᴴ instead.
+    :raises LinAlgError: a matrix is not positive-definite.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.cholesky(torch.tensor([[4., 2.], [2., 5.]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    checked("linalg.cholesky", A, square=True)
+    factor, info = cholesky_parts(A, upper)
+    check_info("linalg.cholesky", info, NOT_POSITIVE)
+    return factor
+
+
+@composite(method=False, out=True)
+def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The Cholesky decomposition, and LAPACK's info: 0, or the order of the minor that is not positive-definite.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.cholesky_ex(torch.tensor([[1., 2.], [2., 1.]])).info
+    tensor(2, dtype=torch.int32)
+    """
+    checked("linalg.cholesky_ex", A, square=True)
+    factor, info = cholesky_parts(A, upper)
+    if check_errors:
+        check_info("linalg.cholesky_ex", info, NOT_POSITIVE)
+    return return_type("linalg_cholesky_ex")((factor, info))
+
+
+@op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The Cholesky decomposition; see :func:`linalg.cholesky`.
+
+    >>> import nbautograd as torch
+    >>> torch.cholesky(torch.tensor([[4., 2.], [2., 5.]]), upper=True)
+    tensor([[2., 1.],
+            [0., 2.]])
+    """
+    checked("cholesky", input, square=True)
+    factor, info = _factor(input, upper)
+    check_info("cholesky", info, NOT_POSITIVE)
+    return factor

@@ -1,0 +1,272 @@
+"""Tensor contractions: ``einsum``, ``tensordot``, ``inner``."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
+from nbautograd._engine.ops.shape.shape import temporarily_reshaped
+from nbautograd._engine.ops.shape.transpose import temporarily_permuted
+from nbautograd._names.docstrings import described
+from nbautograd.errors import ShapeError, kind_of
+
+__all__ = ["einsum", "inner", "tensordot"]
+
+
+@composite(out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The inner product: sums of products over the last dimension of both tensors.
+
+    >>> import nbautograd as torch
+    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
+    tensor(7)
+    """
+    if not input._a.ndim or not other._a.ndim:
+        return input * other
+    if input._a.shape[-1] != other._a.shape[-1]:
+        raise ShapeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(input._a.shape)} and "
+            f"{list(other._a.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@composite(method=False, out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """The contraction of two tensors over several dimensions.
+
+    :param dims: the number of dimensions, the last of ``a`` and the first of ``b``; or two lists, one for each tensor.
+    :raises RuntimeError: the sizes of two such dimensions differ, and neither is 1.
+
+    >>> import nbautograd as torch
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    """
+    n, m = a._a.ndim, b._a.ndim
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(n, m):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for {n}D and {m}D")
+        dims = (list(range(n - dims, n)), list(range(dims)))
+    first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(first) != len(second):
+        raise RuntimeError(f"both dimension lists should have same length, got {first} and {second}")
+    check_same_dtype("tensordot", a._a, b._a)
+    left, right = [dimension(d, n) for d in first], [dimension(d, m) for d in second]
+    for i, j in zip(left, right, strict=True):
+        p, q = a._a.shape[i], b._a.shape[j]
+        if p != q and p != 1 and q != 1:
+            raise ShapeError(
+                f"contracted dimensions need to match, but first has size {p} in dim {i} and second has size {q} "
+                f"in dim {j}"
+            )
+        if q == 1 != p:  # a size of 1 is broadcast
+            a = a.sum(i, True)
+        elif p == 1 != q:
+            b = b.sum(j, True)
+    keep_a, keep_b = [d for d in range(n) if d not in left], [d for d in range(m) if d not in right]
+    shape_a, shape_b = [a._a.shape[d] for d in keep_a], [b._a.shape[d] for d in keep_b]
+    k = math.prod(a._a.shape[d] for d in left)
+    rows = a.permute(*keep_a, *left).reshape(math.prod(shape_a), k)
+    columns = b.permute(*right, *keep_b).reshape(k, math.prod(shape_b))
+    if not keep_a and not keep_b:
+        return dot(rows.reshape(k), columns.reshape(k))
+    result: Tensor = mm(rows, columns).reshape(*shape_a, *shape_b)
+    return result
+
+
+# -- einsum ----------------------------------------------------------------------------------------------------------
+
+
+@described
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Sums of products in the Einstein summation convention: ``einsum("bij,bjk->bik", a, b)``.
+
+    Subscripts label dimensions; those missing after ``->`` are summed over; ``...`` stands for the other dimensions.
+    Without ``->`` the result has the subscripts that occur once, in alphabetical order. The sublist format has numbers
+    from 0 to 51 as subscripts, in a list after each operand: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+
+    :raises RuntimeError: the equation is malformed, or does not fit the operands.
+
+    >>> import nbautograd as torch
+    >>> torch.einsum("ij,j->i", torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 10.]))
+    tensor([21., 43.])
+    """
+    if not isinstance(equation, str):
+        equation, operands = _from_lists((equation, *operands))
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    inputs, output = _parse(equation, operands)
+    parts = [_only_letters(x, letters) for x, letters in zip(operands, inputs, strict=True)]
+    sizes: dict[str, int] = {}
+    for x, letters in parts:
+        for letter, n in zip(letters, x._a.shape, strict=True):
+            if sizes.setdefault(letter, n) != n:
+                if 1 not in (n, sizes[letter]):
+                    raise ShapeError(
+                        "einsum(): operands do not broadcast with remapped shapes [original->remapped]: "
+                        f"subscript {letter} "
+                        f"has size {n} which does not broadcast with previously seen size {sizes[letter]}"
+                    )
+                sizes[letter] = max(n, sizes[letter])
+    result, letters = parts[0]
+    for i, (x, theirs) in enumerate(parts[1:], 1):
+        needed = set(output).union(*(later for _, later in parts[i + 1 :]))
+        result, letters = _contract(result, letters, x, theirs, needed)
+    gone = [i for i, letter in enumerate(letters) if letter not in output]
+    if gone:
+        result = result.sum(gone)
+        letters = "".join(letter for letter in letters if letter in output)
+    if letters != output:
+        result = result.permute(*(letters.index(letter) for letter in output))
+    if any(result._a.shape[i] != sizes[letter] for i, letter in enumerate(output)):
+        result = result.expand(*(sizes[letter] for letter in output))
+    return result
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The equation and the operands of the sublist format ``(operand, list, operand, list, ..., list)``."""
+    if len(arguments) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand "
+            "and its subscripts list"
+        )
+
+    def term(numbers: Any) -> str:
+        text = ""
+        for n in numbers:
+            if n is not Ellipsis and not (isinstance(n, int) and 0 <= n < len(LETTERS)):
+                raise ValueError(
+                    f"einsum(): subscripts in subscript list must be in the range [0, {len(LETTERS)}) or an ellipsis, "
+                    f"got {n!r}"
+                )
+            text += "..." if n is Ellipsis else LETTERS[n]
+        return text
+
+    pairs = len(arguments) // 2
+    equation = ",".join(term(arguments[2 * i + 1]) for i in range(pairs))
+    if len(arguments) % 2:
+        equation += "->" + term(arguments[-1])
+    return equation, tuple(arguments[2 * i] for i in range(pairs))
+
+
+def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str]:
+    """The subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
+    return _subscripts(equation, *[x._a.ndim for x in operands])
+
+
+@functools.lru_cache(maxsize=256)
+def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
+    """The same from the operands' numbers of dimensions."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims) or not ndims:
+        raise RuntimeError(
+            f"einsum(): {'fewer' if len(ndims) < len(terms) else 'more'} operands were provided "
+            f"than specified in the equation: {len(ndims)} for {equation!r}"
+        )
+    widths = []
+    for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True)):
+        letters = term.replace("...", "", 1)
+        if not all(c.isascii() and c.isalpha() for c in letters):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at operand {i} in the equation string {equation!r}, "
+                "subscripts must be in [a-zA-Z]"
+            )
+        width = ndim - len(letters)
+        if width < 0 or width and "..." not in term:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of "
+                f"dimensions ({ndim}) for operand {i}"
+            )
+        widths.append(width)
+    most = max(widths)
+    used = {c for c in text if c.isalpha()}
+    spare = [chr(c) for c in range(0x3B1, 0x3B1 + 64)]
+    dots = "".join(spare[:most])
+    inputs = [term.replace("...", dots[most - width :]) for term, width in zip(terms, widths, strict=True)]
+    if arrow:
+        output = right.replace("...", dots)
+        for letter in output:
+            if output.count(letter) > 1 or not any(letter in term for term in inputs):
+                raise RuntimeError(
+                    f"einsum(): output subscript {letter} "
+                    + (
+                        "appears more than once in the output"
+                        if output.count(letter) > 1
+                        else "does not appear in the equation for any input operand"
+                    )
+                )
+    else:
+        joined = left.replace("...", "").replace(",", "")
+        output = dots + "".join(sorted(letter for letter in used if joined.count(letter) == 1))
+    return tuple(inputs), output
+
+
+def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
+    """The operand with repeated subscripts replaced by diagonals."""
+    while len(set(letters)) < len(letters):
+        letter = next(c for c in letters if letters.count(c) > 1)
+        i = letters.index(letter)
+        j = letters.index(letter, i + 1)
+        x = x.diagonal(0, i, j)
+        letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + letter
+    return x, letters
+
+
+def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple[Tensor, str]:
+    """Contract two operands over the subscripts that are not needed any more, by one batched matrix product."""
+    a, la = _sum_lonely(a, la, needed | set(lb))
+    b, lb = _sum_lonely(b, lb, needed | set(la))
+    both = [c for c in la if c in lb]
+    summed = [c for c in both if c not in needed]
+    batch = [c for c in both if c in needed]
+    rows, columns = [c for c in la if c not in both], [c for c in lb if c not in both]
+    a, b = _equal_sizes(a, la, b, lb, both)
+    size = {**dict(zip(la, a._a.shape, strict=True)), **dict(zip(lb, b._a.shape, strict=True))}
+
+    def shaped(x: Tensor, letters: str, *groups: list[str]) -> Tensor:
+        flat = [math.prod([size[c] for c in group]) for group in groups]
+        order = [letters.index(c) for group in groups for c in group]
+        return temporarily_reshaped(temporarily_permuted(x, order), tuple(flat))
+
+    if all(size[c] == 1 for c in summed):  # nothing is added up
+        product_ = shaped(a, la, batch, rows, summed) * shaped(b, lb, batch, summed, columns)
+    elif not batch:
+        product_ = mm(shaped(a, la, rows, summed), shaped(b, lb, summed, columns))
+    else:
+        product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))
+    letters = batch + rows + columns
+    return product_.reshape(*(size[c] for c in letters)), "".join(letters)
+
+
+def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]:
+    gone = [i for i, c in enumerate(letters) if c not in needed]
+    return (x.sum(gone), "".join(c for c in letters if c in needed)) if gone else (x, letters)
+
+
+def _equal_sizes(a: Tensor, la: str, b: Tensor, lb: str, both: list[str]) -> tuple[Tensor, Tensor]:
+    """Dimensions of size 1 expanded to the other operand's size."""
+    size = {c: max(a._a.shape[la.index(c)], b._a.shape[lb.index(c)]) for c in both}
+    wanted_a = [size.get(c, n) for c, n in zip(la, a._a.shape, strict=True)]
+    wanted_b = [size.get(c, n) for c, n in zip(lb, b._a.shape, strict=True)]
+    return (
+        a if list(a._a.shape) == wanted_a else a.expand(*wanted_a),
+        b if list(b._a.shape) == wanted_b else b.expand(*wanted_b),
+    )

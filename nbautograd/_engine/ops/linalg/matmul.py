@@ -1,0 +1,344 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import blas, dtypes
+from nbautograd._engine.compiler.op import alias, composite, op
+from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.core import tracing
+from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.shape.broadcasting import temporarily_expanded as expanded
+from nbautograd._engine.ops.shape.shape import temporarily_reshaped as reshaped, unsafe_view
+from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
+
+__all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
+
+_SAME_DTYPE = {
+    "mm": "expected m1 and m2 to have the same dtype, but got: {c_a} != {c_b}",
+    "addmm": "mat1 and mat2 must have the same dtype, but got {a} and {b}",
+    "mv": "addmv input tensors must have the same dtype, but got {a} and {b}",
+    "vdot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
+    "tensordot": "both inputs should have same dtype, but got {a} and {b}",
+    "dot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
+}
+"""What PyTorch says of operands of two dtypes, by operation."""
+
+
+def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
+    """Make sure that two arrays have the same dtype, and not bool."""
+    if a.dtype is b.dtype and a.dtype.kind == "f":
+        return
+    if a.dtype.kind == "b" and b.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; cast to an integer dtype first")
+    if a.dtype != b.dtype:
+        words = words or _SAME_DTYPE.get(name, "expected scalar type {a} but found {b}")
+        raise DtypeError(
+            f"{name}(): "
+            + words.format(
+                a=dtypes.scalar_type(a.dtype),
+                b=dtypes.scalar_type(b.dtype),
+                c_a=dtypes.c_type(a.dtype),
+                c_b=dtypes.c_type(b.dtype),
+            )
+        )
+
+
+def product(a: Any, b: Any) -> Any:
+    """The matrix product of two arrays (NumPy multiplies integer matrices too, without BLAS)."""
+    if a.__class__ is not np.ndarray:
+        return a @ b
+    if (
+        a.ndim != 2
+        or b.ndim != 2
+        or len(a) * b.size <= blas.MAX_UNPACKED
+        or a.dtype.char not in "fd"
+        or a.dtype is not b.dtype
+    ):
+        return a.dot(b)
+    return large_product(a, b)
+
+
+def large_product(a: Any, b: Any) -> Any:
+    """The product of two matrices of one floating dtype: in blocks, unless somebody looks at it.
+
+    Operations that are traced can be shown as a program, whose ``@`` comes to the same bits.
+    """
+    return a.dot(b) if tracing.is_on() else blas.product(a, b)
+
+
+def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
+    if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
+        try:
+            return a.dot(b) if len(a) * b.size <= blas.MAX_UNPACKED else large_product(a, b)
+        except ValueError:
+            pass  # the checks below raise PyTorch's message
+    if a.ndim != 2 or b.ndim != 2:
+        which = "self" if a.ndim != 2 else "mat2"
+        raise ShapeError(f"mm(): {which} must be a matrix, got shapes {list(a.shape)} and {list(b.shape)}")
+    if a.shape[1] != b.shape[0]:
+        raise ShapeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
+    check_same_dtype(name, a, b)
+    return product(a, b)
+
+
+@op(
+    node="MmBackward0",
+    symbol="@",
+    out=True,
+    input="mm(g, conj(t(mat2)))",
+    mat2="mm_like(conj(t(input)), g, mat2.strides)",
+)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The matrix product of two matrices, without broadcasting.
+
+    :param input: shape (n, m).
+    :param mat2: shape (m, p), of the same dtype.
+    :returns: shape (n, p).
+    :raises RuntimeError: one is not 2-d, or their shapes or dtypes do not match.
+
+    >>> import nbautograd as torch
+    >>> torch.mm(torch.tensor([[1., 2.]]), torch.tensor([[3.], [4.]]))
+    tensor([[11.]])
+    """
+    return check_mm(input, mat2)
+
+
+@op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
+def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
+    """The matrix product, column-major if ``strides`` are.
+
+    So the gradient of a transposed weight, transposed back, is contiguous like the weight.
+    """
+    if strides[0] < strides[1]:
+        return product(mat2.T, input.T).T
+    return product(input, mat2)
+
+
+@op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The matrix-vector product: (n, m) @ (m,) gives (n,).
+
+    :raises RuntimeError: the shapes or dtypes do not match.
+
+    >>> import nbautograd as torch
+    >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    return check_mv(input, vec)
+
+
+def check_mv(mat: Any, vec: Any) -> Any:
+    if mat.ndim != 2 or vec.ndim != 1:
+        raise ShapeError(f"vector + matrix @ vector expected, got {vec.ndim}, {mat.ndim}, {vec.ndim}")
+    if mat.shape[1] != vec.shape[0]:
+        raise ShapeError(
+            f"size mismatch, got input ({mat.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
+        )
+    check_same_dtype("mv", mat, vec)
+    return product(mat, vec)
+
+
+@op(node="DotBackward0", symbol="·", out=True, input="g * conj(tensor)", tensor="g * conj(input)")
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The dot product of two vectors.
+
+    :raises RuntimeError: one is not 1-d, or their lengths or dtypes differ.
+
+    >>> import nbautograd as torch
+    >>> torch.dot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
+    tensor(7.)
+    """
+    check_dot("dot", input, tensor)
+    return product(input, tensor)
+
+
+def check_dot(name: str, a: Any, b: Any) -> None:
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeError(f"{name}: 1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.shape != b.shape:
+        n, m = a.shape[0], b.shape[0]
+        raise ShapeError(
+            f"{name}: inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+            f"elements, but got {n} and {m} elements respectively"
+        )
+    check_same_dtype(name, a, b)
+
+
+@op(
+    node="BmmBackward0",
+    symbol="@",
+    out=True,
+    input="bmm(g, conj(transpose(mat2, 1, 2)))",
+    mat2="bmm(conj(transpose(input, 1, 2)), g)",
+)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting.
+
+    :raises RuntimeError: the shapes or dtypes do not match.
+
+    >>> import nbautograd as torch
+    >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
+    torch.Size([10, 3, 5])
+    """
+    check_bmm(input, mat2)
+    return np.matmul(input, mat2)
+
+
+def check_bmm(a: Any, b: Any) -> None:
+    if a.ndim != 3 or b.ndim != 3:
+        raise ShapeError(f"batch1 and batch2 must be 3D tensors, got {a.ndim}D and {b.ndim}D")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise ShapeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
+            f"[{b.shape[0]}, {b.shape[1]}]."
+        )
+    check_same_dtype("bmm", a, b)
+
+
+@op(node="MulBackward0", symbol="⊗", method=False, input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
+def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
+    """``outer`` of one dtype."""
+    return input[:, None] * vec2
+
+
+@composite(out=True)
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The outer product of two vectors: (n,) and (m,) give (n, m).
+
+    >>> import nbautograd as torch
+    >>> torch.outer(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for label, v in (("self", input), ("vec2", vec2)):
+        if v._a.ndim != 1:
+            raise ShapeError(f"outer: Expected 1-D argument {label}, but got {v._a.ndim}-D")
+    product_: Tensor = input.unsqueeze(1) * vec2
+    return product_
+
+
+ger = outer
+alias(ger=outer)
+
+
+@composite()
+def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+    """The matrix product of two tensors.
+
+    Two vectors give their dot product; a matrix and a vector their matrix-vector product. With more dimensions, all but
+    the last two are batch dimensions and are broadcast.
+
+    :raises RuntimeError: the shapes or dtypes do not match.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1, 2], [3, 4]]) @ torch.tensor([1, 1])
+    tensor([3, 7])
+    """
+    check_tensors("matmul", input=input, other=other)
+    result = _matmul(input, other)
+    return into(out, result, "matmul")
+
+
+def _at(self: Tensor, other: Any) -> Any:
+    """``self @ other``; NotImplemented if the other operand is no tensor.
+
+    :param other: a tensor.
+    :returns: a tensor, of the shape that :func:`matmul` gives.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1., 2.]]) @ torch.tensor([[3.], [4.]])
+    tensor([[11.]])
+    """
+    if not isinstance(other, Tensor):
+        if is_pytorchs(other):
+            check_tensors("matmul", input=self, other=other)
+        return NotImplemented
+    return mm(self, other) if self._a.ndim == 2 == other._a.ndim else _matmul(self, other)
+
+
+Tensor.__matmul__ = _at
+
+
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    n, m = a._a.ndim, b._a.ndim
+    if n == 2 and m == 2:
+        return mm(a, b)
+    if n == 1 and m == 1:
+        return dot(a, b)
+    if n == 2 and m == 1:
+        return mv(a, b)
+    if n == 1 and m == 2:
+        return mm(a.unsqueeze(0), b).squeeze(0)
+    if not n or not m:
+        raise ShapeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
+    return _batched(a, b)
+
+
+def _batched(a: Tensor, b: Tensor) -> Tensor:
+    left = a.unsqueeze(0) if a._a.ndim == 1 else a
+    right = b.unsqueeze(1) if b._a.ndim == 1 else b
+    (*batch_a, n, k), (*batch_b, k2, p) = left._a.shape, right._a.shape
+    if k != k2:
+        raise ShapeError(_unlike_sizes(a._a.shape, b._a.shape, (*batch_a, n, k), (*batch_b, k2, p)))
+    if not batch_b:  # fold the batch into rows: a single matrix product
+        result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
+    else:
+        try:
+            batch = batch_a if batch_a == batch_b else np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
+        except ValueError:
+            broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which says what does not fit
+            raise
+        rows, columns = expanded(left, (*batch, n, k)), expanded(right, (*batch, k, p))
+        count = math.prod(batch)
+        result = unsafe_view(bmm(reshaped(rows, (count, n, k)), reshaped(columns, (count, k, p))), (*batch, n, p))
+    if a._a.ndim == 1:
+        result = result.squeeze(-2)
+    return result.squeeze(-1) if b._a.ndim == 1 else result
+
+
+def _unlike_sizes(a: tuple[int, ...], b: tuple[int, ...], left: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """What ``matmul`` says of inner sizes that differ: as of one matrix product, or of a batch of them."""
+    shapes = f"matmul(): shapes {list(a)} and {list(b)} cannot be multiplied"
+    (*batch, n, k), (*other_batch, k2, p) = left, right
+    if not other_batch:
+        return f"{shapes}: mat1 and mat2 shapes cannot be multiplied ({math.prod(batch) * n}x{k} and {k2}x{p})"
+    count = math.prod(broadcast_shapes(tuple(batch), tuple(other_batch)))
+    return (
+        f"{shapes}: Expected size for first two dimensions of batch2 tensor to be: [{count}, {k}] but got: "
+        f"[{count}, {k2}]."
+    )
+
+
+@composite(operators="__rmatmul__", method=False)
+def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
+    """``other @ input``: the reflected form of the matrix product.
+
+    :param input: the operand on the right.
+    :param other: the operand on the left, a tensor.
+    :returns: a tensor, of the shape that :func:`matmul` gives.
+    :raises TypeError: ``other`` is no tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).__rmatmul__(torch.eye(2))
+    tensor([1., 1.])
+    """
+    return matmul(other, input)
+
+
+def factor_as(name: str, value: Number, dtype: Any) -> Any:
+    """A scalar factor cast to a dtype; for integer dtypes it is truncated, as by PyTorch."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise RuntimeError(
+            f"{name}(): value cannot be converted to type {dtype} without overflow: the factor {value} is complex"
+        )
+    return dtype.type(value)

@@ -1,0 +1,478 @@
+# ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
+"""Linear systems, inverses and determinants."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import NATIVE, alias, composite, op
+from nbautograd._engine.core.batched import looks_at_elements
+from nbautograd._engine.core.return_types import return_type
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops._internal import sum_to
+from nbautograd._engine.ops.elementwise.complex import conj, real
+from nbautograd._engine.ops.elementwise.selection import where
+from nbautograd._engine.ops.linalg._common import (
+    check_info,
+    check_same,
+    checked,
+    eye_of,
+    identity_of,
+    is_complex,
+    lu_arrays,
+    mH,
+    no_info,
+    solve_array,
+    solve_same,
+    substitute,
+    together,
+    triangle_solve,
+)
+from nbautograd.errors import LinAlgError, ShapeError, kind_of
+
+__all__ = [
+    "cholesky_inverse",
+    "cholesky_solve",
+    "det",
+    "inverse",
+    "logdet",
+    "slogdet",
+    "triangular_solve",
+]
+
+
+# -- systems ---------------------------------------------------------------------------------------------------------
+
+
+def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
+    """Make sure that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
+    if a._a.shape[-1] != b._a.shape[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        shapes = " and ".join(f"{x._a.shape[-2]}x{x._a.shape[-1]}" for x in (a, b))
+        raise ShapeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({shapes})")
+
+
+def _is_vector(a: Tensor, b: Tensor) -> bool:
+    """Whether ``b`` is a batch of vectors, by PyTorch's rule."""
+    return b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
+
+
+def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
+    checked(name, a, square=True)
+    if not isinstance(b, Tensor):
+        raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {kind_of(b)}")
+    check_same(name, a, b)
+    if not _is_vector(a, b):
+        _fits(name, a, b, left)
+        return solve_same(a, b, left)
+    if not left:
+        raise ShapeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            f"{name} is equivalent to B / A.squeeze(-1)"
+        )
+    columns = b.unsqueeze(-1)
+    _fits(name, a, columns, left)
+    return solve_columns(a, b)
+
+
+@op(
+    node="LinalgSolveExBackward0",
+    symbol="solve",
+    method=False,
+    A="sum_to(-outer_columns(solve_columns(mH(A), g), result), A.shape)",
+    B="sum_to(solve_columns(mH(A), g), B.shape)",
+)
+def solve_columns(A: Tensor, B: Tensor) -> Tensor:
+    """The solution of ``A @ x = b`` for one vector per matrix."""
+    A, B = together("linalg.solve", A, B[..., None])
+    return solve_array(A, B)[..., 0]
+
+
+@derivative_helper
+def outer_columns(x: Any, y: Any) -> Any:
+    """``x yᴴ`` for vectors in the last dimension."""
+    return x[..., None] @ mH(y[..., None])
+
+
+@composite(method=False, out=True)
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    """The solution X of ``A @ X = B``.
+
+    :param A: shape (..., n, n).
+    :param B: shape (..., n, k), or one vector (..., n) per matrix.
+    :param left: False for ``X @ A = B``.
+    :raises LinAlgError: a matrix is singular.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.solve(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 2.]))
+    tensor([1.0000, 0.5000])
+    """
+    return _system("linalg.solve", A, B, left)
+
+
+@composite(method=False, out=True)
+@looks_at_elements
+def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """The solution of :func:`solve`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
+    tensor(1, dtype=torch.int32)
+    """
+    result = return_type("linalg_solve_ex")
+    try:
+        return result((_system("linalg.solve_ex", A, B, left), wrap(no_info(A._a))))
+    except LinAlgError:
+        if check_errors:
+            raise
+        return result((B * math.nan, wrap(lu_arrays(A._a)[2])))
+
+
+@composite(method=False, out=True)
+def linalg_solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """The solution X of ``A @ X = B`` with triangular A.
+
+    :param upper: whether A is upper triangular, or lower; the other triangle is not read.
+    :param left: False for ``X @ A = B``.
+    :param unitriangular: the diagonal is taken to be 1, and not read.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [0., 4.]]), torch.tensor([[20.], [8.]]), upper=True)
+    tensor([[1.],
+            [2.]])
+    """
+    name = "linalg.solve_triangular"
+    checked(name, A, square=True)
+    checked(name, B, label="B")
+    check_same(name, A, B)
+    _fits(name, A, B, left)
+    return triangle_solve(A, B, bool(upper), bool(left), bool(unitriangular))
+
+
+@composite(out=True)
+def triangular_solve(
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """The solution X of ``A @ X = input`` with triangular A, and a copy of A; see :func:`linalg.solve_triangular`.
+
+    :param transpose: solve with the transpose of A.
+
+    >>> import nbautograd as torch
+    >>> torch.triangular_solve(torch.tensor([[20.], [8.]]), torch.tensor([[2., 9.], [0., 4.]])).solution
+    tensor([[1.],
+            [2.]])
+    """
+    name = "triangular_solve"
+    for label, x in (("b", input), ("A", A)):
+        if isinstance(x, Tensor) and x._a.ndim < 2:
+            raise ShapeError(f"torch.{name}: Expected {label} to have at least 2 dimensions, but it has {x._a.ndim}")
+    checked(name, A, square=True)
+    check_same(name, input, A, ("b", "A"))
+    _fits(name, A, input, True)
+    solution = triangle_solve(A.transpose(-2, -1) if transpose else A, input, upper != transpose, True, unitriangular)
+    copy = A.expand(*solution.shape[:-2], *A.shape[-2:]).clone()
+    return return_type("triangular_solve")((solution, copy))
+
+
+@derivative_helper
+def cholesky_solve_back(g: Any, x: Any, factor: Any, upper: bool, shape: Any) -> Any:
+    """The gradient of the factor: with gA = -A⁻¹ g Xᴴ, (gA + gAᴴ) L."""
+    ga = -cholesky_solve_same(g, factor, upper) @ mH(x)
+    both = ga + mH(ga)
+    return sum_to(factor @ both if upper else both @ factor, shape)
+
+
+@op(
+    node="CholeskySolveBackward0",
+    symbol="solve",
+    method=False,
+    B="sum_to(cholesky_solve_same(g, L, upper), B.shape)",
+    L="cholesky_solve_back(g, result, L, upper, L.shape)",
+)
+def cholesky_solve_same(B: Tensor, L: Tensor, upper: bool) -> Tensor:
+    """The solution of a system from the Cholesky factor of its matrix."""
+    L, B = together("cholesky_solve", L, B)
+    first, second = (mH(L), L) if upper else (L, mH(L))
+    return substitute(second, substitute(first, B, False, True, False), True, True, False)
+
+
+@composite(out=True, names="input=B input2=L")
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """The solution X of ``A @ X = B``, given the Cholesky factor L of A = L Lᴴ.
+
+    :param upper: L is the upper factor, A = Lᴴ L.
+
+    >>> import nbautograd as torch
+    >>> torch.cholesky_solve(torch.tensor([[8.]]), torch.tensor([[2.]]))
+    tensor([[2.]])
+    """
+    for label, x in (("b", B), ("u", L)):
+        if isinstance(x, Tensor) and x._a.ndim < 2:
+            raise ShapeError(f"{label} should have at least 2 dimensions, but has {x._a.ndim} dimensions instead")
+    checked("cholesky_solve", L, square=True, label="L")
+    check_same("cholesky_solve", B, L, ("b", "A"))
+    _fits("cholesky_solve", L, B, True)
+    result: Tensor = cholesky_solve_same(B, L, upper)
+    return result
+
+
+@derivative_helper
+def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any:
+    """The gradient of the factor: -A⁻¹ (g + gᴴ) A⁻¹ L."""
+    both = -inverse @ (g + mH(g)) @ inverse
+    return factor @ both if upper else both @ factor
+
+
+@op(
+    node="CholeskyInverseBackward0",
+    symbol="⁻¹",
+    half=NATIVE,
+    out=True,
+    L="cholesky_inverse_back(g, result, L, upper)",
+)
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of A = L Lᴴ, given the Cholesky factor L.
+
+    >>> import nbautograd as torch
+    >>> torch.cholesky_inverse(torch.tensor([[2.]]))
+    tensor([[0.2500]])
+    """
+    checked("cholesky_inverse", L, square=True)
+    identity = identity_of(L) + L * 0
+    first, second = (mH(L), L) if upper else (L, mH(L))
+    return substitute(second, substitute(first, identity, False, True, False), True, True, False)
+
+
+# -- inverses --------------------------------------------------------------------------------------------------------
+
+NOT_INVERTED = (
+    "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
+)
+
+
+@op(node="LinalgInvExBackward0", symbol="⁻¹", method=False, A="-mH(result) @ g @ mH(result)")
+def inv_same(A: Tensor) -> Tensor:
+    """The inverses of matrices (Giles 2008, section 2.2.3)."""
+    return _inverse(A, "linalg.inv")
+
+
+def _inverse(a: Any, name: str) -> Any:
+    try:
+        result = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        result = None
+    if result is None or (result.__class__ is not np.ndarray and not bool(np.isfinite(result).all())):
+        check_info(name, lu_arrays(a)[2], NOT_INVERTED)
+        if result is None:
+            raise LinAlgError(f"{name}: the inversion could not be completed because the input matrix is singular.")
+    return result
+
+
+@composite(method=False, out=True)
+def linalg_inv(A: Tensor) -> Tensor:
+    """The inverse of each matrix.
+
+    :raises LinAlgError: a matrix is singular.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.inv(torch.tensor([[2., 0.], [0., 4.]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    checked("linalg.inv", A, square=True)
+    result: Tensor = inv_same(A)
+    return result
+
+
+inverse = linalg_inv
+alias(inverse=inverse)
+
+
+@composite(method=False, out=True)
+@looks_at_elements
+def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    """The inverse of each matrix, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.inv_ex(torch.zeros(2, 2)).info
+    tensor(1, dtype=torch.int32)
+    """
+    checked("linalg.inv_ex", A, square=True)
+    result = return_type("linalg_inv_ex")
+    try:
+        return result((inv_same(A), wrap(no_info(A._a))))
+    except LinAlgError:
+        if check_errors:
+            raise
+        return result((A * math.nan, wrap(lu_arrays(A._a)[2])))
+
+
+@composite(method=False, out=True)
+def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of :func:`tensordot` with A over its last dimensions.
+
+    :param ind: the number of A's first dimensions that form the rows.
+    :raises RuntimeError: the products of the sizes of rows and columns differ.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
+    torch.Size([6, 2, 3])
+    """
+    ind = as_int(ind, "linalg_tensorinv(): argument 'ind' (position 2)")
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
+    rows, columns = A.shape[:ind], A.shape[ind:]
+    if math.prod(rows) != math.prod(columns):
+        raise ShapeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(columns)} != {math.prod(rows)}"
+        )
+    return linalg_inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
+
+
+@composite(method=False, out=True)
+def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """The solution X of ``tensordot(A, X, X.ndim) = B``.
+
+    :param dims: dimensions of A that are moved to its end first.
+    :raises RuntimeError: A, reshaped to a matrix, is not square.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
+    tensor([1., 1., 1., 1., 1., 1.])
+    """
+    if dims is not None:
+        dims = [dims] if isinstance(dims, int) else list(dims)
+        A = A.movedim(dims, list(range(A.ndim - len(dims), A.ndim)))
+    shape = A.shape[B.ndim :]
+    rows, columns = B.numel(), math.prod(shape)
+    if rows != columns or A.numel() != rows * columns:
+        raise ShapeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {columns} != {A.numel() // max(columns, 1)}"
+        )
+    return linalg_solve(A.reshape(rows, columns), B.reshape(rows)).reshape(*shape)
+
+
+# -- determinants ----------------------------------------------------------------------------------------------------
+
+
+@derivative_helper
+def adjugate_back(g: Any, result: Any, a: Any) -> Any:
+    """The gradient of adj A = det(A) A⁻¹, for non-singular matrices."""
+    inverse = mH(inv_same(a))
+    weight = (g * (conj(result) if is_complex(result) else result)).sum((-2, -1))[..., None, None]
+    return weight * inverse - inverse @ g @ mH(result)
+
+
+@op(node="AdjugateBackward0", symbol="adj", method=False, A="adjugate_back(g, result, A)")
+def adjugate(A: Tensor) -> Tensor:
+    """The adjugate of each matrix: the gradient of the determinant, also where that is 0."""
+    d = np.linalg.det(A)[..., None, None]
+    n = A.shape[-1]
+    if not A.size:
+        return A.copy()
+    if bool((np.abs(d) > 0).all()):
+        return d * np.linalg.inv(A)
+    # A = U S Vᴴ: each singular value is replaced by the product of all others.
+    u, s, vh = np.linalg.svd(A)
+    others = np.where(identity_of(s) != 0, 1, s[..., None, :]).prod(-1)
+    phase = (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
+    result = mH(vh) * (others[..., None, :] if n else others) @ mH(u)
+    return (phase * result).astype(A.dtype)
+
+
+@op(
+    node="LinalgDetBackward0",
+    symbol="det",
+    method=False,
+    half=NATIVE,
+    out=True,
+    A="g[..., None, None] * mH(adjugate(A))",
+)
+def linalg_det(A: Tensor) -> Tensor:
+    """The determinant of each matrix.
+
+    The gradient is the adjugate, which is defined for singular matrices too.
+
+    :param A: shape (..., n, n).
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.det(torch.tensor([[2., 0.], [1., 4.]]))
+    tensor(8.)
+    """
+    checked("linalg.det", A, square=True)
+    return np.linalg.det(A)
+
+
+det = linalg_det
+alias(det=det)
+
+
+@derivative_helper
+def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
+    """The gradient of log(det A) = log|det A| + i arg(det A), whose derivative is tr(A⁻¹ dA)."""
+    weight: Any = 0 if gl is None else gl
+    if gs is not None and is_complex(sign):
+        weight = weight - real(conj(gs) * sign * -1j) * 1j
+    elif gl is None:
+        return a * 0
+    return solve_same(mH(a), weight[..., None, None] * eye_of(a), True)
+
+
+@op(
+    node="LinalgSlogdetBackward0",
+    symbol="log|det|",
+    many=True,
+    method=False,
+    A="slogdet_back(g[0], g[1], result[0], A)",
+)
+def slogdet_parts(A: Tensor) -> Any:
+    """The sign and the logarithm of the absolute value of determinants."""
+    return tuple(np.linalg.slogdet(A))
+
+
+@composite(method=False, out=True)
+def linalg_slogdet(A: Tensor) -> Any:
+    """The sign and the logarithm of the absolute value of each determinant, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.slogdet(torch.eye(2) * -3).logabsdet
+    tensor(2.1972)
+    """
+    checked("linalg.slogdet", A, square=True)
+    return return_type("linalg_slogdet")(slogdet_parts(A))
+
+
+@composite(out=True)
+def slogdet(input: Tensor) -> Any:
+    """The sign and the logarithm of the absolute value of each determinant; see :func:`linalg.slogdet`.
+
+    >>> import nbautograd as torch
+    >>> torch.slogdet(torch.eye(2) * -3).sign
+    tensor(1.)
+    """
+    checked("linalg.slogdet", input, square=True)
+    return return_type("slogdet")(slogdet_parts(input))
+
+
+@composite()
+def logdet(input: Tensor) -> Tensor:
+    """The log-determinant of each matrix: -inf where the determinant is 0, nan where it is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.logdet(torch.eye(2) * 3)
+    tensor(2.1972)
+    """
+    checked("logdet", input, square=True)
+    sign, size = slogdet_parts(input)
+    if is_complex(input):
+        return sign.log() + size
+    return where(sign == -1, math.nan, size)

@@ -1,0 +1,130 @@
+"""Products of vectors, and matrices made from them: dot and cross products, Vandermonde, diagonals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg.matmul import check_dot, check_same_dtype, product
+from nbautograd._engine.ops.shape.joining import cat
+from nbautograd._engine.ops.shape.slicing import diagonal
+from nbautograd._names.docstrings import described
+from nbautograd.errors import ShapeError
+
+__all__ = ["cross", "vdot"]
+
+
+@op(node="VdotBackward0", symbol="·", out=True, input="conj(g) * other", other="g * input")
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The dot product of two vectors, the first of which is conjugated.
+
+    >>> import nbautograd as torch
+    >>> torch.vdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
+    tensor(7.)
+    """
+    check_dot("vdot", input, other)
+    return product(input.conj() if input.dtype.kind == "c" else input, other)
+
+
+@composite(method=False, out=True)
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The dot products of vectors along a dimension, the first conjugated; batch dimensions are broadcast.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    check_same_dtype("linalg.vecdot", x._a, y._a)
+    product_: Tensor = x.conj() * y
+    return product_.sum(dim)
+
+
+@op(
+    node="LinalgCrossBackward0",
+    symbol="×",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="linalg_cross_same(conj(other), g, dim)",
+    other="linalg_cross_same(g, conj(input), dim)",
+)
+def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
+    """``linalg.cross`` of one dtype and shape."""
+    return row_major(np.cross(input, other, axis=dim))
+
+
+@composite(method=False, out=True)
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross products of vectors of three elements along ``dim``; batch dimensions are broadcast.
+
+    :raises RuntimeError: the length along ``dim`` is not 3.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
+    if input._a.ndim != other._a.ndim:
+        raise ShapeError(
+            f"linalg.cross: inputs must have the same number of dimensions, got {input._a.ndim} and {other._a.ndim}"
+        )
+    d = dimension(dim, input._a.ndim)
+    if (input._a.shape[d : d + 1], other._a.shape[d : d + 1]) != ((3,), (3,)):
+        raise ShapeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
+        )
+    result: Tensor = linalg_cross_same(input, other, d)
+    return result
+
+
+@composite(out=True)
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross products of vectors of three elements.
+
+    :param dim: the dimension of the vectors; by default the first of size 3.
+
+    >>> import nbautograd as torch
+    >>> torch.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]), dim=0)
+    tensor([0., 0., 1.])
+    """
+    if dim is None:
+        if 3 not in input._a.shape:
+            raise RuntimeError(f"no dimension of size 3 in input, whose shape is {list(input._a.shape)}")
+        dim = input._a.shape.index(3)
+    return linalg_cross(input, other, dim=dim)
+
+
+@composite(method=False)
+def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - PyTorch's name
+    """Vandermonde matrices: the powers of each element from 0 to N - 1, along a new last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    n = (x._a.shape or (1,))[-1] if N is None else N
+    if not x._a.ndim:
+        x = x.unsqueeze(0)
+    if n is None or n <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}")
+    if x._a.dtype.kind in "biu":
+        x = x.to(dtypes.int64)
+    powers = [x * 0 + 1, x]
+    while len(powers) < n:
+        powers.append(powers[-1] * x)
+    return cat([power.unsqueeze(-1) for power in powers], -1)
+
+
+@described
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
+    """A view of the diagonals of matrices: :func:`diagonal` over the last two dimensions by default.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    return diagonal(A, offset, dim1, dim2)

@@ -1,0 +1,201 @@
+"""Predicates on tensors (``is_complex``, ``is_same_size``, ...) and the dtype of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd._engine.arrays import dtypes, version_counter
+from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings import described
+from nbautograd.errors import kind_of
+
+__all__ = [
+    "can_cast",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_tensor",
+    "numel",
+    "result_type",
+]
+
+Number = int | float | complex | bool
+
+
+def check_tensors(function: str, **arguments: Any) -> None:
+    """Make sure that arguments are tensors.
+
+    :raises TypeError: one is something else.
+    """
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be Tensor, not {kind_of(value)}"
+            )
+
+
+@described
+def is_tensor(obj: object) -> bool:
+    """Whether ``obj`` is a tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1, 2])
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+@described
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one.
+
+    >>> import nbautograd as torch
+    >>> torch.is_complex(torch.tensor([1j]))
+    True
+    """
+    check_tensors("is_complex", input=input)
+    return input.is_complex()
+
+
+@described
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one.
+
+    >>> import nbautograd as torch
+    >>> torch.is_floating_point(torch.tensor([1.]))
+    True
+    """
+    check_tensors("is_floating_point", input=input)
+    return input.is_floating_point()
+
+
+@composite()
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype is signed: it has negative numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
+    (True, False)
+    """
+    check_tensors("is_signed", input=input)
+    return input.dtype.is_signed
+
+
+@composite()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a tensor of one element is not equal to zero.
+
+    :raises RuntimeError: there is not exactly one element.
+
+    >>> import nbautograd as torch
+    >>> torch.is_nonzero(torch.tensor([0.]))
+    False
+    """
+    check_tensors("is_nonzero", input=input)
+    return bool(input)
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both tensors have the same shape.
+
+    >>> import nbautograd as torch
+    >>> torch.is_same_size(torch.ones(2), torch.zeros(2))
+    True
+    """
+    check_tensors("is_same_size", input=input, other=other)
+    return input.shape == other.shape
+
+
+@composite()
+def is_conj(input: Tensor) -> bool:
+    """False: conjugation is always eager; there is no lazy conjugate view.
+
+    >>> import nbautograd as torch
+    >>> torch.is_conj(torch.tensor([1j]))
+    False
+    """
+    check_tensors("is_conj", input=input)
+    return False
+
+
+@composite()
+def is_neg(input: Tensor) -> bool:
+    """False: negation is always eager; there is no lazy negative view.
+
+    >>> import nbautograd as torch
+    >>> torch.is_neg(torch.tensor([1.]))
+    False
+    """
+    check_tensors("is_neg", input=input)
+    return False
+
+
+@composite()
+def is_inference(input: Tensor) -> bool:
+    """Whether this is an inference tensor, one created in inference mode.
+
+    >>> import nbautograd as torch
+    >>> torch.is_inference(torch.ones(2))
+    False
+    """
+    check_tensors("is_inference", input=input)
+    return version_counter.is_inference(input._a)
+
+
+@described
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import nbautograd as torch
+    >>> torch.numel(torch.ones(2, 3))
+    6
+    """
+    check_tensors("numel", input=input)
+    return input.numel()
+
+
+@described
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dtype:
+    """The dtype that type promotion gives for arithmetic between the two.
+
+    A Python number, or a 0-d tensor next to tensors with dimensions, takes part only if its category (bool, integer,
+    floating, complex) is higher than that of the rest.
+
+    >>> import nbautograd as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0), torch.result_type(torch.tensor([1.]), 1j)
+    (torch.float32, torch.complex64)
+    """
+    return result_dtype(tensor1, tensor2)
+
+
+def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
+    """The dtype that type promotion gives for all these."""
+    kinds = [
+        (value.dtype, 2 if value._a.ndim else 1) if isinstance(value, Tensor) else (dtypes.of_number(value), 0)
+        for value in values
+    ]
+    return dtypes.result_dtype(kinds)
+
+
+@described
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """Whether type promotion allows the cast: not complex to real, floating to integer, or a number to bool.
+
+    >>> import nbautograd as torch
+    >>> torch.can_cast(torch.double, torch.float), torch.can_cast(torch.float, torch.int)
+    (True, False)
+    """
+    from_, to = dtypes.as_dtype(from_), dtypes.as_dtype(to)
+    for position, (name, value) in enumerate((("from_", from_), ("to", to)), 1):
+        if not isinstance(value, dtypes.dtype):
+            raise TypeError(
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {kind_of(value)}"
+            )
+    return from_.rank <= to.rank

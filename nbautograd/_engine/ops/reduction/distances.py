@@ -1,0 +1,245 @@
+"""Vector norms (``dist``, ``renorm``), and distances between points (``cdist``, ``pdist``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, precise
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops._internal import axes, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
+from nbautograd._engine.ops.reduction.minmax import check
+from nbautograd.errors import DtypeError
+
+__all__ = ["cdist", "dist", "pdist", "renorm"]
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+# -- norms -----------------------------------------------------------------------------------------------------------
+
+# In PyTorch one operation; here several, since the derivative differs by exponent.
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖₂",
+    method=False,
+    input="input * ratio(spread(g, input.shape, dim, keepdim), spread(result, input.shape, dim, keepdim))",
+)
+def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The 2-norm over ``dim``; its derivative at 0 is 0."""
+    a = upcast_half(precise.absolute(input) if input.dtype.kind == "c" else input)
+    return np.sqrt(summed(np.square, (a,), axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖₁",
+    method=False,
+    input="sgn(input) * spread(g, input.shape, dim, keepdim)",
+)
+def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The 1-norm over ``dim``."""
+    return summed(precise.absolute, (input,), axes(dim, input.ndim), keepdim)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖₀",
+    method=False,
+    input="sgn(input) * zeros_of(spread(g, input.shape, dim, keepdim))",
+)
+def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The 0-norm over ``dim``: the number of nonzero elements."""
+    return pairwise_sum(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖∞",
+    method=False,
+    input="sgn(input) * spread(g, input.shape, dim, keepdim) "
+    "* ties(abs(input), spread(result, input.shape, dim, keepdim), dim, shared)",
+)
+def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
+    """The inf-norm or -inf-norm over ``dim``; ties share the gradient, or each get all of it."""
+    a = precise.absolute(input)
+    check("norm", a, dim)
+    return row_major((a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim))
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖ₚ",
+    method=False,
+    input="sgn(input) * power_or_zero(abs(input), p - 1) "
+    "* ratio(spread(g, input.shape, dim, keepdim), spread(power_or_zero(result, p - 1), input.shape, dim, keepdim))",
+)
+def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
+    """The p-norm over ``dim``, for other p."""
+    a = upcast_half(precise.absolute(input))
+    return (pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
+
+
+@op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
+def power_or_zero(input: Tensor, exponent: float) -> Tensor:
+    """``input ** exponent`` of non-negative numbers, with 0 where 0 to a negative power would be inf."""
+    return input**exponent if exponent >= 0 else np.where(input == 0, input, input**exponent)
+
+
+def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The p-norm of the elements, of all or over ``dim``.
+
+    :param p: any number, also ``inf`` and ``-inf``; 0 counts the nonzero elements.
+    """
+    if p == 2:
+        return euclidean_norm(input, dim, keepdim)
+    if p == 1:
+        return absolute_norm(input, dim, keepdim)
+    if p == 0:
+        return zero_norm(input, dim, keepdim)
+    if math.isinf(p):
+        return extreme_norm(input, p > 0, dim, keepdim)
+    return power_norm(input, p, dim, keepdim)
+
+
+@composite()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``.
+
+    >>> import nbautograd as torch
+    >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
+    tensor(5.)
+    """
+    return vector_norm(input - other, p)
+
+
+@composite(inplace_method=True, out=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it.
+
+    :raises RuntimeError: ``input`` has less than two dimensions, or p or maxnorm are negative.
+
+    >>> import nbautograd as torch
+    >>> torch.renorm(torch.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    ndim = input._a.ndim
+    if not p > 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, but p={p} was given")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    kept = dimension(dim, ndim)
+    input = input.contiguous()
+    length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
+    # The same epsilon as in PyTorch keeps the quotient from rounding to more than maxnorm.
+    return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))
+
+
+# -- distances between points ----------------------------------------------------------------------------------------
+
+
+@op(
+    node="EuclideanDistBackward0",
+    symbol="‖x−y‖",
+    method=False,
+    x1="x1 * sum_over(ratio(g, result), -1, True) - bmm(ratio(g, result), x2)",
+    x2="x2 * transpose(sum_over(ratio(g, result), -2, True), 1, 2) - bmm(transpose(ratio(g, result), 1, 2), x1)",
+)
+def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
+    """All Euclidean distances between the rows of two batches of matrices, by one matrix product.
+
+    They are sqrt(|x|² + |y|² - 2xy), with the mean of the points subtracted first, which reduces cancellation.
+    """
+    centre = pairwise_sum(x2, (1,), True) / x2.shape[1]
+    a, b = x1 - centre, x2 - centre
+    squares = pairwise_sum(a * a, (2,), True) + np.swapaxes(pairwise_sum(b * b, (2,), True), 1, 2)
+    return np.sqrt(np.maximum(squares - 2 * (a @ np.swapaxes(b, 1, 2)), 0))
+
+
+def _length(difference: Tensor, p: float) -> Tensor:
+    """The p-norm of differences over the last dimension; for p = inf, each of several ties gets the gradient."""
+    if math.isinf(p):
+        if not difference._a.shape[-1]:
+            return vector_norm(difference, 1, -1)
+        return extreme_norm(difference, True, -1, False, False)
+    return vector_norm(difference, p, -1)
+
+
+MODES: dict[str, Callable[[int], bool]] = {
+    "use_mm_for_euclid_dist_if_necessary": lambda rows: rows > 25,
+    "use_mm_for_euclid_dist": lambda rows: True,
+    "donot_use_mm_for_euclid_dist": lambda rows: False,
+}
+"""For each mode: whether Euclidean distances between so many points are computed by a matrix product."""
+
+
+@composite(method=False)
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """The p-norm distance between each row of ``x1`` and each row of ``x2``.
+
+    :param x1: shape (..., P, M).
+    :param x2: shape (..., R, M); batch dimensions are broadcast.
+    :param compute_mode: when Euclidean distances are computed by a matrix product, which is faster and less accurate.
+    :returns: shape (..., P, R).
+    :raises RuntimeError: the numbers of columns differ, the dtype is not floating, or p is negative.
+    :raises ValueError: the mode is unknown.
+
+    >>> import nbautograd as torch
+    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x._a.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
+        if not x.dtype.is_floating_point:
+            raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.scalar_type(x.dtype)}")
+    a, b = x1._a.shape, x2._a.shape
+    if a[-1] != b[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
+    if x1._a.dtype != x2._a.dtype:
+        kinds = f"expected scalar type {dtypes.scalar_type(x1.dtype)} but found {dtypes.scalar_type(x2.dtype)}"
+        raise DtypeError(f"cdist(): {kinds}: X1 and X2 must have the same dtype")
+    if not p >= 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
+    mode = compute_mode or "use_mm_for_euclid_dist_if_necessary"
+    if mode not in MODES:
+        raise ValueError(f"{mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
+    if p == 2 and MODES[mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
+        batch = np.broadcast_shapes(a[:-2], b[:-2])
+        flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
+        return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])
+    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+@composite(method=False)
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
+
+    :param input: shape (N, M).
+    :returns: shape (N (N - 1) / 2,).
+    :raises RuntimeError: ``input`` is not 2-d, or not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input._a.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise DtypeError(f"pdist only supports floating-point dtypes, got {dtypes.scalar_type(input.dtype)}")
+    if not p >= 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
+    first, second = (wrap(backend.module(input.device).asarray(i)) for i in np.triu_indices(input._a.shape[0], 1))
+    return _length(input.index_select(0, first) - input.index_select(0, second), p)

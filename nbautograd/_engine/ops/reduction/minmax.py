@@ -1,0 +1,225 @@
+"""Maxima and minima, and their indices: ``max``, ``amax``, ``aminmax``, ``argmax``, ..."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.indices import as_int64
+from nbautograd._engine.arrays.size import dimension, dimensions
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.return_types import return_type
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import added, axes, pairwise_sum, reduced_shape  # noqa: F401 - formulas name some
+from nbautograd._engine.ops.elementwise.selection import maximum, minimum
+from nbautograd.errors import kind_of
+
+__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+ANY = object()
+
+
+def check(name: str, a: Any, dim: Any = ANY) -> None:
+    """Make sure that the dtype is ordered, and that ``dim``, if it is not None, is not empty.
+
+    :raises NotImplementedError: the dtype is complex.
+    :raises RuntimeError: the tensor has no elements, and ``dim`` is None.
+    :raises IndexError: ``dim`` has size 0.
+    """
+    if a.dtype.kind == "c":
+        dtype = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
+        raise NotImplementedError(
+            f"{name}(): does not support complex input, which has no order; it is not implemented for '{dtype}'"
+        )
+    if a.size == 0 and dim is not ANY:
+        if dim is None or dim == () or dim == []:
+            kind = IndexError if name.startswith("arg") else RuntimeError
+            raise kind(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
+            )
+        for d in dimensions(dim, a.ndim):
+            if a.shape[d] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+@op(method=False)
+def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) -> Tensor:
+    """1 / m for each of the m ties of the extremum along ``dim``, 0 for the other elements; shaped like ``input``.
+
+    :param shared: False for 1 instead of 1 / m.
+    """
+    hit = (input == extreme) | ((input != input) & (extreme != extreme))
+    if not shared:
+        return hit.astype(extreme.dtype)
+    return hit / pairwise_sum(hit, axes(dim, input.ndim), True).astype(extreme.dtype)
+
+
+@op(node="MaxBackward1", symbol="max", method=False, input="g * ties(input, spread(result, input.shape), None)")
+def max_all(input: Tensor) -> Tensor:
+    """``max()``: the maximum of all elements."""
+    check("max", input, None)
+    return input.max()
+
+
+@op(node="MinBackward1", symbol="min", method=False, input="g * ties(input, spread(result, input.shape), None)")
+def min_all(input: Tensor) -> Tensor:
+    """``min()``: the minimum of all elements."""
+    check("min", input, None)
+    return input.min()
+
+
+def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """The extrema along a dimension and their indices."""
+    d = dimension(dim, a.ndim)
+    check(name, a, d)
+    if not a.ndim:
+        return a.copy(), np.zeros_like(a, np.int64)
+    where = as_int64((a.argmax if name == "max" else a.argmin)(d))
+    kept = where.reshape(reduced_shape(a.shape, d))
+    values = np.take_along_axis(a, kept, d)
+    return (values, kept) if keepdim else (values.reshape(where.shape), where)
+
+
+CHOSEN = (
+    "gather_back(g[0].reshape(reduced_shape(input.shape, dim)), input.shape, dim, "
+    "result[1].reshape(reduced_shape(input.shape, dim)))"
+)
+"""The gradient of an operation that selects one element along ``dim``: scattered to its index."""
+
+
+@op(node="MaxBackward0", symbol="max", many=True, method=False, input=CHOSEN)
+def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """``max(dim)``: the maxima along a dimension and their indices."""
+    return _over(input, "max", dim, keepdim)
+
+
+@op(node="MinBackward0", symbol="min", many=True, method=False, input=CHOSEN)
+def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """``min(dim)``: the minima along a dimension and their indices."""
+    return _over(input, "min", dim, keepdim)
+
+
+@composite(out=True)
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+    """The maximum of all elements; with ``dim``, the maxima along it and their indices; with a tensor, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.max(torch.tensor([1., 3., 2.]))
+    tensor(3.)
+    """
+    other = dim if isinstance(dim, Tensor) else other
+    if other is not None:
+        return maximum(input, other)
+    return max_all(input) if dim is None else return_type("max")(max_over(input, dim, keepdim))
+
+
+@composite(out=True)
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+    """The minimum of all elements; with ``dim``, the minima along it and their indices; with a tensor, elementwise.
+
+    >>> import nbautograd as torch
+    >>> torch.min(torch.tensor([1., 3., 2.]))
+    tensor(1.)
+    """
+    other = dim if isinstance(dim, Tensor) else other
+    if other is not None:
+        return minimum(input, other)
+    return min_all(input) if dim is None else return_type("min")(min_over(input, dim, keepdim))
+
+
+SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, input.shape, dim, keepdim), dim)"
+"""The gradient divided equally among the ties of the extremum."""
+
+
+@op(node="AmaxBackward0", symbol="max", out=True, input=SHARED)
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+    """The maximum over ``dim``, of all elements by default; ties share the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.amax(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
+    tensor([4., 3.])
+    """
+    check("amax", input, dim)
+    return row_major(input.max(axes(dim, input.ndim), None, keepdim))
+
+
+@op(node="AminBackward0", symbol="min", out=True, input=SHARED)
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+    """The minimum over ``dim``, of all elements by default; ties share the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.amin(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
+    tensor([1., 2.])
+    """
+    check("amin", input, dim)
+    return row_major(input.min(axes(dim, input.ndim), None, keepdim))
+
+
+@op(
+    node="AminmaxBackward0",
+    symbol="min, max",
+    many=True,
+    method=False,
+    input="added(*(None if h is None else spread(h, input.shape, dim, keepdim) "
+    "* ties(input, spread(r, input.shape, dim, keepdim), dim) for h, r in ((g[0], result[0]), (g[1], result[1]))))",
+)
+def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
+    """The minimum and the maximum."""
+    check("aminmax", input, dim)
+    over = axes(dim, input.ndim)
+    return row_major(input.min(over, None, keepdim)), row_major(input.max(over, None, keepdim))
+
+
+@composite(out=True)
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``.
+
+    >>> import nbautograd as torch
+    >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
+    tensor(3.)
+    """
+    if dim is not None and not isinstance(dim, int):
+        raise TypeError(f"aminmax(): argument 'dim' must be int, not {kind_of(dim)}")
+    return return_type("aminmax")(both_extremes(input, dim, keepdim))
+
+
+def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
+    """The index of the first extremum."""
+    check(name, a, dim)
+    if dim is None:
+        result = as_int64((a.argmax if name == "argmax" else a.argmin)())
+        return result.reshape((1,) * a.ndim) if keepdim else result
+    d = dimension(dim, a.ndim)
+    if not a.ndim:
+        return np.zeros_like(a, np.int64)
+    result = as_int64((a.argmax if name == "argmax" else a.argmin)(d))
+    return result.reshape(reduced_shape(a.shape, d)) if keepdim else result
+
+
+@op(out=True)
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the maximum, in the flattened tensor or along ``dim``; of ties, the first.
+
+    >>> import nbautograd as torch
+    >>> torch.argmax(torch.tensor([1., 3., 2.]))
+    tensor(1)
+    """
+    return _where_extreme("argmax", input, dim, keepdim)
+
+
+@op(out=True)
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The index of the minimum, in the flattened tensor or along ``dim``; of ties, the first.
+
+    >>> import nbautograd as torch
+    >>> torch.argmin(torch.tensor([2., 1., 3.]))
+    tensor(1)
+    """
+    return _where_extreme("argmin", input, dim, keepdim)

@@ -1,0 +1,350 @@
+"""Reductions over dimensions: sum, mean, product, ``all``, ``any``, ``logsumexp``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes, precise
+from nbautograd._engine.arrays.size import dimension, dimensions, sizes
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import (
+    axes,
+    count,  # noqa: F401 - formulas name it
+    pairwise_mean,
+    pairwise_sum,
+    sum_to,
+    summed,
+    upcast_half,
+)
+from nbautograd.errors import DtypeError
+
+__all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum"]
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
+    if dtype is None and a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.scalar_type(a.dtype)}"
+        )
+    if dtype is not None and dtype.rank < 2:
+        raise DtypeError(
+            f"{name}(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+            f"dtype. Got: {dtypes.scalar_type(dtype)}"
+        )
+
+
+# -- sums ------------------------------------------------------------------------------------------------------------
+
+
+@op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
+def sum_all(input: Tensor) -> Tensor:
+    """The sum of all elements."""
+    return pairwise_sum(input)
+
+
+@op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
+def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The sum over ``dim``."""
+    return pairwise_sum(input, axes(dim, input.ndim), keepdim)
+
+
+@composite()
+def sum(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    out: Any = None,
+    **numpy: Any,
+) -> Tensor:
+    """The sum of all elements or over ``dim``; int64 for integers and bools.
+
+    :param dim: one dimension or several; None for all.
+    :param keepdim: keep reduced dimensions with length 1.
+    :param dtype: cast to this dtype first.
+
+    >>> import nbautograd as torch
+    >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
+    tensor([4., 6.])
+    """
+    if dim is None and dtype is None and out is None and not keepdim and not numpy:
+        return sum_all(input)
+    if numpy:
+        dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
+    if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
+        input = input.to(dtype)
+    result = sum_all(input) if dim is None and not keepdim else sum_over(input, dim, keepdim)
+    if dtype is not None and dtype.rank < 2:
+        result = result.to(dtype)
+    return into(out, result, "sum")
+
+
+def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) -> tuple[Any, bool]:
+    """``dim`` and ``keepdim``, which may be given by NumPy's names ``axis`` and ``keepdims``, as in PyTorch."""
+    for key in keywords:
+        if key not in ("axis", "keepdims"):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+    return keywords.get("axis", dim), keywords.get("keepdims", keepdim)
+
+
+@op(
+    node="NansumBackward0",
+    symbol="Σ",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) * (input == input)",
+)
+def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The sum over ``dim``, with nan treated as 0."""
+    return summed(zero_for_nan, (input,), axes(dim, input.ndim), keepdim)
+
+
+def zero_for_nan(a: Any) -> Any:
+    """An array with zeros for nan."""
+    return np.where(a == a, a, np.zeros_like(a))
+
+
+@composite(out=True)
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The sum of all elements or over ``dim``, with nan treated as 0.
+
+    :raises RuntimeError: ``input`` is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.nansum(torch.tensor([1., float("nan"), 2.]))
+    tensor(3.)
+    """
+    if input._a.dtype.kind == "c":
+        raise DtypeError(f"nansum(): does not support complex inputs, but got {input.dtype!r}")
+    if not input.dtype.is_floating_point:
+        return sum(input, dim, keepdim, dtype=dtype)
+    return nansum_over(input if dtype is None else input.to(dtype), dim, keepdim)
+
+
+@composite()
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions along which ``size`` broadcasts to the shape of ``input``.
+
+    :raises RuntimeError: ``size`` does not broadcast to that shape.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = sizes(size)
+    if not shape and input._a.ndim == 0 or shape != input._a.shape:
+        return sum_to(input.to(dtypes.int64) if input._a.dtype.kind in "biu" else input, shape)
+    return input
+
+
+# -- means -----------------------------------------------------------------------------------------------------------
+
+
+@op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
+def mean_all(input: Tensor) -> Tensor:
+    """The mean of all elements of a floating tensor."""
+    return pairwise_mean(input)
+
+
+@op(
+    node="MeanBackward1",
+    symbol="mean",
+    method=False,
+    input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)",
+)
+def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """The mean over ``dim`` of a floating tensor."""
+    return pairwise_mean(input, axes(dim, input.ndim), keepdim)
+
+
+@composite()
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    out: Any = None,
+    **numpy: Any,
+) -> Tensor:
+    """The mean of all elements or over ``dim``.
+
+    :raises RuntimeError: the dtype is an integer one or bool, and no other is given.
+
+    >>> import nbautograd as torch
+    >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
+    tensor(2.5000)
+    """
+    if dim is None and dtype is None and out is None and not keepdim and not numpy and input._a.dtype.kind == "f":
+        return mean_all(input)
+    if numpy:
+        dim, keepdim = numpy_names("mean", dim, keepdim, numpy)
+    dtype = dtypes.as_dtype(dtype)
+    if isinstance(input, Tensor):
+        _floating("mean", input._a, dtype)
+    if dtype is not None:
+        input = input.to(dtype)
+    result = mean_all(input) if dim is None and not keepdim else mean_over(input, dim, keepdim)
+    return into(out, result, "mean")
+
+
+@composite(out=True)
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of all elements or over ``dim``, ignoring nan.
+
+    :raises RuntimeError: the dtype is an integer one or bool.
+
+    >>> import nbautograd as torch
+    >>> torch.nanmean(torch.tensor([1., float("nan"), 2.]))
+    tensor(1.5000)
+    """
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
+    there = sum(input == input, dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / there
+
+
+# -- products --------------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="ProdBackward0",
+    symbol="Π",
+    method=False,
+    input="g * conj(products_before(input.reshape((-1,)), 0) * products_before(input.reshape((-1,)), 0, True))"
+    ".reshape(input.shape)",
+)
+def prod_all(input: Tensor) -> Tensor:
+    """The product of all elements; the derivative by each is the product of those before and those after it."""
+    return upcast_half(input).prod().astype(accumulated(input.dtype))
+
+
+@op(
+    node="ProdBackward1",
+    symbol="Π",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) "
+    "* conj(products_before(input, dim) * products_before(input, dim, True))",
+)
+def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """The product over one dimension."""
+    d = dimension(dim, input.ndim)
+    a = row_major(upcast_half(input).prod(d, None, None, keepdim)) if input.ndim else input.copy()
+    return a.astype(accumulated(input.dtype))
+
+
+def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of sums and products of elements of ``dtype``: int64 for integers and bools."""
+    return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
+
+
+@composite(out=True)
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The product of all elements or over one dimension; int64 for integers and bools.
+
+    >>> import nbautograd as torch
+    >>> torch.prod(torch.tensor([2., 3., 4.]))
+    tensor(24.)
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    result = prod_all(input) if dim is None else prod_over(input, dim, keepdim)
+    return result if dtype is None else result.to(dtype)
+
+
+# -- all, any --------------------------------------------------------------------------------------------------------
+
+
+def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
+    """``all`` and ``any``: bool, or uint8 for uint8. An empty ``dim`` reduces nothing."""
+    over = () if dim == () or dim == [] else axes(dim, a.ndim)
+    hit = a != 0
+    result = row_major((hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim))
+    return result.astype(a.dtype) if a.dtype == np.uint8 else result
+
+
+@op(out=True)
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements are nonzero, or all over ``dim``.
+
+    >>> import nbautograd as torch
+    >>> torch.all(torch.tensor([True, False]))
+    tensor(False)
+    """
+    return _truth(input, "all", dim, keepdim)
+
+
+@op(out=True)
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is nonzero, or any over ``dim``.
+
+    >>> import nbautograd as torch
+    >>> torch.any(torch.tensor([True, False]))
+    tensor(True)
+    """
+    return _truth(input, "any", dim, keepdim)
+
+
+@op()
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """The number of nonzero elements, of all or over ``dim``.
+
+    >>> import nbautograd as torch
+    >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
+    tensor(2)
+    """
+    return pairwise_sum(input != 0, axes(dim, input.ndim))
+
+
+# -- log-sum-exp -----------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="LogsumexpBackward0",
+    symbol="lse",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) * conj(exp(input - spread(result, input.shape, dim, keepdim)))",
+)
+def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """``log(sum(exp(input)))`` over ``dim``, with the maximum subtracted first, so that nothing overflows."""
+    over = axes(dim, input.ndim)
+    if not input.size:
+        return precise.log(pairwise_sum(input, over, keepdim))  # empty: -inf
+    a = row_major(upcast_half(input))
+    top = a.real.max(over, None, True)
+    top = np.where(np.isfinite(top), top, np.zeros_like(top))
+    result = (precise.log(summed(exp_difference, (a, top), over, True)) + top).astype(input.dtype)
+    if keepdim or not input.ndim:
+        return result
+    gone = dimensions(dim, input.ndim)
+    return result.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
+
+
+def exp_difference(a: Any, b: Any) -> Any:
+    """``exp(a - b)``."""
+    return precise.exp(a - b)
+
+
+@composite(out=True)
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over ``dim``, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)
+    tensor(1000.6932)
+    """
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        input = input.to(dtypes.get_default_dtype())
+    return logsumexp_over(input, dim, keepdim)

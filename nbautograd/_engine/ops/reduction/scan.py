@@ -1,0 +1,470 @@
+"""Scans along a dimension: cumulative sums, products, extrema; finite differences and integrals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.indices import as_int64
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.arrays.summation import cumulative_sums
+from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.return_types import return_type
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.reduction.minmax import check
+from nbautograd._engine.ops.shape.joining import cat
+
+__all__ = [
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "cumulative_trapezoid",
+    "diff",
+    "gradient",
+    "logcumsumexp",
+    "trapezoid",
+    "trapz",
+]
+
+Number = int | float | complex
+WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}
+"""The dtype in which cumulative sums are accumulated."""
+
+
+# -- helpers ---------------------------------------------------------------------------------------------------------
+
+
+def running(function: Any, a: Any, d: int) -> Any:
+    """The scan (prefix sum) of an associative function: a0, f(a0, a1), f(f(a0, a1), a2), ... along dimension ``d``.
+
+    Without ``ufunc.accumulate`` (CuPy), by doubling: each step combines blocks twice as long as before.
+    """
+    if isinstance(function, np.ufunc) and a.__class__ is np.ndarray:
+        return function.accumulate(a, d)
+    y = np.moveaxis(a, d, 0).copy()
+    step = 1
+    while step < len(y):
+        y[step:] = function(y[:-step], y[step:])
+        step *= 2
+    return row_major(np.moveaxis(y, 0, d))
+
+
+@op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
+def shifted(input: Tensor, dim: int, by: int, fill: Number = 0) -> Tensor:
+    """The elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` is shifted in."""
+    return moved(input, dimension(dim, input.ndim), by, fill)
+
+
+def moved(a: Any, d: int, by: int, fill: Number) -> Any:
+    """The same for arrays."""
+    output = np.full_like(a, fill)
+    if a.ndim:
+        upper, lower = (slice(None),) * d + (slice(1, None),), (slice(None),) * d + (slice(None, -1),)
+        output[upper if by == 1 else lower] = a[lower if by == 1 else upper]
+    return output
+
+
+@op(
+    node="RecurrenceBackward0",
+    symbol="y = b + a·y₋₁",
+    method=False,
+    input="recurrence(g, conj(shifted(factors, dim, 1 if reverse else -1)), dim, not reverse)",
+    factors="recurrence(g, conj(shifted(factors, dim, 1 if reverse else -1)), dim, not reverse) "
+    "* conj(shifted(result, dim, -1 if reverse else 1))",
+)
+def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) -> Tensor:
+    """The linear recurrence ``y[k] = input[k] + factors[k] * y[k - 1]`` along ``dim``, forward or in reverse.
+
+    Its transpose is a recurrence in the other direction, so it is its own derivative. It is computed as a parallel
+    scan (Hillis and Steele, 1986): each step combines blocks twice as long as before.
+    """
+    d = dimension(dim, input.ndim)
+    if not input.ndim:
+        return input.copy()
+    y = np.moveaxis(np.flip(input, d) if reverse else input, d, 0).copy()
+    a = np.moveaxis(np.flip(factors, d) if reverse else factors, d, 0).copy()
+    step = 1
+    while step < len(y):
+        y[step:] = y[step:] + a[step:] * y[:-step]
+        a[step:] = a[step:] * a[:-step]
+        step *= 2
+    y = np.moveaxis(y, 0, d)
+    return np.flip(y, d).copy() if reverse else y
+
+
+@op(
+    node="CumprodBackward0",
+    symbol="Π before",
+    method=False,
+    input="conj(result) * recurrence(shifted(g, dim, 1 if reverse else -1), "
+    "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
+)
+def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
+    """The exclusive cumulative product along ``dim``: of all elements before each, or after it with ``reverse``."""
+    d = dimension(dim, input.ndim)
+    if not input.ndim:
+        return np.ones_like(input)
+    if reverse:
+        return np.flip(moved(_products(np.flip(input, d), d), d, 1, 1), d).copy()
+    return moved(_products(input, d), d, 1, 1)
+
+
+def _products(a: Any, d: int) -> Any:
+    """Cumulative products, accumulated in double precision."""
+    a = row_major(a)
+    return a.cumprod(d, WIDE.get(a.dtype.char)).astype(a.dtype) if a.ndim else a.copy()
+
+
+# -- cumulative sums, products, extrema ------------------------------------------------------------------------------
+
+
+@op(node="CumsumBackward0", symbol="Σ≤", method=False, input="cumsum_over(g, dim, not reverse)")
+def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
+    """The cumulative sum along ``dim``, accumulated in double precision; from the end with ``reverse``."""
+    d = dimension(dim, input.ndim)
+    if not input.ndim:
+        return input.copy()
+    input = row_major(input)
+    if d == input.ndim - 1 and (fast := cumulative_sums(input, reverse)) is not None:
+        return fast
+    a = np.flip(input, d) if reverse else input
+    summed = a.cumsum(d, WIDE.get(a.dtype.char)).astype(a.dtype if a.dtype.kind in "fc" else np.int64, copy=False)
+    if summed.dtype.kind in "fc":
+        summed += 0  # PyTorch begins with 0, so that sums of -0 are 0
+    return np.flip(summed, d).copy() if reverse else summed
+
+
+@composite(inplace_method=True, out=True)
+def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The cumulative sum along ``dim``; int64 for integers and bools.
+
+    >>> import nbautograd as torch
+    >>> torch.cumsum(torch.tensor([1., 2., 3.]), dim=0)
+    tensor([1., 3., 6.])
+    """
+    if dtype is not None:
+        return cumsum_over(input.to(dtype), dim).to(dtype)
+    return cumsum_over(input, dim)
+
+
+@op(
+    node="CumprodBackward0",
+    symbol="Π≤",
+    method=False,
+    input="conj(products_before(input, dim)) * recurrence(g, conj(shifted(input, dim, -1)), dim, True)",
+)
+def cumprod_over(input: Tensor, dim: int) -> Tensor:
+    """The cumulative product along ``dim``; its derivative has no division, so elements may be 0."""
+    result = _products(input, dimension(dim, input.ndim))
+    return result if input.dtype.kind in "fc" else result.astype(np.int64)
+
+
+@composite(inplace_method=True, out=True)
+def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The cumulative product along ``dim``; int64 for integers and bools.
+
+    >>> import nbautograd as torch
+    >>> torch.cumprod(torch.tensor([1., 2., 3.]), dim=0)
+    tensor([1., 2., 6.])
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    elif input._a.dtype.kind in "biu":
+        input = input.to(dtypes.int64)
+    result = cumprod_over(input, dim)
+    return result if dtype is None else result.to(dtype)
+
+
+def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
+    """The cumulative extremum and its index, the last of ties; nan propagates."""
+    d = dimension(dim, a.ndim)
+    check(name, a)
+    if not a.ndim:
+        return a.copy(), np.zeros_like(a, np.int64)
+    a = row_major(a)
+    values = running(np.maximum if name == "cummax" else np.minimum, a, d)
+    places = np.arange(a.shape[d], like=a).reshape((-1,) + (1,) * (a.ndim - 1 - d))
+    hit = (a == values) | (a != a)
+    return values, as_int64(running(np.maximum, np.where(hit, places, 0), d))
+
+
+FROM_THERE = "gather_back(g[0], input.shape, dim, result[1])"
+"""The gradient of an operation that selects elements along ``dim``: added at their indices."""
+
+
+@op(node="CummaxBackward0", symbol="max≤", many=True, method=False, input=FROM_THERE)
+def cummax_over(input: Tensor, dim: int) -> Any:
+    """The cumulative maximum and its index."""
+    return _running_extreme("cummax", input, dim)
+
+
+@op(node="CumminBackward0", symbol="min≤", many=True, method=False, input=FROM_THERE)
+def cummin_over(input: Tensor, dim: int) -> Any:
+    """The cumulative minimum and its index."""
+    return _running_extreme("cummin", input, dim)
+
+
+@composite(out=True)
+def cummax(input: Tensor, dim: int) -> Any:
+    """The cumulative maximum along ``dim``, and its indices; of ties, the last.
+
+    >>> import nbautograd as torch
+    >>> torch.cummax(torch.tensor([1., 3., 2.]), dim=0).values
+    tensor([1., 3., 3.])
+    """
+    return return_type("cummax")(cummax_over(input, dim))
+
+
+@composite(out=True)
+def cummin(input: Tensor, dim: int) -> Any:
+    """The cumulative minimum along ``dim``, and its indices; of ties, the last.
+
+    >>> import nbautograd as torch
+    >>> torch.cummin(torch.tensor([2., 3., 1.]), dim=0).values
+    tensor([2., 2., 1.])
+    """
+    return return_type("cummin")(cummin_over(input, dim))
+
+
+@derivative_helper
+def log_ratio(result: Any, dim: int) -> Any:
+    """How much each element is less than the next along ``dim``: 0 for the last one, and where both are infinite."""
+    less = shifted(shifted(result, dim, 1) - result, dim, -1)
+    return masked_fill(less, less != less, 0)  # type: ignore[name-defined]  # noqa: F821
+
+
+@op(
+    node="LogcumsumexpBackward0",
+    symbol="lse≤",
+    method=False,
+    input="conj(exp(input - result)) * recurrence(g, conj(exp(log_ratio(result, dim))), dim, True)",
+)
+def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
+    """The cumulative log-sum-exp; its derivative is a recurrence with factors of at most 1, so nothing overflows."""
+    d = dimension(dim, input.ndim)
+    if not input.ndim:
+        return input.copy()
+    wide = row_major(input).astype(WIDE.get(input.dtype.char, input.dtype))
+    return running(_complex_logaddexp if input.dtype.kind == "c" else np.logaddexp, wide, d).astype(input.dtype)
+
+
+def _complex_logaddexp(a: Any, b: Any) -> Any:
+    """``log(exp(a) + exp(b))`` of complex numbers, on the branch of the one with the larger real part."""
+    more, less = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
+    both = more + np.log1p(np.exp(less - more))
+    return np.where(np.isfinite(more.real), both, more)  # both -inf, or one inf
+
+
+@composite(out=True)
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """``log(cumsum(exp(input)))`` along ``dim``, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.logcumsumexp(torch.tensor([1000., 1000.]), dim=0)
+    tensor([1000.0000, 1000.6932])
+    """
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise NotImplementedError(
+            f"logcumsumexp(): not implemented for '{dtypes.scalar_type(input.dtype)}', only for floating dtypes"
+        )
+    return logcumsumexp_over(input, dim)
+
+
+# -- differences and integrals ---------------------------------------------------------------------------------------
+
+
+def part(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
+    """The slice ``start:stop`` along ``dim``."""
+    return x.narrow(dim, start, max(0, (stop if stop > 0 else x._a.shape[dim] + stop) - start))
+
+
+@composite(out=True)
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The n-th forward difference along ``dim``; of bools, whether neighbours differ.
+
+    :param prepend: a tensor to prepend along ``dim`` first; its other sizes are those of ``input``.
+    :param append: a tensor to append.
+    :raises RuntimeError: ``input`` is 0-d, or n is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.diff(torch.tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
+    if not input._a.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"diff expects order n to be non-negative but got {n}")
+    d = dimension(dim, input._a.ndim)
+    for x in (prepend, append):
+        if x is not None and x._a.ndim != input._a.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    if n == 0:
+        return input.clone()
+    whole = [x for x in (prepend, input, append) if x is not None]
+    x = cat(whole, d) if len(whole) > 1 else input
+    for _ in range(min(n, x._a.shape[d])):
+        before, after = part(x, d, 0, -1), part(x, d, 1, x._a.shape[d])
+        x = before.logical_xor(after) if x._a.dtype.kind == "b" else after - before
+    return x
+
+
+def _spacing_error(problem: str) -> RuntimeError:
+    return RuntimeError(f"torch.gradient expected {problem}")
+
+
+@composite(method=False)
+def gradient(
+    input: Tensor,
+    *,
+    spacing: Number | Tensor | Sequence[Any] | None = 1,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+) -> tuple[Tensor, ...]:
+    """The numerical derivative along each of ``dim``: central differences, one-sided at the edges.
+
+    :param spacing: the distance between neighbours, one for all dimensions or one for each; or the coordinates along
+        each, as 1-d tensors.
+    :param edge_order: 1 or 2, the order of accuracy at the edges.
+    :raises RuntimeError: a dimension is too short, or ``spacing`` does not match ``dim``.
+
+    >>> import nbautograd as torch
+    >>> torch.gradient(torch.tensor([1., 4., 9., 16.]))[0]
+    tensor([3., 4., 6., 7.])
+    """
+    ndim = input._a.ndim
+    if edge_order not in (1, 2):
+        raise _spacing_error(f"edge_order to be 1 or 2, but got {edge_order}")
+    if dim is None:
+        dims = list(range(ndim))
+    else:
+        dims = [dimension(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"torch.gradient: a dim appears multiple times in the list of dims {dims}")
+    if isinstance(spacing, (tuple, list)):
+        if len(spacing) != len(dims) and dim is not None or dim is None and len(spacing) != ndim:
+            raise _spacing_error(
+                f"spacing to be unspecified, a scalar, or of the length of its 'dim' argument, {len(dims)}, but got a "
+                f"list of length {len(spacing)}"
+            )
+        steps = list(spacing)
+    else:
+        steps = [1 if spacing is None else spacing] * len(dims)
+    if input._a.dtype.kind in "biu":
+        input = input.to(dtypes.get_default_dtype())
+    for d in dims:
+        if ndim and input._a.shape[d] < edge_order + 1:
+            raise _spacing_error(
+                f"each dimension size to be at least edge_order+1, {edge_order + 1}, but dimension {d} has "
+                f"{input._a.shape[d]}"
+            )
+    return tuple(_slope(input, d, step, edge_order) for d, step in zip(dims, steps, strict=True))
+
+
+def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
+    """The derivative along one dimension: that of the parabola through three neighbours."""
+    n = x._a.shape[d]
+    if isinstance(spacing, Tensor) and spacing._a.ndim:
+        if spacing._a.shape != (n,):
+            raise _spacing_error(
+                f"each spacing tensor to be 1-d and of the size of its dimension, {n}, but got {spacing._a.shape}"
+            )
+        h = diff(spacing).reshape((n - 1,) + (1,) * (x._a.ndim - 1 - d))
+    else:
+        h = None
+    step = spacing if h is None else None
+    first, last = part(x, d, 0, 1), part(x, d, n - 1, n)
+    if edge_order == 1:
+        left = (part(x, d, 1, 2) - first) / (step if h is None else h[:1])
+        right = (last - part(x, d, n - 2, n - 1)) / (step if h is None else h[-1:])
+    if h is None:
+        middle = (part(x, d, 2, n) - part(x, d, 0, -2)) / (step * 2)
+        if edge_order == 2:
+            left = (part(x, d, 1, 2) * 4 - first * 3 - part(x, d, 2, 3)) / (step * 2)
+            right = (last * 3 - part(x, d, n - 2, n - 1) * 4 + part(x, d, n - 3, n - 2)) / (step * 2)
+    else:
+        a, b = h[:-1], h[1:]
+        three = [part(x, d, k, k + n - 2) for k in range(3)]
+        middle = -b / (a * (a + b)) * three[0] + (b - a) / (a * b) * three[1] + a / (b * (a + b)) * three[2]
+        if edge_order == 2:
+            a, b = h[:1], h[1:2]
+            three = [part(x, d, k, k + 1) for k in range(3)]
+            left = -(2 * a + b) / (a * (a + b)) * three[0] + (a + b) / (a * b) * three[1] - a / (b * (a + b)) * three[2]
+            a, b = h[-2:-1], h[-1:]
+            three = [part(x, d, k, k + 1) for k in range(n - 3, n)]
+            right = b / (a * (a + b)) * three[0] - (a + b) / (a * b) * three[1] + (a + 2 * b) / (b * (a + b)) * three[2]
+    return cat([left, middle, right], d)
+
+
+def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
+    """``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
+    if not y._a.ndim:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    d = dimension(dim, y._a.ndim)
+    n = y._a.shape[d]
+    before, after = part(y, d, 0, n - 1 or -1) if n else y, part(y, d, min(1, n), n) if n else y
+    if x is None:
+        return before, after, None
+    if not x._a.ndim:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor x has no dimensions")
+    if x._a.ndim == 1:
+        if x._a.shape[0] != n:
+            raise RuntimeError(f"{name}(): There must be one `x` value for each sample point, {n}, got {x._a.shape[0]}")
+        return before, after, diff(x).reshape((max(0, n - 1),) + (1,) * (y._a.ndim - 1 - d))
+    along = d if x._a.ndim == y._a.ndim else d - (y._a.ndim - x._a.ndim)
+    if along < 0 or x._a.shape[along] != n:
+        raise RuntimeError(f"{name}(): There must be one `x` value for each sample point along dim {dim}, {n}")
+    return before, after, diff(x, dim=along)
+
+
+@composite(method=False)
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+    """The integral along ``dim`` by the trapezoidal rule.
+
+    :param x: the coordinates of the elements of y, broadcast with it; evenly spaced by ``dx`` (1) by default.
+    :raises RuntimeError: the coordinates do not match y, or both ``x`` and ``dx`` are given.
+
+    >>> import nbautograd as torch
+    >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
+    tensor(10.5000)
+    """
+    if x is not None and dx is not None:
+        raise TypeError("trapezoid() received an invalid combination of arguments: both x and dx are given")
+    before, after, steps = _pairs(y, x, dim, "trapezoid")
+    if steps is not None:
+        return ((after + before) * steps).sum(dimension(dim, y._a.ndim)) / 2.0
+    return (after + before).sum(dimension(dim, y._a.ndim)) * ((1.0 if dx is None else dx) / 2)
+
+
+@composite(method=False)
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`.
+
+    >>> import nbautograd as torch
+    >>> torch.trapz(torch.tensor([1., 5., 10.]), dx=2)
+    tensor(21.)
+    """
+    return trapezoid(y, dx=dx, dim=dim) if x is None else trapezoid(y, x, dim=dim)
+
+
+@composite(method=False)
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
+    """The cumulative integral along ``dim`` by the trapezoidal rule, from the second element on.
+
+    >>> import nbautograd as torch
+    >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
+    tensor([ 3.0000, 10.5000])
+    """
+    if x is not None and dx is not None:
+        raise TypeError("cumulative_trapezoid() received an invalid combination of arguments: both x and dx are given")
+    before, after, steps = _pairs(y, x, dim, "cumulative_trapezoid")
+    if steps is not None:
+        return ((after + before) * steps).cumsum(dim) / 2.0
+    return ((after + before) * ((1.0 if dx is None else dx) / 2)).cumsum(dim)

@@ -1,0 +1,202 @@
+"""Variance and standard deviation, alone and with the mean."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import (
+    added,  # noqa: F401 - formulas name it
+    axes,
+    count,
+    pairwise_mean,
+    ratio,  # noqa: F401 - formulas name it
+    summed,
+    upcast_half,
+)
+from nbautograd._engine.ops.reduction.reduction import Dims
+from nbautograd.errors import DtypeError
+
+__all__ = ["std", "std_mean", "var", "var_mean"]
+
+
+@op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
+def deviation(input: Tensor, dim: Dims = None) -> Tensor:
+    """The elements minus their mean over ``dim``."""
+    return input - pairwise_mean(input, axes(dim, input.ndim), True)
+
+
+def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
+    """The variance over ``dim``, two-pass: the mean is subtracted before squaring."""
+    over = axes(dim, a.ndim)
+    total = summed(squared_difference, (a, pairwise_mean(a, over, True)), over, keepdim)
+    return total / total.dtype.type(divisor(count(a.shape, dim), correction))
+
+
+def squared_difference(a: Any, b: Any) -> Any:
+    """The squared distance of each pair of numbers."""
+    d = a - b
+    return (d.real * d.real + d.imag * d.imag) if d.dtype.kind == "c" else d * d
+
+
+def divisor(n: int, correction: float) -> float:
+    """The divisor of the sum of squares, ``n - correction``; 0 where there are too few elements."""
+    return n - correction if n > correction else 0.0
+
+
+VAR = (
+    "spread(g, input.shape, dim, keepdim) * reciprocal_or_nan(divisor(count(input.shape, dim), correction) / 2) "
+    "* deviation(input, dim)"
+)
+STD = (
+    "spread(ratio(g, result), input.shape, dim, keepdim) "
+    "* reciprocal_or_nan(divisor(count(input.shape, dim), correction)) * deviation(input, dim)"
+)
+
+
+def reciprocal_or_nan(x: float) -> float:
+    """``1 / x``, or nan for 0: with too few elements there is no derivative."""
+    return 1 / x if x else math.nan
+
+
+@op(node="VarBackward0", symbol="var", method=False, input=VAR)
+def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
+    """The variance over ``dim``."""
+    v = variance(upcast_half(input), dim, correction, keepdim)
+    return v.astype(input.dtype) if input.dtype.itemsize == 2 else v
+
+
+@op(node="StdBackward0", symbol="std", method=False, input=STD)
+def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
+    """The standard deviation over ``dim``; its derivative is 0 where it is 0."""
+    s = np.sqrt(variance(upcast_half(input), dim, correction, keepdim))
+    return s.astype(input.dtype) if input.dtype.itemsize == 2 else s
+
+
+def _mean_too(formula: str) -> str:
+    """The formula of a function and the mean, of which either gradient may be undefined."""
+    formula = formula.replace("(g,", "(g[0],").replace("result", "result[0]")
+    return (
+        f"added(None if g[0] is None else {formula}, "
+        "None if g[1] is None else spread(g[1] / count(input.shape, dim), input.shape, dim, keepdim))"
+    )
+
+
+@op(node="VarMeanBackward0", symbol="var, mean", many=True, method=False, input=_mean_too(VAR))
+def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
+    """The variance and the mean over ``dim``."""
+    a = upcast_half(input)
+    pair = variance(a, dim, correction, keepdim), pairwise_mean(a, axes(dim, a.ndim), keepdim)
+    return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
+
+
+@op(node="StdMeanBackward0", symbol="std, mean", many=True, method=False, input=_mean_too(STD))
+def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
+    """The standard deviation and the mean over ``dim``."""
+    a = upcast_half(input)
+    pair = np.sqrt(variance(a, dim, correction, keepdim)), pairwise_mean(a, axes(dim, a.ndim), keepdim)
+    return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
+
+
+def _spread(
+    function: Any, name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: float | None
+) -> Any:
+    """Check the arguments that ``var``, ``std``, ``var_mean`` and ``std_mean`` share, and call."""
+    if isinstance(dim, bool):  # called as var(input, unbiased)
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
+    if count(input._a.shape, dim) <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0: no more elements are reduced to one than the correction, "
+            f"{correction}, so the result is nan or inf",
+            UserWarning,
+            stacklevel=4,
+        )
+    return function(input, dim, correction, keepdim)
+
+
+@composite(out=True)
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance of all elements or over ``dim``.
+
+    :param correction: subtracted from the number of elements in the divisor; 1 (Bessel's correction) by default.
+    :param unbiased: True for a correction of 1, False for 0.
+    :raises RuntimeError: the dtype is an integer one or bool.
+
+    >>> import nbautograd as torch
+    >>> torch.var(torch.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
+    return _spread(var_over, "var", input, dim, unbiased, keepdim, correction)
+
+
+@composite(out=True)
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation of all elements or over ``dim``: the square root of :func:`var`.
+
+    >>> import nbautograd as torch
+    >>> torch.std(torch.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
+    return _spread(std_over, "std", input, dim, unbiased, keepdim, correction)
+
+
+@composite(method=False)
+def var_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean; see :func:`var`.
+
+    >>> import nbautograd as torch
+    >>> torch.var_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+    return _spread(var_and_mean, "var_mean", input, dim, unbiased, keepdim, correction)
+
+
+@composite(method=False)
+def std_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean; see :func:`std`.
+
+    >>> import nbautograd as torch
+    >>> torch.std_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+    return _spread(std_and_mean, "std_mean", input, dim, unbiased, keepdim, correction)

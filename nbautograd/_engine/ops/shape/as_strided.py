@@ -1,0 +1,435 @@
+"""Strides and storage: ``as_strided``, ``resize_``, ``set_``; in-place view methods; views as copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools, version_counter
+from nbautograd._engine.arrays.memory_format import contiguous_format, preserve_format
+from nbautograd._engine.arrays.size import sizes
+from nbautograd._engine.arrays.strides import Geometry, restride
+from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, op
+from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from nbautograd._engine.core.inplace import check_history, followers
+from nbautograd._engine.core.node import LEAF
+from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
+from nbautograd._engine.core.tensor import Tensor, new
+from nbautograd._engine.core.views import (
+    AsStridedBackward0,
+    CopySlices,
+    DualView,
+    View,
+    move_retained,
+    outdate_views,
+    record_unrecorded_write,
+    views_of,
+)
+from nbautograd._engine.ops.elementwise.complex import view_as_complex, view_as_real
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape import joining, shape as shapes, slicing, split, transpose
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.slicing import as_strided_in
+from nbautograd.errors import AutogradError, kind_of
+
+__all__ = [
+    "TypedStorage",
+    "UntypedStorage",
+    "alias_copy",
+    "as_strided",
+    "as_strided_",
+    "as_strided_copy",
+    "detach_copy",
+    "diagonal_copy",
+    "expand_copy",
+    "narrow_copy",
+    "permute_copy",
+    "resize_as_",
+    "select_copy",
+    "slice_copy",
+    "split_copy",
+    "split_with_sizes_copy",
+    "squeeze_copy",
+    "t_copy",
+    "transpose_copy",
+    "unbind_copy",
+    "unfold_copy",
+    "unsqueeze_copy",
+    "view_as_complex_copy",
+    "view_as_real_copy",
+    "view_copy",
+]
+
+
+# -- any strides -----------------------------------------------------------------------------------------------------
+
+
+@composite()
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view of the tensor's storage with the given size and strides; elements may overlap.
+
+    :param size: the shape.
+    :param stride: the stride of each dimension, in elements.
+    :param storage_offset: the index of the first element in the storage; by default that of ``input``.
+    :raises RuntimeError: an element would lie outside of the storage, or a stride is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).as_strided((3, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    shape, strides = sizes((tuple(size),), "size"), sizes((tuple(stride),), "stride")
+    if len(shape) != len(strides):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
+    home = stride_tools.of(input._a)
+    offset = home.offset if storage_offset is None else int(storage_offset)
+    check_inside(input._a, Geometry(shape, strides, offset))
+    return as_strided_in(input, shape, strides, offset, home)
+
+
+def check_inside(a: Any, wanted: Geometry) -> None:
+    """Make sure that a strided view lies inside the storage of ``a``.
+
+    :raises RuntimeError: it does not.
+    """
+    if min(wanted.strides, default=0) < 0:
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(wanted.strides)}"
+        )
+    if wanted.offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {wanted.offset}")
+    if min(wanted.shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(wanted.shape)}: {list(wanted.shape)}")
+    have = stride_tools.length_of(a)
+    if wanted.end() > have and 0 not in wanted.shape:
+        raise RuntimeError(
+            f"setStorage: sizes {list(wanted.shape)}, strides {list(wanted.strides)}, storage offset {wanted.offset}, "
+            f"and itemsize {a.itemsize} requiring a storage size of {wanted.end() * a.itemsize} are out of bounds for "
+            f"storage of size {have * a.itemsize}"
+        )
+
+
+@op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
+def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
+    """A copy with the memory layout ``home``."""
+    return stride_tools.laid_out(input, home, length)
+
+
+CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
+AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
+
+
+# -- in place --------------------------------------------------------------------------------------------------------
+
+
+def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The in-place method of a view operation, such as ``t_``: the tensor becomes the view."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_tensors(name, input=self)
+        check_history(self, name)
+        if isinstance(self, BatchedTensor):  # the samples are those of a view, and the memory is theirs
+            view: Any = function(self, *args, **kwargs)
+            self.value, self.bdim = view.value, view.bdim
+            return self
+        self._shared_array()
+        before = new(Tensor)  # not by wrap(), which would mark its memory in inference mode
+        before._a, before._fn, before._view = self._a, self._fn, self._view
+        result = function(before, *args, **kwargs)
+        for follower in followers:
+            follower.reshape(self, name, args, kwargs)
+        if self._view is None:
+            fix_views(self, result._a)
+        else:
+            for view in views_of(self._view.base):
+                if view._view.parent is self:  # it goes on to be a view of what this tensor was
+                    view._view.parent = before
+            obstacle = self._view.obstacle
+            self._view = result._view
+            self._view.obstacle = obstacle
+        self._a = result._a
+        if result._fn is not None and self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
+            self._fn = result._fn
+            move_retained(self, before._fn, self._fn)
+            version_counter.record_write(self._a)
+            outdate_views(self if self._view is None else self._view.base, self)
+        else:
+            record_unrecorded_write(self)
+        return self
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place version of ``{name[:-1]}``: this tensor becomes the view."
+    setattr(Tensor, name, method)
+    return method
+
+
+def fix_views(base: Tensor, array: Any) -> None:
+    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
+    home = stride_tools.of(array)
+    for view in views_of(base):
+        how, parent = view._view, view._view.parent
+        while parent._view is not None and parent._view.__class__ is not DualView:
+            parent = parent._view.parent
+        arguments = (*stride_tools.of(view._a), home if parent is base else stride_tools.of(parent._a))
+        fixed = View(parent, OPS["as_strided_in"].body, as_strided_in, arguments)
+        view._view = DualView(fixed, how.level) if how.__class__ is DualView else fixed
+        view._view.obstacle = how.obstacle
+
+
+for _name, _function in {
+    "t_": transpose.t,
+    "transpose_": transpose.transpose,
+    "swapaxes_": transpose.swapaxes,
+    "swapdims_": transpose.swapdims,
+    "squeeze_": shapes.squeeze,
+    "unsqueeze_": shapes.unsqueeze,
+    "as_strided_": as_strided,
+}.items():
+    _in_place(_name, _function)
+as_strided_ = Tensor.as_strided_
+
+
+def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
+    """Resize the tensor in place, row-major; the storage grows if it is too small.
+
+    The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
+    keep the former one.
+
+    :param sizes_: the lengths of the dimensions: integers, or one sequence of them.
+    :param size: the same by name.
+    :param memory_format: the order of the dimensions in memory; by default row-major.
+    :returns: the tensor itself.
+    :raises RuntimeError: the tensor requires grad.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
+        raise AutogradError("cannot resize variables that require grad")
+    for follower in followers:
+        follower.refuse_other_memory("resize_", self)
+    shape = sizes(sizes_ if size is None else (size,), "size")
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    if memory_format is preserve_format:
+        raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
+    a = self._shared_array()
+    if a.shape == shape and memory_format is contiguous_format:
+        return self
+    strides = stride_tools.strides_for(_Shape(shape), memory_format, "resize_")
+    home, have = stride_tools.of(a), stride_tools.length_of(a)
+    needed = Geometry(shape, strides, home.offset).end()
+    if needed > have:
+        memory = backend.module(self.device).empty((needed,), a.dtype)
+        memory[:have] = restride(a, (have,), (1,), -home.offset)
+        a = restride(memory, (0,), (1,), home.offset)
+    self._a = restride(a, shape, strides)
+    return self
+
+
+class _Shape:
+    """Stands for an array of which only the shape is used."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape, self.ndim = shape, len(shape)
+
+
+Tensor.resize_ = _resize
+Tensor.resize_.__name__ = Tensor.resize_.__qualname__ = "resize_"
+
+
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """``resize_`` to the shape of another tensor.
+
+    :param input: the tensor.
+    :param the_template: the tensor whose shape it gets.
+    :param memory_format: as for ``resize_``.
+    :raises RuntimeError: the tensor requires grad.
+    :raises TypeError: ``the_template`` is no tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(6).resize_as_(torch.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    check_tensors("resize_as_", input=input, the_template=the_template)
+    shape = the_template._a.shape
+    if memory_format is preserve_format:
+        input.resize_(shape)
+        strides = stride_tools.dense(shape, stride_tools.strides_of(the_template._a))
+        input._a = restride(input._a, shape, strides)
+        return input
+    return input.resize_(shape, memory_format=memory_format or contiguous_format)
+
+
+alias(resize_as_=resize_as_)
+
+
+def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Make this tensor share the storage of another tensor, or a storage; without ``source`` it becomes empty.
+
+    :param source: a tensor or a storage.
+    :param storage_offset: with ``size``: the index of the first element in the storage.
+    :param stride: by default row-major.
+    :param size: the new shape.
+    :returns: the tensor itself.
+    :raises RuntimeError: ``source`` has another dtype, is too small, or the tensor is a leaf that requires grad.
+
+    >>> import nbautograd as torch
+    >>> torch.empty(0).set_(torch.ones(4).untyped_storage(), 1, (2,), (1,))
+    tensor([1., 1.])
+    """
+    check_history(self, "set_")
+    for follower in followers:
+        follower.refuse_other_memory("set_", self)
+    if source is None:
+        self._a = np.zeros_like(self._a, shape=(0,))
+        return self
+    if isinstance(source, Tensor):
+        if source.dtype is not self.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype!r} to a tensor of type {self.dtype!r}: set_() needs the "
+                "same dtype"
+            )
+        a = source._shared_array()
+    elif isinstance(source, (UntypedStorage, TypedStorage)):
+        a = source.array(self._a.dtype)
+        size = (a.shape[0],) if size is None else size
+    else:
+        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
+    if size is not None:
+        shape = tuple(size)
+        strides = tuple(stride) if stride is not None else stride_tools.contiguous(shape)
+        wanted = Geometry(shape, strides, storage_offset)
+        check_inside(a, wanted)
+        a = restride(a, shape, strides, storage_offset - stride_tools.offset_of(a))
+    self._a = a
+    return self
+
+
+_set.__name__ = _set.__qualname__ = "set_"
+Tensor.set_ = _set
+
+
+# -- storage ---------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def storage_offset(input: Tensor) -> int:
+    """The index of the first element in the storage.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5)[2:].storage_offset()
+    2
+    """
+    return stride_tools.offset_of(input._a)
+
+
+@composite()
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors have the same storage, offset, shape and strides.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2)
+    >>> x.is_set_to(x.view(2)), x.is_set_to(torch.ones(2))
+    (True, False)
+    """
+    a, b = input._shared_array(), tensor._shared_array()
+    return (
+        a.dtype == b.dtype and stride_tools.of(a) == stride_tools.of(b) and stride_tools.root(a) is stride_tools.root(b)
+    )
+
+
+@composite()
+def untyped_storage(input: Tensor) -> UntypedStorage:
+    """The tensor's storage, as bytes.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(5)[2:].untyped_storage().nbytes()
+    20
+    """
+    return UntypedStorage(input._shared_array())
+
+
+def _storage(self: Tensor) -> TypedStorage:
+    """The tensor's storage, as elements of its dtype.
+
+    :returns: a typed storage, of all elements of the memory.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5)[2:].storage().tolist()
+    [0, 1, 2, 3, 4]
+    """
+    return TypedStorage(self._shared_array())
+
+
+Tensor.storage = _storage
+Tensor.storage_type = lambda self: TypedStorage
+Tensor._is_view = lambda self: self._view is not None
+Tensor._base = property(
+    lambda self: None if self._view is None else self._view.base, doc="The tensor that this is a view of."
+)
+
+
+# -- views as copies -------------------------------------------------------------------------------------------------
+
+
+def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
+    """Declare ``name``: the result of ``view`` as a copy."""
+
+    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        check_tensors(name, input=input)
+        result = view(input, *args, **kwargs)
+        if isinstance(result, tuple):
+            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in result)
+        return shapes.clone(result, memory_format=contiguous_format)
+
+    copy.__name__ = copy.__qualname__ = name
+    copy.__doc__ = f"The result of ``{name.removesuffix('_copy')}`` as a copy, not a view."
+    return composite(method=method, out=True)(copy)
+
+
+def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    return slicing.slice_(input, shapes.dimension(dim, input._a.ndim), start, end, step)
+
+
+def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    if isinstance(size, (tuple, list)):
+        return input.reshape(*size)  # which copies where there is no such view
+    return input.view(dtype if size is None else size)
+
+
+def _alias(input: Tensor) -> Tensor:
+    if input.is_contiguous():
+        return shapes.view(input, *input._a.shape)
+    return transpose.permute(input, *range(input.ndim))
+
+
+alias_copy = _copies("alias_copy", lambda input: input)
+as_strided_copy = _copies("as_strided_copy", as_strided)
+detach_copy = _copies("detach_copy", lambda input: input.detach())
+diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
+expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
+narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
+permute_copy = _copies("permute_copy", lambda input, dims: transpose.permute(input, *dims))
+select_copy = _copies("select_copy", slicing.select)
+slice_copy = _copies("slice_copy", _slice)
+split_copy = _copies("split_copy", split.split)
+split_with_sizes_copy = _copies("split_with_sizes_copy", split.split_with_sizes)
+squeeze_copy = _copies("squeeze_copy", shapes.squeeze)
+t_copy = _copies("t_copy", transpose.t)
+transpose_copy = _copies("transpose_copy", transpose.transpose)
+unbind_copy = _copies("unbind_copy", joining.unbind)
+unfold_copy = _copies("unfold_copy", slicing.unfold)
+unsqueeze_copy = _copies("unsqueeze_copy", shapes.unsqueeze)
+view_as_complex_copy = _copies("view_as_complex_copy", view_as_complex)
+view_as_real_copy = _copies("view_as_real_copy", view_as_real)
+view_copy = _copies("view_copy", _view_as)

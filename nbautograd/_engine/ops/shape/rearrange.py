@@ -1,0 +1,300 @@
+"""Rearranging elements, as copies: ``flip``, ``roll``, ``rot90``, ``repeat``, ``kron``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays.size import dimension, sizes
+from nbautograd._engine.arrays.strides import empty_as, in_format
+from nbautograd._engine.compiler.op import NATIVE, alias, composite, op, with_numpy_names
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.shape import clone, reshape, unsafe_view, unsqueeze
+from nbautograd._names.docstrings import described
+
+__all__ = [
+    "flip",
+    "fliplr",
+    "flipud",
+    "kron",
+    "repeat_interleave",
+    "roll",
+    "rot90",
+    "tile",
+]
+
+
+@op(node="FlipBackward0", symbol="flip", half=NATIVE, input="flip(g, *dims)")
+def flip(input: Tensor, *dims: int) -> Tensor:
+    """The tensor reversed along ``dims``, copied.
+
+    :raises RuntimeError: a dimension is named twice.
+
+    >>> import nbautograd as torch
+    >>> torch.flip(torch.arange(3), (0,))
+    tensor([2, 1, 0])
+    """
+    output = [dimension(d, input.ndim) for d in dims]
+    for d in output:
+        if output.count(d) > 1:
+            raise RuntimeError(f"flip(): dim {d} appears multiple times in the list of dims")
+    return _turned(input, tuple(output)) if input.ndim else input.copy()
+
+
+def _turned(a: Any, dims: tuple[int, ...]) -> Any:
+    """A copy reversed along dimensions, which lie in memory in the same order."""
+    if a.flags.c_contiguous:
+        return np.flip(a, dims).copy()
+    output = empty_as(a)
+    output[...] = np.flip(a, dims)
+    return output
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """``reversed(tensor)``: the tensor flipped along the first dimension.
+
+    :returns: a tensor of the same shape.
+
+    >>> import nbautograd as torch
+    >>> reversed(torch.tensor([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
+    return flip(self, 0) if self._a.ndim else self
+
+
+Tensor.__reversed__ = _reversed
+
+
+@composite()
+def fliplr(input: Tensor) -> Tensor:
+    """The tensor flipped left to right: dimension 1 reversed, copied.
+
+    :raises RuntimeError: there is only one dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.fliplr(torch.tensor([[1, 2]]))
+    tensor([[2, 1]])
+    """
+    if input._a.ndim < 2:
+        raise RuntimeError(f"fliplr(): Input must be >= 2-d, got {input._a.ndim}-d.")
+    return flip(input, 1)
+
+
+@composite()
+def flipud(input: Tensor) -> Tensor:
+    """The tensor flipped upside down: dimension 0 reversed, copied.
+
+    :raises RuntimeError: the tensor is 0-d.
+
+    >>> import nbautograd as torch
+    >>> torch.flipud(torch.tensor([1, 2]))
+    tensor([2, 1])
+    """
+    if input._a.ndim < 1:
+        raise RuntimeError("flipud(): Input must be >= 1-d, got 0-d.")
+    return flip(input, 0)
+
+
+@op(node="RollBackward0", symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """The tensor shifted circularly along dimensions.
+
+    :param shifts: by how many places, a number or one for each of ``dims``.
+    :param dims: the dimensions; by default the flattened tensor is shifted.
+    :raises RuntimeError: there are more of one than of the other.
+
+    >>> import nbautograd as torch
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    by = tuple(shifts) if isinstance(shifts, (tuple, list)) else (int(shifts),)
+    if not by:
+        raise RuntimeError("`shifts` required")
+    if dims is None or dims == () or dims == []:
+        if len(by) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:0")
+        return np.roll(input.reshape((-1,)), int(by[0])).reshape(input.shape)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if len(along) != len(by):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
+    if not input.ndim:
+        raise IndexError(f"roll(): Dimension specified as {along[0]} but tensor has no dimensions")
+    output = tuple(dimension(d, input.ndim) for d in along)
+    return np.roll(in_format(input), tuple(int(n) for n in by), output) if input.size else input.copy()
+
+
+def negated(shifts: Any) -> Any:
+    """The inverse shifts."""
+    return tuple(-int(n) for n in shifts) if isinstance(shifts, (tuple, list)) else -int(shifts)
+
+
+@op(node="Rot90Backward0", symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """The tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second.
+
+    :raises RuntimeError: there are not two different dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90(): expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"rot90(): expected total dims >= 2, but got total dims = {input.ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
+        raise RuntimeError(
+            f"rot90(): expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    for d in dims:
+        if not -input.ndim <= d < input.ndim:
+            raise RuntimeError(f"rot90(): Rotation dim out of range: {d} for a tensor of {input.ndim} dimensions")
+    first, second = (dimension(d, input.ndim) for d in dims)
+    if k % 2:
+        return _turned(input, (second if k % 4 == 1 else first,)).swapaxes(first, second)
+    return _turned(input, (first, second)) if k % 4 else input.copy()
+
+
+# -- repeated --------------------------------------------------------------------------------------------------------
+
+
+@op(node="RepeatBackward0", symbol="repeat", half=NATIVE, input="unrepeat(g, input.shape, repeats)")
+def repeat(input: Tensor, *repeats: int) -> Tensor:
+    """The tensor repeated along each dimension, copied.
+
+    :param repeats: how often, for each dimension; further ones come in front.
+    :returns: a tensor of as many dimensions as there are numbers.
+    :raises RuntimeError: there are fewer numbers than dimensions, or one is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    if len(repeats) < input.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: got "
+            f"{len(repeats)} for {input.ndim}"
+        )
+    if min(repeats, default=0) < 0:
+        raise RuntimeError(f"repeat(): Trying to create tensor with negative dimension: repeats {list(repeats)}")
+    return np.tile(input, repeats)
+
+
+def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
+    """The gradient of ``repeat``: the sum over the copies."""
+    padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    pairs = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
+    return g.reshape(pairs).sum(tuple(range(0, 2 * len(repeats), 2))).reshape(tuple(shape))
+
+
+@described
+def tile(input: Tensor, *_dims: Any, dims: Any = None) -> Tensor:
+    """The tensor repeated along each dimension, NumPy's ``tile``; missing numbers are 1.
+
+    >>> import nbautograd as torch
+    >>> torch.tile(torch.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
+    check_tensors("tile", input=input)
+    times = sizes(_dims if dims is None else (dims,), "dims")
+    return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
+
+
+alias(tile=tile)
+
+
+@with_numpy_names
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element, or slice along ``dim``, repeated, with its copies next to each other.
+
+    :param repeats: the number of repetitions, or a 1-d integer tensor with one for each element. With ``repeats`` as
+        the only argument, the result holds for each copy the index of its element.
+    :param output_size: the length of the result, if it is known.
+    :raises RuntimeError: a number is negative, or there are not as many as elements.
+
+    >>> import nbautograd as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 1]))
+    tensor([1, 1, 2])
+    """
+    if repeats is None:
+        return _owners(input, output_size)
+    x = reshape(input, -1) if dim is None else input
+    d = dimension(-1 if dim is None else dim, x._a.ndim)
+    if x._a.ndim == 0:
+        x = reshape(x, 1)
+    if not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError(f"repeat_interleave(): repeats must be non-negative, got {repeats}")
+        shape = x._a.shape
+        _check_length(output_size, shape[d] * repeats)
+        grown = expand(unsqueeze(x, d + 1), *shape[: d + 1], repeats, *shape[d + 1 :])
+        return reshape(clone(grown), *shape[:d], shape[d] * repeats, *shape[d + 1 :])
+    if repeats._a.ndim > 1:
+        raise RuntimeError("repeat_interleave(): repeats must be 0-dim or 1-dim tensor")
+    n = x._a.shape[d]
+    if repeats._a.ndim == 0 or repeats._a.shape[0] == 1:
+        repeats = expand(reshape(repeats, 1), n)
+    elif repeats._a.shape[0] != n:
+        raise RuntimeError(
+            f"repeat_interleave(): repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats._a.shape[0]} and input.size({d}) = {n}"
+        )
+    from nbautograd._engine.ops.indexing.gather import index_select
+
+    return index_select(x, d, _owners(repeats, output_size))
+
+
+def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
+    """For each copy, the index of its element."""
+    a = repeats._a
+    if a.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if a.dtype.kind not in "iu" or a.itemsize < 4:
+        raise RuntimeError(f"repeats has to be Long or Int tensor, got {repeats.dtype!r}")
+    if a.size and a.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    _check_length(output_size, int(a.sum()))
+    ends = a.cumsum()
+    length = int(ends[-1]) if a.size else 0
+    # The index of the first element whose copies end after this position.
+    result = np.searchsorted(ends, np.arange(length, like=a), "right") if a.size else a[:0]
+    return wrap(result.astype(a.dtype))
+
+
+def _check_length(output_size: int | None, total: int) -> None:
+    if output_size is not None and output_size != total:
+        raise RuntimeError(
+            f"repeat_interleave(): allocated size does not match required size: {output_size=}, but {total} "
+            "elements are to be made"
+        )
+
+
+alias(repeat_interleave=repeat_interleave)
+
+
+@composite(out=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: a block ``element * other`` for each element of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
+    n = max(input._a.ndim, other._a.ndim)
+    left, right = ((1,) * (n - t._a.ndim) + t._a.shape for t in (input, other))
+    product = reshape(input, *_interleaved(left, (1,) * n)) * reshape(other, *_interleaved((1,) * n, right))
+    return unsafe_view(product, tuple(a * b for a, b in zip(left, right, strict=True)))
+
+
+def _interleaved(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    return tuple(n for pair in zip(a, b, strict=True) for n in pair)

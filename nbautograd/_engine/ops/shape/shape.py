@@ -1,0 +1,401 @@
+"""Reshaping: ``view``, ``reshape``, ``flatten``, ``squeeze``, ``unsqueeze``; copies: ``clone``, ``contiguous``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import dtypes, memory_format as memory_formats, strides as stride_tools
+from nbautograd._engine.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from nbautograd._engine.arrays.size import as_int, dimension, sizes
+from nbautograd._engine.arrays.strides import restride, strides_of
+from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
+
+__all__ = ["clone", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"]
+
+# -- other shapes ----------------------------------------------------------------------------------------------------
+
+
+def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """``shape`` with -1 replaced by the size that is inferred from the number of elements.
+
+    :raises RuntimeError: the shape is invalid for that number.
+
+    >>> inferred((2, -1), 6)
+    (2, 3)
+    """
+    unknown = shape.count(-1)
+    if unknown > 1:
+        raise ShapeError("only one dimension can be inferred")
+    if min(shape, default=0) < -1:
+        raise ShapeError(f"invalid shape dimension {min(shape)}")
+    if unknown:
+        known = math.prod(n for n in shape if n != -1)
+        if known == 0 and size == 0:
+            raise ShapeError(
+                f"cannot reshape tensor of {size} elements into shape {list(shape)} because the unspecified dimension "
+                "size -1 can be any value and is ambiguous"
+            )
+        if known and size % known == 0:
+            return tuple(size // known if n == -1 else n for n in shape)
+    elif math.prod(shape) == size:
+        return shape
+    raise ShapeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+
+
+def _is_plain(a: Any) -> bool:
+    """Whether NumPy's reshape gives PyTorch's strides: row-major, and no dimension of size 1."""
+    return a.flags.c_contiguous and a.size and 1 not in a.shape
+
+
+@op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def view(input: Tensor, *shape: int) -> Tensor:
+    """A view with another shape; one size may be -1, which is inferred."""
+    result = inferred(shape, input.size)
+    if _is_plain(input) and 1 not in result:
+        return input.reshape(result)
+    strides = stride_tools.view_strides((input.shape, strides_of(input)), result)
+    if strides is None:
+        raise ShapeError(
+            f"view size is not compatible with input tensor's size and stride: a tensor of shape {list(input.shape)} "
+            f"and strides {list(strides_of(input))} has no view of shape {list(result)}, since at least one dimension "
+            "would span two runs of memory. Use .reshape(...) instead, which copies."
+        )
+    return restride(input, result, strides)
+
+
+_temporary_view = OPS["view"].temporary_view
+
+
+def temporarily_reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """What ``reshape`` gives, for a single use inside of an operation: nobody can see that it is a view."""
+    try:
+        return _temporary_view(input, shape)
+    except ShapeError:
+        return reshape_copy(input, shape)
+
+
+@op(symbol="view", kind=VIEW, method=False)
+def view_dtype(input: Tensor, dtype: Any) -> Tensor:
+    """A view whose bytes are reinterpreted as another (NumPy) dtype."""
+    have, want = input.itemsize, dtype.itemsize
+    if have == want:
+        return input.view(dtype)
+    names = f"{SCALAR_TYPES[dtypes.of(input.dtype).name]} as {SCALAR_TYPES[dtypes.of(dtype).name]}"
+    reason = f"to view {names} (different element sizes)"
+    strides = strides_of(input)
+    if not input.ndim:
+        raise ShapeError(f"self.dim() cannot be 0 {reason}")
+    if strides[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {reason}, but got {strides[-1]}")
+    if have > want:
+        ratio = have // want
+        result = (tuple(n * ratio for n in input.shape[-1:]), tuple(s * ratio for s in strides[:-1]))
+    else:
+        ratio = want // have
+        for what, numbers in (
+            ("self.size(-1)", input.shape[-1:]),
+            ("self.storage_offset()", (stride_tools.offset_of(input),)),
+            ("self.stride()", strides[:-1]),
+        ):
+            for n in numbers:
+                if n % ratio:
+                    raise ShapeError(f"{what} must be divisible by {ratio} {reason}, but got {n}")
+        result = (tuple(n // ratio for n in input.shape[-1:]), tuple(s // ratio for s in strides[:-1]))
+    return _reread(input, dtype, (*input.shape[:-1], *result[0]), (*result[1], 1))
+
+
+def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """The memory of ``a`` reinterpreted as another dtype, with a shape and strides."""
+    if not a.size:
+        return restride(np.empty_like(a, dtype, shape=(1,)), shape, strides)
+    line = restride(a, (max(1, dtype.itemsize // a.itemsize),), (1,))
+    return restride(line.view(dtype), shape, strides)
+
+
+def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+    """A view with another shape, of which one size may be -1; or with the bytes reinterpreted as another dtype.
+
+    :param shape: integers, or one sequence of them; or a dtype.
+    :param dtype: a dtype, by name.
+    :param size: the shape, by name.
+    :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
+        then).
+
+    >>> import nbautograd as torch
+    >>> torch.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    >>> torch.tensor([1.]).view(torch.int32)
+    tensor([1065353216], dtype=torch.int32)
+    """
+    if shape and isinstance(shape[0], (dtypes.dtype, type)):
+        dtype = shape[0]
+    if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
+        if not isinstance(dtype, dtypes.dtype):
+            raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
+        return view_dtype(self, dtype.numpy)
+    return view(self, *shape) if size is None else view(self, *size)
+
+
+_view.__name__ = _view.__qualname__ = "view"
+Tensor.view = _view
+
+
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
+def reshape_copy(input: Tensor, shape: Any) -> Tensor:
+    """A copy with another shape, where the strides do not allow a view."""
+    return input.reshape(shape).copy() if input.size else input.reshape(shape)
+
+
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
+def unsafe_view(input: Tensor, shape: Any) -> Tensor:
+    """A new result reshaped, which is not recorded as a view."""
+    return input.reshape(shape)
+
+
+@composite()
+def reshape(input: Tensor, *_shape: Any, shape: Any = None) -> Tensor:
+    """The tensor with another shape: a view where the strides allow it, otherwise a copy.
+
+    :param shape: one size may be -1, which is inferred.
+    :raises RuntimeError: the shape has another number of elements.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).reshape((2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    size = inferred(sizes(_shape if shape is None else (shape,), "shape"), input.numel())
+    try:
+        return view(input, size)
+    except ShapeError:
+        return reshape_copy(input, size)
+
+
+@composite()
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view with the shape of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).view_as(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return view(input, other._a.shape)
+
+
+@composite()
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor reshaped to the shape of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).reshape_as(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return reshape(input, other._a.shape)
+
+
+@composite()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from ``start_dim`` to ``end_dim`` flattened into one; a view where possible.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+    shape = input._a.shape
+    first, last = dimension(start_dim, len(shape)), dimension(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, (1,))
+    if first == last:
+        return input
+    return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@composite()
+def ravel(input: Tensor) -> Tensor:
+    """The tensor flattened to one dimension; a view where possible.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 2).ravel()
+    tensor([1., 1., 1., 1.])
+    """
+    return view(contiguous(input), input.numel())
+
+
+@composite()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """A view with one dimension expanded into several: the inverse of ``flatten``.
+
+    :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(6).unflatten(0, (2, 3)).shape
+    torch.Size([2, 3])
+    """
+    shape = input._a.shape
+    d = dimension(dim, len(shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise RuntimeError("unflatten: Dimension specified as 0 but tensor has no dimensions")
+    try:
+        parts = inferred(tuple(sizes), shape[d])
+    except ShapeError as error:
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            f"input tensor: {error}"
+        ) from None
+    return view(input, (*shape[:d], *parts, *shape[d + 1 :]))
+
+
+# -- dimensions of size 1 --------------------------------------------------------------------------------------------
+
+
+@op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A view with a dimension of size 1 inserted at ``dim``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(3).unsqueeze(0).shape
+    torch.Size([1, 3])
+    """
+    n = input.ndim + 1
+    if not -n <= as_int(dim, "dim") < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    d = dim % n
+    shape = input.shape
+    if _is_plain(input):
+        return input.reshape((*shape[:d], 1, *shape[d:]))
+    strides = strides_of(input)
+    step = shape[d] * strides[d] if d < n - 1 else 1
+    return restride(input, (*shape[:d], 1, *shape[d:]), (*strides[:d], step, *strides[d:]))
+
+
+def without(a: Any, gone: Any) -> Any:
+    """An array without those of the dimensions ``gone`` that have size 1."""
+    if a.size:
+        view = a.squeeze(tuple(d for d in gone if a.shape and a.shape[d] == 1))
+        return a.view() if view is a else view  # NumPy returns what has nothing to squeeze
+    left = [d for d, n in enumerate(a.shape) if n != 1 or d not in gone]
+    strides = strides_of(a)
+    return restride(a, tuple(a.shape[d] for d in left), tuple(strides[d] for d in left))
+
+
+@op(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def squeeze_all(input: Tensor) -> Tensor:
+    """``squeeze()``: all dimensions of size 1 removed."""
+    return without(input, range(input.ndim))
+
+
+@op(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def squeeze_one(input: Tensor, dim: int) -> Tensor:
+    """``squeeze(dim)``: one dimension removed if its size is 1."""
+    return without(input, (dimension(dim, input.ndim),))
+
+
+@op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def squeeze_some(input: Tensor, dims: Any) -> Tensor:
+    """``squeeze(dims)``: of several dimensions those of size 1 removed."""
+    output = [dimension(d, input.ndim) for d in dims]
+    for d in output:
+        if output.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return without(input, output)
+
+
+@composite()
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """A view without dimensions of size 1: all of them, or those in ``dim``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(1, 3, 1).squeeze().shape, torch.ones(1, 3, 1).squeeze(0).shape
+    (torch.Size([3]), torch.Size([3, 1]))
+    """
+    if dim is None:
+        return squeeze_all(input)
+    return squeeze_some(input, dim) if isinstance(dim, (tuple, list)) else squeeze_one(input, dim)
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------
+
+
+@op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy, which is differentiable.
+
+    :param memory_format: the memory format of the copy; by default that of ``input``.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.clone()
+    tensor([1., 1.], grad_fn=<CloneBackward0>)
+    """
+    if memory_format is None and (input.ndim < 2 or input.flags.c_contiguous):
+        return input.copy()
+    if memory_format is None:
+        return stride_tools.copied(input)
+    result = stride_tools.empty(input, input.shape, stride_tools.strides_for(input, memory_format, "clone"))
+    result[...] = input
+    return result
+
+
+@composite()
+def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if it is contiguous in memory (row-major), otherwise a contiguous copy.
+
+    :param memory_format: another order of dimensions: ``torch.channels_last`` or ``torch.channels_last_3d``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).t().contiguous().is_contiguous()
+    True
+    """
+    if is_contiguous(input, memory_format):
+        return input
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return clone(input, memory_format=memory_format)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
+    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
+
+    :param memory_format: the order that is asked for.
+    :returns: a Python bool.
+    :raises TypeError: ``memory_format`` is no memory format.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2, 3)
+    >>> x.is_contiguous(), x.t().is_contiguous()
+    (True, False)
+    """
+    a = self._a
+    if not isinstance(memory_format, memory_formats.memory_format):
+        kind = type(memory_format).__name__
+        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {kind}")
+    if memory_format is contiguous_format or memory_format is preserve_format:
+        return bool(a.flags.c_contiguous)
+    if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:
+        return False
+    return all(
+        n == 1 or have == want
+        for n, have, want in zip(a.shape, strides_of(a), stride_tools.channels_last(a.shape), strict=True)
+    )
+
+
+Tensor.is_contiguous = is_contiguous
+
+
+@op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
+def real(input: Tensor) -> Tensor:
+    """The real part as a copy, for formulas."""
+    return input.real.copy()

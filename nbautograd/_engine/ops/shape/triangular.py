@@ -1,0 +1,278 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import as_device, device
+from nbautograd._engine.arrays.size import as_int, dimension
+from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops._internal import pairwise_sum
+from nbautograd._engine.ops.creation.from_data import check_options
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.as_strided import as_strided
+from nbautograd._engine.ops.shape.rearrange import flip
+from nbautograd._engine.ops.shape.shape import clone, reshape, unsqueeze
+from nbautograd._engine.ops.shape.slicing import diagonal, on_diagonal
+from nbautograd._names.docstrings import described
+
+__all__ = [
+    "diag",
+    "diag_embed",
+    "diagflat",
+    "trace",
+    "tril",
+    "tril_indices",
+    "triu",
+    "triu_indices",
+    "vander",
+]
+
+# -- diagonals -------------------------------------------------------------------------------------------------------
+
+
+@op(node="DiagEmbedBackward0", symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices of zeros with the last dimension of ``input`` on their diagonals.
+
+    :param offset: above the main diagonal where positive, below it where negative.
+    :param dim1: the first dimension of the matrices in the result.
+    :param dim2: the second one.
+    :raises RuntimeError: the two dimensions are the same, or the tensor is 0-d.
+
+    >>> import nbautograd as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    if not input.ndim:
+        raise RuntimeError("diag_embed(): the tensor must have at least one dimension, got a 0-d one")
+    ndim = input.ndim + 1
+    first, second = dimension(dim1, ndim), dimension(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    shape = list(input.shape[:-1])
+    for d in sorted((first, second)):
+        shape.insert(d, input.shape[-1] + abs(offset))
+    output = np.zeros_like(input, shape=tuple(shape))
+    on_diagonal(output, offset, first, second)[...] = input
+    return output
+
+
+@composite(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal matrix of a vector; or the diagonal of a matrix, copied.
+
+    :param diagonal: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: the tensor has neither one dimension nor two.
+
+    >>> import nbautograd as torch
+    >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([[1, 0],
+            [0, 2]]), tensor([1, 4]))
+    """
+    if input._a.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
+    return diag_embed(input, diagonal) if input._a.ndim == 1 else diagonal_copied(input, diagonal)
+
+
+def diagonal_copied(input: Tensor, offset: int) -> Tensor:
+    """The diagonal of a matrix as a copy."""
+    return clone(diagonal(input, offset))
+
+
+@composite()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The diagonal matrix of the flattened input.
+
+    >>> import nbautograd as torch
+    >>> torch.diagflat(torch.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(reshape(input, -1), offset)
+
+
+def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Fill the main diagonal with one value, in place.
+
+    :param wrap: in a matrix with more rows than columns, start the diagonal again below its end.
+    :param fill_value: a number.
+    :returns: the tensor itself.
+    :raises RuntimeError: there is only one dimension, or there are more than two of unlike lengths.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+    shape = self._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got a tensor of {len(shape)} dimensions")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(shape)}")
+    step, offset = sum(self.stride()), self.storage_offset()
+    as_strided(self, (min(shape),), (step,), offset).fill_(fill_value)
+    rows, columns = shape[:2]
+    if wrap and len(shape) == 2 and rows > columns + 1:
+        for start in range(columns + 1, rows, columns + 1):  # the diagonal starts again every so many rows
+            length = min(columns, rows - start)
+            as_strided(self, (length,), (step,), offset + start * self.stride(0)).fill_(fill_value)
+    return self
+
+
+_fill_diagonal.__name__ = _fill_diagonal.__qualname__ = "fill_diagonal_"
+Tensor.fill_diagonal_ = _fill_diagonal
+
+
+@op(
+    node="TraceBackward0",
+    symbol="tr",
+    input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)",
+)
+def trace(input: Tensor) -> Tensor:
+    """The trace of a matrix: the sum of its diagonal.
+
+    :raises RuntimeError: the tensor is no matrix.
+
+    >>> import nbautograd as torch
+    >>> torch.trace(torch.tensor([[1., 2.], [3., 4.]]))
+    tensor(5.)
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return pairwise_sum(on_diagonal(input, 0, 0, 1))
+
+
+def shorter(shape: tuple[int, ...]) -> int:
+    """The length of the diagonal."""
+    return min(shape)
+
+
+# -- triangles -------------------------------------------------------------------------------------------------------
+
+
+def _check_matrices(name: str, a: Any) -> None:
+    if a.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {a.ndim}")
+
+
+@op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=NATIVE, input="tril(g, diagonal)")
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of each matrix; the elements above the diagonal are 0.
+
+    :param diagonal: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: there are fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    _check_matrices("tril", input)
+    return row_major(np.tril(input, diagonal))
+
+
+@op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of each matrix; the elements below the diagonal are 0.
+
+    :param diagonal: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: there are fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    _check_matrices("triu", input)
+    return row_major(np.triu(input, diagonal))
+
+
+def _indices(
+    name: str, row: int, col: int, lower: bool, offset: int, dtype: Any, device: Any, layout: Any, pin_memory: bool
+) -> Tensor:
+    dtype = check_options(name, dtype, layout, pin_memory)
+    for what, n in (("row", row), ("col", col)):
+        if as_int(n, f"{name}(): argument '{what}'") < 0:
+            raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
+    kind = dtypes.int64 if dtype is None else dtype
+    if kind.rank != 1 or kind.itemsize < 2:
+        raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
+    i, j = np.indices((row, col))
+    result = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
+    return wrap(backend.module(as_device(device)).asarray(result.astype(kind.numpy)))
+
+
+@described
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: device | str | int | None = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _indices("tril_indices", row, col, True, offset, dtype, device, layout, pin_memory)
+
+
+@described
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: device | str | int | None = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return _indices("triu_indices", row, col, False, offset, dtype, device, layout, pin_memory)
+
+
+@described
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803 - PyTorch's name
+    """The Vandermonde matrix of a vector: each row holds the powers of one element.
+
+    :param N: the number of columns; by default the number of rows.
+    :param increasing: powers increase from left to right; by default they decrease.
+    :raises RuntimeError: ``x`` is no vector, or ``N`` is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    check_tensors("vander", x=x)
+    if x._a.ndim != 1:
+        raise RuntimeError(f"x must be a one-dimensional tensor, got one of {x._a.ndim} dimensions")
+    columns = x._a.shape[0] if N is None else N
+    if columns < 0:
+        raise RuntimeError(f"N must be non-negative, got {columns}")
+    if x._a.dtype.kind in "iub":
+        x = x.to(dtypes.int64)
+    exponents = wrap(backend.module(x.device).arange(columns))
+    powers = unsqueeze(x, 1) ** exponents
+    return powers if increasing else flip(powers, 1)

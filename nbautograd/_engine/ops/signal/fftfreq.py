@@ -1,0 +1,126 @@
+"""The sample frequencies of a discrete Fourier transform, and ``fftshift``, which centers frequency 0."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import as_device
+from nbautograd._engine.arrays.size import as_int, dimension
+from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
+from nbautograd._engine.ops.shape.rearrange import roll
+from nbautograd._engine.ops.signal.fourier import Dims
+from nbautograd._names.docstrings import described
+from nbautograd.errors import DtypeError, kind_of
+
+__all__: list[str] = []
+
+
+def _frequencies(
+    name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
+) -> Any:
+    """``range(*indices) / (n * d)``."""
+    dtype = check_options(name, dtype, layout)
+    kind = dtype or dtypes.get_default_dtype()
+    if kind.rank < 2:
+        raise DtypeError(f"{name} requires a floating point or complex dtype, but got {kind!r}")
+    if kind.is_complex:
+        raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
+    unit = 1 / (n * d) if n * d else math.inf
+    with backend.quiet():  # where d is 0, 0 * inf is nan
+        return backend.module(as_device(device)).arange(*indices).astype(kind.numpy) * kind.numpy.type(unit)
+
+
+def _length(name: str, n: Any) -> int:
+    length = as_int(n, f"{name}(): argument 'n' (position 1)")
+    if length < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}] in {name}()")
+    return length
+
+
+@described
+def fft_fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The sample frequencies of :func:`fft_fft`, in cycles per unit of time.
+
+    :param n: the number of points.
+    :param d: the sample spacing.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    length = _length("fft_fftfreq", n)
+    values = _frequencies("fft_fftfreq", (-(length // 2), (length + 1) // 2), length, d, dtype, layout, device)
+    return into(out, finish(np.roll(values, -(length // 2)), requires_grad), "fft_fftfreq")
+
+
+@described
+def fft_rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The sample frequencies of :func:`fft_rfft`, in cycles per unit of time.
+
+    :param n: the number of points of the real signal.
+    :param d: the sample spacing.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    length = _length("fft_rfftfreq", n)
+    values = _frequencies("fft_rfftfreq", (length // 2 + 1,), length, d, dtype, layout, device)
+    return into(out, finish(values, requires_grad), "fft_rfftfreq")
+
+
+def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    chosen = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = tuple(dimension(d, input.ndim) for d in chosen)
+    if not dims:
+        raise RuntimeError(f"{name}(): `shifts` required: there is no dimension to shift along")
+    return roll(input, tuple((input.shape[d] + back) // 2 for d in dims), dims)
+
+
+@composite(method=False)
+def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
+    """The transform with frequency 0 shifted to the center, along all or some dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fftshift(torch.arange(5))
+    tensor([3, 4, 0, 1, 2])
+    """
+    return _shifted("fft_fftshift", input, dim, False)
+
+
+@composite(method=False)
+def fft_ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
+    """The inverse of :func:`fft_fftshift`.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ifftshift(torch.arange(5))
+    tensor([2, 3, 4, 0, 1])
+    """
+    return _shifted("fft_ifftshift", input, dim, True)

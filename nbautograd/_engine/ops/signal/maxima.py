@@ -1,0 +1,174 @@
+"""Max pooling of windows that do not overlap, without indices.
+
+Where nobody asks for the places of the maxima, the forward pass only notes which of two neighbours is larger, for all
+windows at once: in each row of a window first, and then among its rows, so that of equal elements the first one wins.
+The backward pass hands gradients on as these notes say.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import caching_allocator
+from nbautograd._engine.arrays.masking import zero_where, zero_where_not
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import highest
+from nbautograd._engine.ops.signal.pool import MAX, pool_gather, pool_scatter
+
+__all__ = ["is_sliced", "sliced_max_pool"]
+
+Ints = tuple[int, ...]
+CACHED = 1 << 17
+"""About how many elements are computed at a time."""
+MAX_ROWS = 4
+"""Maximum number of rows of a window of two columns of which each place is a shift of 8 bits."""
+LITTLE_ENDIAN = sys.byteorder == "little"
+
+
+def is_sliced(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
+    """Whether windows lie side by side, inside of the image."""
+    inside = all((m - 1) * s + k <= n for n, m, k, s in zip(size, out, kernel, stride, strict=True))
+    apart = all(k <= s for k, s in zip(kernel, stride, strict=True))
+    return inside and apart and not any(padding) and set(dilation) == {1}
+
+
+def _slices(kernel: int, stride: int, count: int) -> list[slice]:
+    """For each place in a window, the elements there of all windows, along one dimension."""
+    return [slice(i, i + stride * (count - 1) + 1, stride) for i in range(kernel)]
+
+
+def _images(a: Any) -> Any:
+    """A batch as (n, h, w)."""
+    return a.reshape(-1, *a.shape[-2:])
+
+
+def _parts(count: int, size: Ints) -> Iterator[slice]:
+    """Images that fit into the cache."""
+    step = max(1, CACHED // max(math.prod(size), 1))
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
+@op(
+    node="MaxPool2DWithIndicesBackward0",
+    symbol="max pool",
+    method=False,
+    many=True,
+    input="maxima_scatter(g[0], input, result[1], result[2], result[3], kernel, stride)",
+)
+def sliced_max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints) -> Any:
+    """The maxima of windows for which ``is_sliced`` holds, and in which places elements are larger than before.
+
+    These are of shape (kernel[0], kernel[1] - 1, n, *out), within rows, and (kernel[0] - 1, n, *out), among rows. Then,
+    whether any maximum is nan.
+    """
+    source = _images(input)
+    n = len(source)
+    result = caching_allocator.empty((*input.shape[:-2], *out), input.dtype)
+    target = _images(result)
+    within = np.empty((kernel[0], kernel[1] - 1, n, *out), np.bool_)
+    among = np.empty((kernel[0] - 1, n, *out), np.bool_)
+    rows, columns = map(_slices, kernel, stride, out)
+    for part in _parts(n, source.shape[1:]):
+        images, best = source[part], target[part]
+        wide = np.empty_like(best)
+        for i, row in enumerate(rows):
+            largest = wide if i else best
+            _take_larger(largest, [images[:, row, column] for column in columns], within[i, :, part])
+            if i:
+                np.greater(wide, best, among[i - 1, part])
+                np.maximum(best, wide, out=best)
+    return result, within, among, np.array(result.size > 0 and np.isnan(highest(result)))
+
+
+def _take_larger(largest: Any, candidates: list[Any], notes: Any) -> None:
+    """Write the largest of candidates to ``largest``, and where each is larger than those before it to ``notes``."""
+    if len(candidates) == 1:
+        np.copyto(largest, candidates[0])
+        return
+    first, second, *others = candidates
+    np.greater(second, first, notes[0])
+    np.maximum(first, second, out=largest)
+    for candidate, note in zip(others, notes[1:], strict=True):
+        np.greater(candidate, largest, note)
+        np.maximum(largest, candidate, out=largest)
+
+
+def _shares(g: Any, notes: Any) -> Iterator[tuple[int, Any]]:
+    """What each candidate gets of the gradient of their maximum, by its number."""
+    for number in range(len(notes), 0, -1):
+        share = zero_where_not(g, notes[number - 1])
+        yield number, share
+        g = zero_where(g, notes[number - 1])
+    yield 0, g
+
+
+def _write_pairs(gradients: Any, rows: list[slice], g: Any, within: Any, among: Any) -> None:
+    """Write a gradient to one place of each window, and zeros to the others, where windows are of two columns.
+
+    Two neighbours of float32 are one number of 64 bits, into which the gradient is shifted; or out of it.
+    """
+    places = within[0].view(np.uint8).copy()  # two per row
+    for i, larger in enumerate(among, 1):
+        places ^= (places ^ (within[i].view(np.uint8) + np.uint8(2 * i))) & -larger.view(np.int8).view(np.uint8)
+    shift, wide = (places * np.uint8(32)).astype(np.uint64), g.view(np.uint32).astype(np.uint64)
+    pairs = gradients.view(np.uint64)
+    for i, row in enumerate(rows):
+        if i:
+            shift -= np.uint64(64)  # what was in rows before is now a shift beyond all bits, and gives 0
+        np.left_shift(wide, shift, pairs[:, row])
+
+
+def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
+    """The flat indices of the maxima."""
+    return MAX[2].__wrapped__(x, out, kernel, stride, (0, 0), (1, 1))[1]
+
+
+@op(
+    node="MaxPoolBackwardBackward0",
+    symbol="max pool",
+    method=False,
+    input="maxima_gather(g, x, within, among, any_nan, kernel, stride)",
+)
+def maxima_scatter(
+    input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
+) -> Tensor:
+    """The transpose of ``maxima_gather``: elements where the maxima of ``x`` are, and zeros."""
+    if any_nan:  # PyTorch takes the last nan of a window
+        return pool_scatter.__wrapped__(input, _index(x, among.shape[-2:], kernel, stride), x.shape, 2)
+    out = among.shape[-2:]
+    result = caching_allocator.empty(x.shape, input.dtype)
+    target, g, size = _images(result), _images(input), x.shape[-2:]
+    rows, columns = map(_slices, kernel, stride, out)
+    covered = kernel == stride and all(m * k == n for m, k, n in zip(out, kernel, size, strict=True))
+    pairs = covered and kernel[1] == 2 and kernel[0] <= MAX_ROWS and result.dtype == np.float32 and LITTLE_ENDIAN
+    for part in _parts(len(target), size):
+        gradients = target[part]
+        if pairs:
+            _write_pairs(gradients, rows, np.ascontiguousarray(g[part]), within[:, 0, part], among[:, part])
+            continue
+        if not covered:
+            gradients[...] = 0
+        for i, share in _shares(np.ascontiguousarray(g[part]), among[:, part]):
+            for j, element in _shares(share, within[i, :, part]):
+                gradients[:, rows[i], columns[j]] = element
+    return result
+
+
+@op(
+    node="GatherBackward0",
+    symbol="gather",
+    method=False,
+    input="maxima_scatter(g, x, within, among, any_nan, kernel, stride)",
+)
+def maxima_gather(
+    input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
+) -> Tensor:
+    """The elements where the maxima of ``x`` are."""
+    index = _index(x, among.shape[-2:], kernel, stride)
+    return pool_gather.__wrapped__(input, index, 2)

@@ -1,0 +1,297 @@
+"""The short-time Fourier transform (STFT), of overlapping frames of a signal, and its inverse."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.batched import elements
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.creation import ones
+from nbautograd._engine.ops.elementwise.complex import view_as_real
+from nbautograd._engine.ops.indexing.gather import crop_like, pad_like
+from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape.padding import constant_pad, pad
+from nbautograd._engine.ops.shape.shape import reshape
+from nbautograd._engine.ops.shape.slicing import narrow
+from nbautograd._engine.ops.shape.transpose import transpose
+from nbautograd._engine.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
+from nbautograd.errors import DtypeError, ShapeError, kind_of
+
+__all__ = ["istft", "stft"]
+
+
+# -- frames of a signal ----------------------------------------------------------------------------------------------
+
+
+@op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
+def frames(input: Tensor, size: int, step: int) -> Tensor:
+    """The frames of ``size`` elements that start at every ``step``-th along the last dimension: (..., frames, size)."""
+    return np.lib.stride_tricks.sliding_window_view(input, size, -1)[..., ::step, :].copy()
+
+
+@op(node="UnfoldBackwardBackward0", symbol="overlap +", method=False, input="frames_of(g, input.shape, step)")
+def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
+    """Overlap-add: frames (..., frames, size), each ``step`` after the one before, added up."""
+    *batch, pieces, size = input.shape
+    blocks = -(-size // step)  # each frame as blocks of step elements, the last one zero-padded
+    padded = pad_to(input, (*batch, pieces, blocks * step))
+    total = np.zeros_like(input, shape=(*batch, pieces + blocks - 1, step))
+    for i in range(blocks):
+        total[..., i : i + pieces, :] += padded[..., i * step : (i + 1) * step]
+    total = total.reshape((*batch, (pieces + blocks - 1) * step))
+    return pad_to(total[..., :length], (*batch, length))
+
+
+@op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
+def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
+    """The transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
+    *batch, pieces, size = shape
+    needed = (pieces - 1) * step + size
+    whole = pad_to(input[..., :needed], (*batch, needed))
+    return np.lib.stride_tricks.sliding_window_view(whole, size, -1)[..., ::step, :].copy()
+
+
+def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
+    """An array zero-padded at the end of the last dimension."""
+    if a.shape == shape:
+        return a
+    output = np.zeros_like(a, shape=shape)
+    output[..., : a.shape[-1]] = a
+    return output
+
+
+def continued(x: Tensor, by: int, mode: str) -> Tensor:
+    """A signal padded with ``by`` elements at each end."""
+    batches = (1,) * (3 - x.ndim) + tuple(x.shape)  # pad() needs three dimensions for these modes
+    return reshape(pad(reshape(x, batches), (by, by), mode), (*x.shape[:-1], x.shape[-1] + 2 * by))
+
+
+def centered(x: Tensor, size: int, n: int) -> Tensor:
+    """A signal of ``size`` elements zero-padded on both sides to ``n``."""
+    left = (n - size) // 2
+    return constant_pad(x, ((left, n - size - left),), 0)
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+def _refuse(name: str, what: str) -> NoReturn:
+    raise ShapeError(f"{name}(): {what}")
+
+
+def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:
+    """The arguments, with their defaults."""
+    n = as_int(n_fft, f"{name}(): argument 'n_fft' (position 2)")
+    hop = n // 4 if hop_length is None else as_int(hop_length, f"{name}(): argument 'hop_length'")
+    size = n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
+    return n, hop, size
+
+
+def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
+    """The window of ``n`` elements, zero-padded on both sides if it is shorter; ones by default."""
+    if window is None:
+        warnings.warn(
+            f"{name}(): A window was not provided: a rectangular one is used, whose sharp edges leak into all "
+            "frequencies. Give window=torch.hann_window(...), or torch.ones(...) for a rectangular one.",
+            UserWarning,
+            stacklevel=4,
+        )
+        window = ones(size, dtype=like.dtype.to_real(), device=like.device)
+    elif not isinstance(window, Tensor):
+        raise TypeError(f"{name}(): argument 'window' must be Tensor, not {kind_of(window)}")
+    if window.shape != (size,):
+        _refuse(
+            name,
+            f"Invalid window shape: expected a 1D window tensor of size equal to win_length={size}, but got window "
+            f"with size {list(window.shape)}",
+        )
+    if size == n:
+        return window
+    return centered(window, size, n)
+
+
+def _check_istft(
+    input: Tensor, n: int, hop: int, size: int, window: Any, onesided: bool | None, return_complex: bool
+) -> None:
+    """Make sure that the spectrum and the sizes fit each other.
+
+    :raises RuntimeError: they do not.
+    """
+    if not input.dtype.is_complex:
+        raise DtypeError(
+            f"istft requires a complex-valued input tensor, from stft with return_complex=True, but got {input.dtype!r}"
+        )
+    if input.ndim not in (2, 3):
+        _refuse("istft", f"expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
+    if input.numel() == 0:
+        _refuse("istft", f"input tensor cannot be empty, but its shape is {list(input.shape)}")
+    half = input.shape[-2] != n if onesided is None else onesided
+    if input.shape[-2] != (n // 2 + 1 if half else n):
+        expected = "n_fft / 2 + 1" if half else "n_fft"
+        _refuse(
+            "istft",
+            f"expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
+            f"(n_fft={n}), but got {input.shape[-2]}",
+        )
+    if not 0 < hop <= size:
+        _refuse("istft", f"expected 0 < hop_length <= win_length, but got hop_length={hop} and win_length={size}")
+    if not 0 < size <= n:
+        _refuse("istft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
+    if half and (return_complex or (isinstance(window, Tensor) and window.dtype.is_complex)):
+        _refuse("istft", "Cannot have onesided output if window or input is complex")
+
+
+# -- the transforms --------------------------------------------------------------------------------------------------
+
+
+@composite()
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
+    """The short-time Fourier transform (STFT): the transforms of overlapping windowed frames of a signal.
+
+    :param input: shape (time,) or (batch, time).
+    :param n_fft: the size of the transform.
+    :param hop_length: the distance between the starts of frames; by default ``n_fft // 4``.
+    :param win_length: the size of the window, by default ``n_fft``; a shorter one is zero-padded on both sides.
+    :param center: whether the centers of frames, not their starts, are at multiples of the hop; the signal is padded on
+        both sides in the mode ``pad_mode``.
+    :param normalized: whether to divide by sqrt(n_fft).
+    :param onesided: only the first ``n_fft // 2 + 1`` frequencies; by default for real signals and windows.
+    :param return_complex: required for real signals; False, which is deprecated, returns a last dimension of real and
+        imaginary part.
+    :param align_to_window: where ``center`` is False, whether windows, not frames, start at the hops.
+    :return: shape (batch, frequency, time).
+    :raises RuntimeError: the sizes do not match.
+
+    >>> import nbautograd as torch
+    >>> torch.stft(torch.ones(2, 32), 8, window=torch.hann_window(8), return_complex=True).shape
+    torch.Size([2, 5, 17])
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"stft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    n, hop, size = _lengths("stft", n_fft, hop_length, win_length)
+    if input.dtype.rank < 2:
+        raise DtypeError(f"stft(): expected a tensor of floating point or complex values, but got {input.dtype!r}")
+    if input.ndim not in (1, 2):
+        _refuse("stft", f"expected a 1D or 2D tensor as input, but got shape {list(input.shape)}")
+    if center and align_to_window is not None:
+        _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
+    x = continued(input, n // 2, pad_mode) if center else input
+    if not 0 < size <= n:
+        _refuse("stft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
+    if hop <= 0:
+        _refuse("stft", f"expected hop_length > 0, but got hop_length={hop}")
+    if align_to_window:
+        x = centered(x, size, n)
+    if not 0 < n <= x.shape[-1]:
+        _refuse("stft", f"expected 0 < n_fft <= {x.shape[-1]}, the length of the signal, but got n_fft={n}")
+    is_complex = input.dtype.is_complex or (isinstance(window, Tensor) and window.dtype.is_complex)
+    if return_complex is None and not is_complex:
+        _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
+    if onesided is None:
+        onesided = not is_complex
+    if onesided and is_complex:
+        _refuse("stft", "Cannot have onesided output if window or input is complex")
+    pieces = frames(x, n, hop) * _window("stft", window, size, n, input)
+    norm = "ortho" if normalized else "backward"
+    last = (pieces.ndim - 1,)
+    result = _fft_c2c(pieces, last, norm, True) if is_complex else _fft_r2c(pieces, last, norm, onesided)
+    result = transpose(result, -1, -2)
+    if return_complex is None or return_complex:
+        return result
+    warnings.warn("stft with return_complex=False is deprecated: use return_complex=True", UserWarning, stacklevel=3)
+    return view_as_real(result)
+
+
+def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: int, length: int) -> Tensor:
+    """The weighted sum of overlapping pieces, divided by the sum of the squared weights: ``length`` elements of it.
+
+    :raises RuntimeError: no weight is at an element.
+    """
+    count, n = pieces.shape[-2:]
+    whole = n + hop * (count - 1)
+    signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
+    energy = expand(weights * weights, (count, n))
+    envelope = narrow(overlap_add(energy, hop, whole), -1, start, length)
+    if bool((np.abs(elements(envelope)) < 1e-11).any()):
+        _refuse(
+            "istft",
+            "window overlap add min is 0: some elements are covered by no window, so they cannot be told. Take a "
+            "smaller hop_length, another window, or center=True",
+        )
+    return signal / envelope
+
+
+@composite()
+def istft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The inverse short-time Fourier transform: the signal from the result of :func:`stft`.
+
+    It is the least-squares estimate where frames overlap (D. Griffin and J. Lim, "Signal estimation from modified
+    short-time Fourier transform", 1984).
+
+    :param input: complex, of shape (frequency, time) or (batch, frequency, time).
+    :param length: the number of elements to return; by default that of the overlapped frames.
+    :return: shape (time,) or (batch, time).
+    :raises RuntimeError: the sizes do not match, or an element is covered by no window (the overlap-add condition).
+
+    >>> import nbautograd as torch
+    >>> x, window = torch.arange(32.), torch.hann_window(8)
+    >>> y = torch.istft(torch.stft(x, 8, window=window, return_complex=True), 8, window=window)
+    >>> torch.allclose(x, y, atol=1e-5)
+    True
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    n, hop, size = _lengths("istft", n_fft, hop_length, win_length)
+    _check_istft(input, n, hop, size, window, onesided, return_complex)
+    weights = _window("istft", window, size, n, input)
+    if weights.dtype.is_complex and not return_complex:
+        _refuse("istft", "a complex window gives a complex signal: return_complex=True is needed")
+    spectrum = transpose(input, -1, -2)
+    norm = "ortho" if normalized else "backward"
+    last = (input.ndim - 1,)
+    if return_complex:
+        pieces = _fft_c2c(spectrum, last, norm, False)
+    else:
+        pieces = _fft_c2r(crop_like(spectrum, (*spectrum.shape[:-1], n // 2 + 1)), last, norm, n)
+    whole = n + hop * (input.shape[-1] - 1)
+    start = n // 2 if center else 0
+    stop = whole - start if length is None else start + as_int(length, "istft(): argument 'length'")
+    if stop <= start:
+        _refuse("istft", f"no elements are left: the pieces cover {whole}, center={center}, length={length}")
+    signal = _overlap_add_normalized(pieces, weights, hop, start, min(stop, whole) - start)
+    if stop <= whole:
+        return signal
+    warnings.warn(
+        "istft(): The length of signal is shorter than the length parameter: the result is continued by zeros",
+        UserWarning,
+        stacklevel=3,
+    )
+    return pad_like(signal, (*signal.shape[:-1], stop - start))

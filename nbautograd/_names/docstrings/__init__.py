@@ -1,0 +1,207 @@
+"""Docstrings made whole: what many functions share is said once, in the tables of this package.
+
+A docstring says in its function what is particular to it. Parameters that mean the same in many functions (``dim``,
+``keepdim``, ``out`` and so on) stand in ``parameters.py``, those of whole families in the other modules. ``fill`` puts
+what is missing into a function's docstring, when the function is declared: it costs two microseconds. ``Composed`` is
+the docstring of a class, made when somebody reads it: from the class, its bases and the function that it calls.
+
+A line in a docstring always goes before the tables.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
+
+__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
+"""Of a family of functions: what its parameters mean, the result, and errors with when they are raised."""
+
+INDENT = "" if sys.version_info >= (3, 13) else "    "
+"""Of the lines of a function's docstring; since 3.13 the compiler takes it away."""
+CATEGORIES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
+NOTHING: Mapping[str, str] = {}
+NO_FAMILY: Family = (NOTHING, "", ())
+WRONG_TYPE = ("TypeError", "an argument is of a type that is not taken")
+WRONG_DIM = ("IndexError", "``dim`` is out of range")
+BROADCAST = "a tensor of the shape to which the operands broadcast"
+
+
+def fill(
+    doc: str,
+    names: Iterable[str],
+    own: Mapping[str, str],
+    returns: str = "",
+    raises: Iterable[tuple[str, str]] = (),
+    shared: Mapping[str, str] = COMMON,
+) -> str:
+    r"""``doc`` with a line for each parameter, for the result and for errors, where it has none.
+
+    :param own: what the parameters of this function mean; of others ``shared`` says it.
+    :param raises: pairs of an error and when it is raised.
+
+    >>> fill("Twice x.", ["x"], {"x": "a number."}, "a number.")
+    'Twice x.\n\n:param x: a number.\n:returns: a number.\n'
+    """
+    indent = INDENT if "\n    " in doc else ""
+    line = f"\n{indent}:"
+    at = doc.find(f"\n\n{indent}>>> ")
+    text, example = (doc[:at], doc[at:]) if at >= 0 else (doc.rstrip(), f"\n{indent}")
+    start = text.find(line)
+    if start < 0:
+        lines = [f"{line}param {name}: {word}" for name in names if (word := own.get(name) or shared.get(name))]
+        if returns:
+            lines.append(f"{line}returns: {returns}")
+        lines += [f"{line}raises {error}: {when}." for error, when in raises]
+        return f"{text}\n{''.join(lines)}{example}" if lines else doc
+    return text[:start] + _merged(text[start:], line, names, own, returns, raises, shared) + example
+
+
+def _merged(
+    fields: str,
+    line: str,
+    names: Iterable[str],
+    own: Mapping[str, str],
+    returns: str,
+    raises: Iterable[tuple[str, str]],
+    shared: Mapping[str, str],
+) -> str:
+    """The lines of a docstring with those that are missing, parameters in the order of the signature."""
+    end = min(at if (at := fields.find(line + kind)) >= 0 else len(fields) for kind in ("returns", "raises"))
+    own_lines = {}
+    for text in fields[:end].split(f"{line}param ")[1:]:
+        heading, _, _ = text.partition(":")
+        for name in heading.split(", ") if ", " in heading else (heading.lstrip("*"),):
+            own_lines[name] = text
+    lines = []
+    for name in names:
+        said = own_lines.pop(name, None)
+        if said is not None:
+            if said not in own_lines.values():  # the last of several that share a line
+                lines.append(f"{line}param {said}")
+        elif word := own.get(name) or shared.get(name):
+            lines.append(f"{line}param {name}: {word}")
+    lines += [f"{line}param {text}" for text in dict.fromkeys(own_lines.values())]
+    ending = fields[end:]
+    if returns and not ending.startswith(f"{line}returns"):
+        lines.append(f"{line}returns: {returns}")
+    lines.append(ending)
+    lines += [f"{line}raises {error}: {when}." for error, when in raises if f"raises {error}:" not in ending]
+    return "".join(lines)
+
+
+def described(function: F) -> F:
+    """Fill the docstring of a function by the tables of ``parameters.py``."""
+    describe(function)
+    return function
+
+
+def describe(function: Any, body: Any = None, further: tuple[str, ...] = ()) -> None:
+    """Fill the docstring of a function by the tables of ``parameters.py``; those without an example stay as they are.
+
+    :param body: the function whose parameters it has, if these are not its own.
+    :param further: keywords that it takes besides.
+    """
+    doc, name = function.__doc__, function.__name__
+    code = (body or getattr(function, "__wrapped__", function)).__code__
+    if doc is None or ">>> " not in doc:
+        return
+    names = _names(code)
+    raises = [WRONG_TYPE] if names else []
+    if "dim" in names and "IndexError" not in doc:
+        raises.append(WRONG_DIM)
+    if name in RAISES:
+        raises.append(("RuntimeError", RAISES[name]))
+    function.__doc__ = fill(doc, names + further, SPECIAL.get(name, NOTHING), RESULTS.get(name, ""), raises)
+
+
+def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, floating: bool, out: bool) -> None:
+    """Fill the docstring of a declared operation: operands and errors of elementwise ones follow from the declaration.
+
+    :param accepts: the categories of dtypes that it takes.
+    :param floating: integers become the default float.
+    """
+    further = ("out",) if out else ()
+    if not pointwise:
+        describe(function, body, further)
+        return
+    doc, code, hints = function.__doc__, body.__code__, body.__annotations__
+    if doc is None or ">>> " not in doc:
+        return
+    names = _names(code)
+    hints = {name: hint if isinstance(hint, str) else str(hint) for name, hint in hints.items()}  # or are evaluated
+    operands = [name for name in names if "Tensor" in hints.get(name, "")]
+    tensor, number = _operands(accepts)
+    words = {name: number if "Number" in hints[name] else tensor for name in operands}
+    words |= SPECIAL.get(function.__name__, NOTHING)
+    raises, result = [WRONG_TYPE], RESULTS.get(function.__name__)
+    if len(operands) > 1:
+        result = result or BROADCAST
+        raises.append(("RuntimeError", "the shapes do not broadcast, or a dtype is not taken"))
+    else:
+        result = result or f"a tensor of the shape of ``{operands[0] if operands else names[0]}``"
+        if accepts != "bifc":
+            raises.append(("RuntimeError", "the dtype is another"))
+    ending = "; integers give the default floating dtype." if floating else "."
+    function.__doc__ = fill(doc, names + further, words, result.removesuffix(".") + ending, raises)
+
+
+def describe_operator(operator: Any, function: Any) -> None:
+    """The docstring of an operator: that of its function, but for the keywords, which it does not take.
+
+    Comparing with something of another type is no error.
+    """
+    without = [":param out:"] + [":raises TypeError:"] * (function.__name__ in ("eq", "ne"))
+    lines = []
+    for line in (function.__doc__ or "").split("\n"):
+        if line.strip().startswith(":param alpha:"):
+            line = f"{INDENT}:param alpha: for the function only: an operator takes its operands."
+        if not line.strip().startswith(tuple(without)):
+            lines.append(line)
+    operator.__doc__ = "\n".join(lines)
+
+
+def _names(code: Any) -> tuple[str, ...]:
+    """The names of all parameters, in the order of the signature."""
+    names: tuple[str, ...] = code.co_varnames
+    several, count = code.co_flags & 4, code.co_argcount
+    end = count + code.co_kwonlyargcount
+    if not code.co_flags & 12:
+        return names[:end]
+    rest = names[end : end + (several > 0)]
+    return names[:count] + rest + names[count:end] + names[end + len(rest) : end + len(rest) + (code.co_flags & 8 > 0)]
+
+
+@functools.cache
+def _operands(accepts: str) -> tuple[str, str]:
+    dtypes = dtypes_of(accepts)
+    return f"a tensor of {dtypes} dtype.", f"a tensor or a number, of {dtypes} dtype."
+
+
+def dtypes_of(accepts: str) -> str:
+    """The categories in words.
+
+    >>> dtypes_of("bif"), dtypes_of("bi")
+    ('any real', 'bool or integer')
+    """
+    known = {"bifc": "any", "bif": "any real", "ifc": "any but bool"}
+    return known.get(accepts) or " or ".join(CATEGORIES[each] for each in accepts)
+
+
+def describe_all(functions: Iterable[Any], families: Mapping[str, Family], shared: Mapping[str, str]) -> None:
+    """Fill the docstrings of functions by the tables of their families, and by a table for all of them."""
+    for function in functions:
+        doc = function.__doc__
+        if doc is not None and not isinstance(function, type):
+            own, returns, raises = families.get(function.__name__, NO_FAMILY)
+            if "TypeError" not in dict(raises):
+                raises = (*raises, WRONG_TYPE)
+            names = _names(inspect.unwrap(function).__code__)
+            function.__doc__ = fill(doc, names, own, returns, raises, shared)

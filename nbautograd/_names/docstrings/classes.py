@@ -1,0 +1,144 @@
+"""Docstrings of classes, composed when they are read: from the class, its bases, its function, and the tables."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+from nbautograd._names.docstrings.tables import Tables
+
+__all__ = ["Composed", "composed", "parameters"]
+
+FIELD = re.compile(r"^:(param|returns|raises)\b ?([^:]*):", re.MULTILINE)
+C = TypeVar("C", bound=type)
+Fields = dict[tuple[str, str], str]
+
+
+def composed(cls: C) -> C:
+    """Have the docstring of a class of ours composed when somebody reads it; classes of others keep theirs."""
+    doc = cls.__dict__.get("__doc__")
+    if isinstance(doc, str) and cls.__module__.startswith("nbautograd.") and not cls.__name__.startswith("_"):
+        cls.__doc__ = Composed(doc)  # type: ignore[assignment]
+    return cls
+
+
+class Composed:
+    """The docstring of a class: ``cls.__doc__`` asks this descriptor.
+
+    :param own: what the class itself says.
+    """
+
+    def __init__(self, own: str) -> None:
+        self.own = own
+        self._text: str | None = None
+
+    def __get__(self, instance: Any, cls: type) -> str:
+        if self._text is None:
+            self._text = compose(cls, self.own)
+        return self._text
+
+
+def own_docstring(cls: type) -> str:
+    """What a class itself says, cleaned."""
+    doc = cls.__dict__.get("__doc__")
+    return inspect.cleandoc(doc.own if isinstance(doc, Composed) else doc or "")
+
+
+def divided(doc: str) -> tuple[str, Fields, str]:
+    r"""A cleaned docstring as its text, its fields by kind and name, and its example.
+
+    >>> divided("Text.\n\n:param a, b: numbers.\n:raises ValueError: never.\n")[1]
+    {('param', 'a'): 'numbers.', ('param', 'b'): 'numbers.', ('raises', 'ValueError'): 'never.'}
+    """
+    doc, mark, example = doc.partition("\n>>> ")
+    starts = list(FIELD.finditer(doc))
+    fields: Fields = {}
+    for field, after in zip_longest(starts, starts[1:]):
+        text = doc[field.end() : after.start() if after else len(doc)].strip()
+        for name in field[2].split(", "):
+            fields[field[1], name.strip("*")] = text
+    text = doc[: starts[0].start()] if starts else doc
+    return text.strip(), fields, (mark + example).strip()
+
+
+PACKAGES = {"nn": "layer_classes", "optim": "training", "utils": "training", "distributions": "probability"}
+"""Which module has the tables of a package."""
+
+
+def tables_of(cls: type) -> Tables:
+    """The tables of the package of a class."""
+    module = PACKAGES.get((cls.__module__ + ".").split(".")[1])
+    return import_module(f"nbautograd._names.docstrings.{module}").TABLES if module else Tables({})
+
+
+def parameters(cls: type) -> list[str]:
+    """The names of the constructor's parameters; where it takes any, those that the tables or a base name."""
+    names = tables_of(cls).names.get(cls.__name__)
+    if names is not None:
+        return names
+    if "__new__" in cls.__dict__:  # as of parameters, which are tensors
+        return list(inspect.signature(cls.__dict__["__new__"]).parameters)[1:]
+    constructors = [base.__dict__["__init__"] for base in cls.__mro__[:-1] if "__init__" in base.__dict__]
+    if not constructors:
+        return []
+    options = [list(inspect.signature(constructor).parameters.values())[1:] for constructor in constructors]
+    named = (each for each in options if not each or any(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in each))
+    return [each.name for each in next(named, options[0])]
+
+
+def compose(cls: type, own: str) -> str:
+    """The whole docstring of a class."""
+    text, fields, example = divided(inspect.cleandoc(own))
+    errors = {name: when for (kind, name), when in fields.items() if kind == "raises"}
+    tables, name = tables_of(cls), cls.__name__
+    function = getattr(cls, "_function", None)
+    if name in tables.functions:
+        function = getattr(import_module("nbautograd.nn.functional"), tables.functions[name])
+    called = divided(inspect.getdoc(function) or "")[1] if function else {}
+    inherited: Fields = {}
+    lines = []
+    for base in cls.__mro__[1:]:
+        if base.__module__.startswith("nbautograd."):
+            inherited = {**divided(own_docstring(base))[1], **inherited}
+    passed = getattr(cls, "_passed", ())
+    for option in parameters(cls):
+        field = ("param", option)
+        said = fields.get(field) or tables.words.get(name, {}).get(option) or inherited.get(field)
+        said = said or (option in passed and called.get(field)) or tables.shared.get(option) or called.get(field)
+        if said:
+            lines.append(_line("param", option, said))
+    for source in (inherited, called):
+        errors |= {error: when for (kind, error), when in source.items() if kind == "raises" and error not in errors}
+    errors = {**tables.raises.get(name, {}), **errors} or dict(tables.raises.get("", {}))
+    lines += [_line("raises", error, when) for error, when in errors.items()]
+    inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
+    call = _call(inputs, tables.results.get(name) or called.get(("returns", ""), ""))
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example)
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:
+    if function:
+        for name in getattr(cls, "_inputs", ("input",)):
+            yield name, called.get(("param", name), "a tensor.")
+
+
+def _call(inputs: Mapping[str, str], result: str) -> str:
+    """How the layer is called, and what it returns then."""
+    if not inputs:
+        return f"Called, it returns {_joined(result)}" if result else ""
+    lines = [f"- ``{name}``: {_joined(text)}" for name, text in inputs.items()]
+    returned = f"\n\nand returns {_joined(result)}" if result else ""
+    return "It is called with\n\n" + "\n".join(lines) + returned
+
+
+def _line(kind: str, name: str, text: str) -> str:
+    return f":{kind} {name}: {_joined(text)}"
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())

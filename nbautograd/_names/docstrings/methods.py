@@ -1,0 +1,254 @@
+"""What methods of ``Tensor``, ``Node`` and ``Function`` take, return and raise, with examples: their files are full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from nbautograd._names.docstrings import INDENT
+
+__all__ = ["describe_methods"]
+
+C = TypeVar("C", bound=type)
+METHODS: Mapping[str, Mapping[str, str]] = {
+    "Tensor": {
+        "__array_wrap__": """A result of a NumPy function as a tensor; NumPy calls it, as in ``np.sin(tensor)``.
+
+:param array: the result, an array; of bools it becomes uint8.
+:param context: the function that was called; it has no effect.
+:param return_scalar: has no effect.
+:returns: a tensor of the shape of ``array``.
+:raises AttributeError: ``array`` is no array.
+
+>>> import numpy as np
+>>> import nbautograd as torch
+>>> np.square(torch.tensor([1., 2.]))
+tensor([1., 4.])""",
+        "__iter__": """The parts along the first dimension, one after another.
+
+:returns: an iterator of views.
+:raises TypeError: the tensor has no dimension.
+
+>>> import nbautograd as torch
+>>> [row.tolist() for row in torch.tensor([[1, 2], [3, 4]])]
+[[1, 2], [3, 4]]""",
+        "__contains__": """``element in tensor``: whether any element is equal to it.
+
+:param element: a number, or a tensor, which is broadcast.
+:returns: a Python bool.
+:raises RuntimeError: ``element`` is something else, or its shape does not broadcast.
+
+>>> import nbautograd as torch
+>>> 2 in torch.tensor([1, 2]), 3 in torch.tensor([1, 2])
+(True, False)""",
+        "__format__": """The tensor in an f-string; one without dimensions is formatted as the number that it is.
+
+:param spec: what stands after the colon, as for a Python number.
+:returns: a string.
+:raises TypeError: ``spec`` is not empty, and the tensor has a dimension.
+:raises ValueError: ``spec`` is none for this number.
+
+>>> import nbautograd as torch
+>>> f"{torch.tensor(3.14159):.2f}"
+'3.14'""",
+        "__repr__": """The tensor as text: its elements, and what is not usual about it.
+
+:param tensor_contents: text to stand in place of the elements.
+:returns: a string.
+:raises TypeError: another argument is given.
+
+>>> import nbautograd as torch
+>>> repr(torch.tensor([1., 2.], requires_grad=True))
+'tensor([1., 2.], requires_grad=True)'""",
+        "__deepcopy__": """For ``copy.deepcopy``: a copy with its own memory and gradient, a leaf if this tensor is one.
+
+:param memo: the copies made so far, by the ``id`` of the object.
+:returns: a tensor of the same shape.
+:raises RuntimeError: the tensor was computed from one that requires grad.
+
+>>> import copy
+>>> import nbautograd as torch
+>>> copy.deepcopy(torch.ones(2, requires_grad=True))
+tensor([1., 1.], requires_grad=True)""",
+        "__reduce_ex__": """:param protocol: the number of pickle's protocol; it has no effect.
+:returns: a function, its arguments, and the attributes that were set on the tensor or None.
+:raises TypeError: ``protocol`` is missing.
+
+>>> import pickle
+>>> import nbautograd as torch
+>>> pickle.loads(pickle.dumps(torch.tensor([1, 2])))
+tensor([1, 2])""",
+        "detach_": """:returns: the tensor itself.
+:raises RuntimeError: the tensor is a view.
+
+>>> import nbautograd as torch
+>>> y = torch.ones(2, requires_grad=True) * 3
+>>> y.detach_()
+tensor([3., 3.])""",
+        "detach": """:returns: a tensor of the same shape.
+
+>>> import nbautograd as torch
+>>> w = torch.tensor([1.], requires_grad=True)
+>>> d = w.detach()
+>>> d[0] = 999
+>>> w
+tensor([999.], requires_grad=True)""",
+        "requires_grad_": """:param requires_grad: whether operations on it are recorded.
+:returns: the tensor itself.
+:raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
+:raises TypeError: ``requires_grad`` is no bool.
+
+>>> import nbautograd as torch
+>>> torch.ones(2).requires_grad_()
+tensor([1., 1.], requires_grad=True)""",
+        "retain_grad": """:returns: None.
+:raises RuntimeError: the tensor does not require grad.
+
+>>> import nbautograd as torch
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> y = x * x
+>>> y.retain_grad()
+>>> (3 * y).backward()
+>>> y.grad
+tensor(3.)""",
+        "register_post_accumulate_grad_hook": """:param hook: gets the tensor, whose ``.grad`` is new.
+:returns: a handle, whose ``remove()`` takes the hook away.
+:raises RuntimeError: the tensor is no leaf that requires grad.
+
+>>> import nbautograd as torch
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+>>> (x * 3).backward()
+tensor(3.)""",
+    },
+    "Node": {
+        "name": """:returns: a string.
+
+>>> import nbautograd as torch
+>>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
+'MulBackward0'""",
+        "register_hook": """:param hook: the function; it gets two tuples of gradients.
+:returns: a handle, whose ``remove()`` takes the hook away.
+:raises TypeError: ``hook`` cannot be called.
+
+>>> import nbautograd as torch
+>>> y = torch.tensor(2.0, requires_grad=True) * 3
+>>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: print(grad_outputs))
+>>> y.backward()
+(tensor(1.),)""",
+        "register_prehook": """:param hook: the function; it gets a tuple of gradients.
+:returns: a handle, whose ``remove()`` takes the hook away.
+:raises TypeError: ``hook`` cannot be called.
+
+>>> import nbautograd as torch
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> y = x * 3
+>>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (10 * grad_outputs[0],))
+>>> y.backward()
+>>> x.grad
+tensor(30.)""",
+    },
+    "Function": {
+        "forward": """:param args: ``ctx`` and the arguments; the arguments alone where there is a ``setup_context``.
+:param kwargs: arguments by name.
+:returns: a tensor of any shape, or a tuple of tensors and other values.
+:raises NotImplementedError: it is not overridden.
+
+>>> import nbautograd as torch
+>>> class Double(torch.autograd.Function):
+...     @staticmethod
+...     def forward(ctx, x):
+...         return 2 * x
+...
+>>> Double.apply(torch.tensor(2.0))
+tensor(4.)""",
+        "setup_context": """:param ctx: the context.
+:param inputs: the arguments of ``forward``.
+:param output: what it returned.
+:returns: None.
+:raises NotImplementedError: it is called and not overridden.
+
+>>> import nbautograd as torch
+>>> class Square(torch.autograd.Function):
+...     @staticmethod
+...     def forward(x):
+...         return x * x
+...     @staticmethod
+...     def setup_context(ctx, inputs, output):
+...         ctx.save_for_backward(*inputs)
+...     @staticmethod
+...     def backward(ctx, g):
+...         return 2 * ctx.saved_tensors[0] * g
+...
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> Square.apply(x).backward()
+>>> x.grad
+tensor(4.)""",
+        "backward": """:param ctx: the context.
+:param grad_outputs: the gradient of each output, of its shape.
+:returns: a gradient for each argument of ``forward``, of its shape; None for what has none.
+:raises NotImplementedError: it is not overridden.
+
+>>> import nbautograd as torch
+>>> class Double(torch.autograd.Function):
+...     @staticmethod
+...     def forward(ctx, x):
+...         return 2 * x
+...     @staticmethod
+...     def backward(ctx, g):
+...         return 2 * g
+...
+>>> x = torch.tensor(2.0, requires_grad=True)
+>>> Double.apply(x).backward()
+>>> x.grad
+tensor(2.)""",
+        "jvp": """:param ctx: the context.
+:param grad_inputs: the tangent of each argument; None for what has none.
+:returns: the tangent of each output, of its shape.
+:raises NotImplementedError: it is not overridden.
+
+>>> import nbautograd as torch
+>>> class Double(torch.autograd.Function):
+...     @staticmethod
+...     def forward(ctx, x):
+...         return 2 * x
+...     @staticmethod
+...     def jvp(ctx, tangent):
+...         return 2 * tangent
+...
+>>> torch.func.jvp(Double.apply, (torch.tensor(3.0),), (torch.tensor(1.0),))
+(tensor(6.), tensor(2.))""",
+        "vmap": """:param info: ``info.batch_size`` and ``info.randomness``.
+:param in_dims: for each argument the dimension that counts the samples, None where it is the same for all.
+:param args: what ``forward`` takes.
+:returns: the results, and the dimension of each that counts the samples, or None.
+:raises NotImplementedError: it is called and not overridden.
+
+>>> import nbautograd as torch
+>>> class Double(torch.autograd.Function):
+...     @staticmethod
+...     def forward(x):
+...         return 2 * x
+...     @staticmethod
+...     def setup_context(ctx, inputs, output):
+...         pass
+...     @staticmethod
+...     def vmap(info, in_dims, x):
+...         return Double.apply(x), in_dims[0]
+...
+>>> torch.func.vmap(Double.apply)(torch.tensor([1.0, 2.0]))
+tensor([2., 4.])""",
+    },
+}
+"""By class and method, what follows the first sentence of the docstring; all of it where there is none."""
+
+
+def describe_methods(cls: C) -> C:
+    """Decorator of a class: its methods' docstrings, made whole by ``METHODS``."""
+    for name, text in METHODS[cls.__name__].items():
+        method = vars(cls)[name]
+        method = getattr(method, "__func__", method)
+        own = (method.__doc__ or "").rstrip()
+        rest = text.replace("\n", "\n" + INDENT) if INDENT else text
+        method.__doc__ = (f"{own}\n\n{INDENT}{rest}" if own else rest) + "\n"
+    return cls

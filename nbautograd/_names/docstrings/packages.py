@@ -1,0 +1,113 @@
+"""What the functions share of ``signal.windows``, ``masked``, ``func`` and ``autograd.functional``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nbautograd._names.docstrings import Family
+
+__all__ = ["DERIVATIVES", "MASKED", "TRANSFORMS", "WINDOWS"]
+
+Package = tuple[Mapping[str, Family], Mapping[str, str]]
+"""The families of a package, and what its functions share."""
+
+
+NAMES_OF_WINDOWS = """
+    bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"""
+NORMALIZATIONS = "cumprod cumsum log_softmax normalize softmax softmin"
+REDUCTIONS = "amax amin argmax argmin logsumexp mean median norm prod std sum var"
+WINDOWS: Package = (
+    {
+        name: ({}, "shape (M,), of a floating dtype.", (("ValueError", "a number is out of its range"),))
+        for name in NAMES_OF_WINDOWS.split()
+    },
+    {
+        "M": "the number of points.",
+        "a": "the weights of the cosines.",
+        "alpha": "the constant term.",
+        "beta": "the shape: a larger one has lower side lobes.",
+        "center": "where the window is highest; in the middle by default.",
+        "device": "where the result lies; the default device if None.",
+        "dtype": "a floating dtype; the default one if None.",
+        "layout": "``torch.strided``, the only layout of dense tensors.",
+        "requires_grad": "whether operations on the result are recorded for backward.",
+        "std": "the standard deviation, in points.",
+        "sym": "symmetric, to design filters; False for a periodic window, to take spectra.",
+        "tau": "how fast it decays.",
+    },
+)
+REDUCED = "a tensor without the dimensions that are reduced (of length 1 with ``keepdim``)."
+MASKED: Package = (
+    {
+        **{name: ({}, REDUCED, (("IndexError", "``dim`` is out of range"),)) for name in REDUCTIONS.split()},
+        **{
+            name: ({}, "a tensor of the shape of ``input``.", (("IndexError", "``dim`` is out of range"),))
+            for name in NORMALIZATIONS.split()
+        },
+        "logaddexp": ({}, "a tensor of the shape to which the operands broadcast.", ()),
+        "is_masked_tensor": ({}, "a Python bool.", ()),
+        "masked_tensor": ({}, "a masked tensor of the shape of ``data``.", ()),
+        "as_masked_tensor": ({}, "a masked tensor of the shape of ``data``.", ()),
+    },
+    {
+        "correction": "what is taken off the number of elements in the denominator.",
+        "data": "a tensor.",
+        "dim": "one dimension or several; None for all.",
+        "dtype": "cast to this dtype first.",
+        "eps": "a small number that keeps the divisor from being zero.",
+        "input": "a tensor, or a masked tensor, whose mask then counts.",
+        "input_mask": "which elements of ``input`` count.",
+        "keepdim": "keep reduced dimensions with length 1.",
+        "mask": "a bool tensor that broadcasts with ``input``: which elements count; all by default.",
+        "obj": "any object.",
+        "ord": "the order of the norm.",
+        "other": "the second tensor.",
+        "other_mask": "which elements of ``other`` count.",
+        "requires_grad": "whether operations on the result are recorded for backward.",
+        "unbiased": "a former way to say ``correction=1`` (True) or ``correction=0`` (False).",
+    },
+)
+NOT_TENSORS = (("TypeError", "an argument or a result is not made of tensors"),)
+TRANSFORMS: Package = (
+    {
+        "grad": ({}, "a function that returns the gradients, of the shapes of the arguments.", NOT_TENSORS),
+        "grad_and_value": ({}, "a function that returns the gradients and the result.", NOT_TENSORS),
+        "vjp": ({}, "the result, and a function of cotangents of its shape; with ``has_aux`` the rest.", NOT_TENSORS),
+        "jvp": ({}, "the result and its tangent, of one shape; with ``has_aux`` the rest.", NOT_TENSORS),
+        "jacrev": ({}, "a function that returns Jacobians: shapes of the result, then of the argument.", NOT_TENSORS),
+        "jacfwd": ({}, "a function that returns Jacobians: shapes of the result, then of the argument.", NOT_TENSORS),
+        "hessian": ({}, "a function that returns Hessians: the shape of the argument twice.", NOT_TENSORS),
+        "linearize": ({}, "the result, and the linear map from tangents to tangents.", NOT_TENSORS),
+        "functional_call": ({}, "what the module returns.", ()),
+        "functionalize": ({}, "a function that computes the same.", ()),
+    },
+    {
+        "argnums": "the number of the argument that is differentiated, or a tuple of several.",
+        "func": "the function.",
+        "has_aux": "whether the function returns a pair, of which the second is passed on.",
+        "kwargs": "arguments by name.",
+        "models": "modules of the same structure.",
+        "module": "the module.",
+        "primals": "the arguments.",
+        "remove": "accepted and without effect.",
+    },
+)
+DERIVATIVES: Package = (
+    {
+        "vjp": ({}, "the result, and the product, of the shapes of ``inputs``.", NOT_TENSORS),
+        "jvp": ({}, "the result, and the product, of the shapes of the result.", NOT_TENSORS),
+        "jacobian": ({}, "Jacobians: shapes of the result, then of the input.", NOT_TENSORS),
+        "hessian": ({}, "Hessians: the shape of an input, then of another.", NOT_TENSORS),
+        "hvp": ({}, "the result, and the product, of the shapes of ``inputs``.", NOT_TENSORS),
+        "vhp": ({}, "the result, and the product, of the shapes of ``inputs``.", NOT_TENSORS),
+    },
+    {
+        "create_graph": "record the derivatives, so that they can be differentiated.",
+        "func": "a function of tensors.",
+        "inputs": "a tensor, or a tuple of tensors.",
+        "outer_jacobian_strategy": '``"reverse-mode"`` or ``"forward-mode"``.',
+        "strict": "raise if the result does not depend on an input, instead of returning zeros.",
+        "v": "the vector, of the shapes of ``inputs``.",
+        "vectorize": "compute all rows at once, by ``vmap``.",
+    },
+)

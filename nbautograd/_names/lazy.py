@@ -1,0 +1,297 @@
+"""What is loaded when it is first asked for, so that ``import nbautograd`` takes no longer than it must.
+
+Operations that most programs never use, and whole namespaces, are listed here by name. Such a name is found by the
+package's ``__getattr__``, and a method by a descriptor in its place, which loads the module and hands over to what that
+has declared. No formula outside of a late module may name an operation of one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from nbautograd._names import absent, namespaces
+
+__all__ = [
+    "ABSENT_METHODS",
+    "FAMILIES",
+    "METHODS",
+    "NAMES",
+    "NAMESPACES",
+    "AbsentMethod",
+    "attach",
+    "attributes",
+    "load",
+]
+
+PACKAGE = __name__.partition(".")[0]
+NAMESPACES = (
+    "accelerator",
+    "amp",
+    "backends",
+    "compiler",
+    "cpu",
+    "cuda",
+    "distributed",
+    "distributions",
+    "fft",
+    "func",
+    "futures",
+    "hub",
+    "jit",
+    "library",
+    "linalg",
+    "masked",
+    "multiprocessing",
+    "nn",
+    "ops",
+    "optim",
+    "overrides",
+    "profiler",
+    "random",
+    "serialization",
+    "signal",
+    "sparse",
+    "special",
+    "storage",
+    "testing",
+    "torch_version",
+    "types",
+    "utils",
+    "version",
+)
+"""Modules that are attributes of the package."""
+
+FAMILIES = {
+    "amp.autocast_mode": "autocast",
+    "amp.state": """
+        autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+        set_autocast_enabled set_autocast_gpu_dtype""",
+    "nn.functional": """
+        adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d
+        conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink
+        layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_
+        rms_norm rrelu rrelu_ selu selu_ threshold threshold_""",
+    "_engine.ops.elementwise.bessel": "i0",
+    "_engine.ops.linalg.cholesky": "cholesky",
+    "_engine.ops.linalg.qr": "qr",
+    "_engine.ops.linalg.svd": "svd",
+    "_engine.ops.reduction.distances": "cdist dist renorm",
+    "_engine.ops.reduction.norms": "norm",
+    "_engine.ops.linalg.einsum": "einsum inner tensordot",
+    "_engine.ops.creation.interop": "asarray from_dlpack from_file frombuffer",
+    "_engine.ops.linalg.least_squares": "pinverse",
+    "_engine.ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
+    "_engine.ops.linalg.lu": "lu lu_solve lu_unpack",
+    "_engine.ops.linalg.matrix_functions": "chain_matmul matrix_exp matrix_power",
+    "_engine.ops.reduction.sorting": "argsort msort sort topk",
+    "_engine.ops.indexing.nonzero": "argwhere nonzero_static",
+    "_engine.ops.reduction.searchsorted": "bucketize searchsorted",
+    "_engine.ops.reduction.quantiles": "kthvalue median mode nanmedian nanquantile quantile",
+    "_engine.ops.reduction.unique": "unique unique_consecutive",
+    "_engine.ops.shape.padding": "constant_pad_nd",
+    "_engine.ops.linalg.householder": "geqrf orgqr ormqr",
+    "_engine.ops.indexing.slice_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
+    "_engine.ops.indexing.index_add": "index_add index_copy index_fill index_reduce",
+    "_engine.ops.indexing.scatter": "scatter scatter_add scatter_reduce",
+    "_engine.ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
+    "_engine.ops.elementwise.special": "digamma erf erfc erfinv igamma igammac lgamma logit mvlgamma polygamma xlogy",
+    "_engine.ops.reduction.statistics": "bincount corrcoef cov histc histogram histogramdd",
+    "_engine.ops.signal.stft": "istft stft",
+    "_engine.ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
+    "_engine.ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "_engine.core.printing": "set_printoptions",
+    "_engine.ops.checks": """
+        _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
+        _check_with _shape_as_tensor""",
+    "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
+    "_engine.batching.transform": "vmap",
+    "serialization": "load save",
+    "storage": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+        FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
+    "_names.import_hook": "standing_in",
+    "_engine.ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
+    "_engine.ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
+    "_engine.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
+    "_engine.ops.linalg.vectors": "cross vdot",
+    "_engine.ops.reduction.softmax": "log_softmax softmax",
+    "_engine.ops.reduction.variance": "std std_mean var var_mean",
+    "_engine.ops.shape.rearrange": "flip fliplr flipud kron repeat_interleave roll rot90 tile",
+    "_engine.ops.functions_of_methods": """
+        detach detach_ dsmm spmm abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
+        asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_
+        erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_
+        nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_
+        tan_ tanh_ trunc_ xlogy_""",
+    "_engine.ops.foreach": """
+        _foreach_abs _foreach_acos _foreach_asin _foreach_atan _foreach_ceil _foreach_clone _foreach_cos
+        _foreach_cosh _foreach_erf _foreach_erfc _foreach_exp _foreach_expm1 _foreach_floor _foreach_frac
+        _foreach_lgamma _foreach_log _foreach_log10 _foreach_log1p _foreach_log2 _foreach_max _foreach_neg
+        _foreach_reciprocal _foreach_round _foreach_rsqrt _foreach_sigmoid _foreach_sign _foreach_sin
+        _foreach_sinh _foreach_sqrt _foreach_tan _foreach_tanh _foreach_trunc _foreach_add _foreach_sub
+        _foreach_mul _foreach_div _foreach_clamp_min _foreach_clamp_max _foreach_pow _foreach_maximum
+        _foreach_minimum _foreach_addcdiv _foreach_addcmul _foreach_lerp _foreach_mm _foreach_norm
+        _foreach_powsum _foreach_abs_ _foreach_acos_ _foreach_asin_ _foreach_atan_ _foreach_ceil_ _foreach_cos_
+        _foreach_cosh_ _foreach_erf_ _foreach_erfc_ _foreach_exp_ _foreach_expm1_ _foreach_floor_ _foreach_frac_
+        _foreach_lgamma_ _foreach_log_ _foreach_log10_ _foreach_log1p_ _foreach_log2_ _foreach_neg_
+        _foreach_reciprocal_ _foreach_round_ _foreach_rsqrt_ _foreach_sigmoid_ _foreach_sign_ _foreach_sin_
+        _foreach_sinh_ _foreach_sqrt_ _foreach_tan_ _foreach_tanh_ _foreach_trunc_ _foreach_add_ _foreach_sub_
+        _foreach_mul_ _foreach_div_ _foreach_clamp_min_ _foreach_clamp_max_ _foreach_pow_ _foreach_maximum_
+        _foreach_minimum_ _foreach_addcdiv_ _foreach_addcmul_ _foreach_copy_ _foreach_lerp_ _foreach_zero_""",
+    "_compat.accelerator": "Event Stream get_device_module",
+    "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
+    "_compat.compiler": "compile",
+    "_compat.futures": "Future",
+    "_compat.jit": "fork wait",
+    "_compat.process": """
+        compiled_with_cxx11_abi cond get_file_path has_lapack has_mkl has_openmp has_spectral init_num_threads
+        is_distributed is_storage is_vulkan_available set_anomaly_enabled set_flush_denormal thread_safe_generator
+        typename""",
+    "nn.functional.native": """
+        alpha_dropout_ dropout dropout_ embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
+        feature_dropout_""",
+}
+"""By module, the names that the package takes from it."""
+
+METHODS = {
+    "nn.functional": "hardshrink prelu",
+    "_engine.ops.elementwise.bessel": "i0 i0_",
+    "sparse": """
+        _indices _values smm sparse_mask sspaddmm to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+        to_sparse_csr""",
+    "_engine.ops.linalg.cholesky": "cholesky",
+    "_engine.ops.linalg.qr": "qr",
+    "_engine.ops.linalg.svd": "svd",
+    "_engine.ops.reduction.distances": "dist renorm renorm_",
+    "_engine.ops.reduction.norms": "norm",
+    "_engine.ops.linalg.einsum": "inner",
+    "_engine.ops.linalg.least_squares": "pinverse",
+    "_engine.ops.linalg.lu": "lu lu_solve",
+    "_engine.ops.linalg.matrix_functions": "matrix_exp matrix_power",
+    "_engine.ops.reduction.sorting": "argsort msort sort topk",
+    "_engine.ops.indexing.nonzero": "argwhere nonzero_static",
+    "_engine.ops.reduction.quantiles": "kthvalue median mode nanmedian nanquantile quantile",
+    "_engine.ops.reduction.unique": "unique unique_consecutive",
+    "_engine.ops.linalg.householder": "geqrf orgqr ormqr",
+    "_engine.ops.indexing.slice_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
+    "_engine.ops.indexing.index_add": """
+        index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_""",
+    "_engine.ops.indexing.scatter": "scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_",
+    "_engine.ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
+    "_engine.ops.elementwise.special": """
+        digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ igamma igamma_ igammac igammac_ lgamma lgamma_ logit logit_
+        mvlgamma mvlgamma_ polygamma polygamma_ xlogy xlogy_""",
+    "_engine.ops.reduction.statistics": "bincount corrcoef cov histc histogram",
+    "_engine.ops.signal.stft": "istft stft",
+    "_engine.ops.shape.triangular": "diag diag_embed diagflat fill_diagonal_ trace tril tril_ triu triu_",
+    "_engine.ops.creation.distributions": "bernoulli multinomial",
+    "_engine.ops.linalg.addmm": "addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_",
+    "_engine.ops.linalg.vectors": "cross vdot",
+    "_engine.ops.reduction.softmax": "log_softmax softmax",
+    "_engine.ops.reduction.variance": "std var",
+    "_engine.ops.shape.rearrange": "__reversed__ flip fliplr flipud kron repeat repeat_interleave roll rot90 tile",
+}
+"""By module, the methods that its declarations attach to Tensor."""
+
+ABSENT_METHODS = """
+    chalf const_data_ptr eig hash_tensor index int_repr ipu lstsq module_load mtia q_per_channel_axis
+    q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce
+    resize_as_sparse_ slice_inverse solve sparse_resize_ sparse_resize_and_clear_ symeig to_mkldnn to_padded_tensor
+    xpu"""
+"""Methods of PyTorch's tensors that ours have not got: asked for, they say why."""
+
+NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}
+NAMES.update({name: name for name in NAMESPACES})
+
+
+def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package: ``names`` says of each name in which module below it it is.
+
+    PyTorch's modules are found, too; no others are listed.
+    """
+    scope = vars(sys.modules[package])
+    below = package.partition(".")[2] and f"{package.partition('.')[2]}."
+
+    def get(name: str) -> Any:
+        if name == "__all__":  # ``from package import *`` is for everything
+            return [each for each in list_all() if not each.startswith("_")]
+        if name in names:
+            if names[name] == name:
+                value = namespaces.module(below + name)
+            else:
+                value = getattr(import_module(f"{package}.{names[name]}"), name)
+            scope[name] = value
+            return value
+        if namespaces.is_public(below + name):
+            return namespaces.module(below + name)
+        return absent.fail(below.rstrip("."), name)
+
+    def list_all() -> list[str]:
+        return sorted(name for name in {*scope, *names} if is_listed(name, scope.get(name)))
+
+    def is_listed(name: str, value: Any) -> bool:
+        if isinstance(value, ModuleType):
+            return namespaces.is_public(below + name)
+        return name not in ("TYPE_CHECKING", "annotations")
+
+    return get, list_all
+
+
+class _Method:
+    """Stands for a method of a class until the module is loaded that attaches it."""
+
+    def __init__(self, owner: type, name: str, module: str) -> None:
+        self.owner, self.name, self.module = owner, name, module
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        module = import_module(self.module)
+        method = vars(self.owner)[self.name]
+        if method is self:  # put back by whoever had patched the class; or asked for by the module itself, on its way
+            method = getattr(module, self.name, None)
+            if method is None:
+                raise AttributeError(f"{self.owner.__name__!r} object has no attribute {self.name!r}")
+            setattr(self.owner, self.name, method)
+        return method.__get__(instance, owner)
+
+
+class AbsentMethod:
+    """Stands for a method that a class has not got: ``hasattr`` is False, and the error says why."""
+
+    def __init__(self, owner: str, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        subject = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
+        message = f"{subject} has no attribute {self.name!r}: {absent.reason(self.owner, self.name)}"
+        raise AttributeError(message, name=self.name, obj=owner if instance is None else instance)
+
+
+def attach(owner: type) -> None:
+    """Give the class a placeholder for each lazily loaded method that it does not have yet, and for those of PyTorch's
+    that it will not have.
+    """
+    for module, names in METHODS.items():
+        for name in set(names.split()) - set(vars(owner)):
+            setattr(owner, name, _Method(owner, name, f"{PACKAGE}.{module}"))
+    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
+        setattr(owner, name, AbsentMethod(owner.__name__, name))
+
+
+def load() -> None:
+    """Load every lazy module and method.
+
+    >>> from nbautograd._engine.compiler.registry import OPS
+    >>> load()
+    >>> OPS["convolution"].symbol
+    '∗'
+    """
+    for module in dict.fromkeys([*FAMILIES, *METHODS]):  # always in the same order
+        import_module(f"{PACKAGE}.{module}")
+    for path in NAMESPACES:
+        namespaces.module(path)

@@ -1,0 +1,274 @@
+"""The statement behind a name in this package, ready to be taken over into a program.
+
+Annotations and decorators that declare operations are left out; of a docstring, its first line stays. What the
+statement takes from outside of it is known by module and name: ``precise.exp``, ``OPS["sum_to"].body`` and what a
+function imports when it runs are such names, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import importlib
+import inspect
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd.viz.program import stand_ins
+from nbautograd.viz.program.scopes import global_names, local_names, renamed
+from nbautograd.viz.program.stand_ins import STAND_INS, exception_base
+
+__all__ = ["OUTSIDE", "Definition", "Key", "NotBundled", "definition", "module_of", "resolved"]
+
+PACKAGE = "nbautograd"
+DECLARING = ("op", "derivative_helper", "looks_at_elements")
+"""Decorators of this package; without them a function is its body over arrays."""
+FOR_TENSORS = ("composite", "with_numpy_names", "with_argument_errors")
+"""Decorators of functions that no array reaches: bodies that know tensors, too, name them."""
+OUTSIDE = "import"
+Key = tuple[str, str]
+"""A module and a name in it; or ``"import"`` and the statement that imports something of another package."""
+
+
+class NotBundled(Exception):  # noqa: N818 - a way out
+    """The source of something cannot be taken over: it was made when the program ran."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A statement, in which ``__name_0__`` and so on stand for names that it binds or takes from elsewhere."""
+
+    text: str
+    names: dict[str, Key]
+    """What those stand for."""
+    bound: tuple[str, ...]
+    """Those that it binds."""
+    now: frozenset[str]
+    """Those that are looked up when it runs: in a base class, a default, an assigned value."""
+    local: frozenset[str]
+    """Variables of the functions in it."""
+    runs: bool
+    """Whether it does more than define a function."""
+
+
+@functools.cache
+def definition(key: Key) -> Definition:
+    """The definition of a name.
+
+    :raises NotBundled: it has none in the source.
+    """
+    module, name = key
+    value = getattr(sys.modules.get(module), name, None)
+    if inspect.isclass(value) and issubclass(value, BaseException) and module == f"{PACKAGE}.errors":
+        return _simple(f"class __name_0__({exception_base(value)}):\n    pass\n", key)
+    statement = _bindings(module).get(name)
+    if statement is None:
+        raise NotBundled(f"{module}.{name}")
+    decorators = {_decorator(d) for d in getattr(statement, "decorator_list", ())}
+    if decorators & {*FOR_TENSORS}:
+        return _simple("def __name_0__(*arguments):\n    raise TypeError('for tensors only')\n", key)
+    tree: Any = _Bare().visit(ast.parse(ast.unparse(statement)).body[0])
+    flat = _Flat(module)
+    tree = flat.visit(tree)
+    bound = _bound(tree)
+    keys: dict[str, Key] = {other: (module, other) for other in sorted(bound)}
+    for used in sorted(global_names(tree) - bound):
+        if used in flat.keys:
+            keys[used] = flat.keys[used]
+        elif "derivative_helper" in decorators and used in OPS:
+            body = OPS[used].body
+            keys[used] = resolved(body.__module__, body.__qualname__)
+        elif used in _bindings(module):
+            keys[used] = resolved(module, used)
+        elif not hasattr(builtins, used):
+            raise NotBundled(f"{module}.{used}")
+    marks = {used: f"__name_{i}__" for i, used in enumerate(keys)}
+    renamed(tree, marks)
+    return Definition(
+        ast.unparse(tree) + "\n",
+        {marks[used]: other for used, other in keys.items()},
+        tuple(marks[used] for used in sorted(bound)),
+        frozenset(global_names(tree, now=True) & {*marks.values()}) - {marks[used] for used in bound},
+        frozenset(local_names(tree)),
+        not isinstance(statement, ast.FunctionDef),
+    )
+
+
+def _simple(text: str, key: Key) -> Definition:
+    return Definition(text, {"__name_0__": key}, ("__name_0__",), frozenset(), frozenset(), False)
+
+
+class _Flat(ast.NodeTransformer):
+    """``precise.exp`` of a module of this package, and ``OPS["sum_to"].body``, as one name each."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+        self.keys: dict[str, Key] = {}
+
+    def name(self, key: Key) -> ast.Name:
+        name = f"__flat_{len(self.keys)}__"
+        self.keys[name] = key
+        return ast.Name(name, ast.Load())
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        match node:
+            case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(str(name))), "body"):
+                body = OPS[name].body
+                return self.name(resolved(body.__module__, body.__qualname__))
+            case ast.Attribute(ast.Name() as name, "__wrapped__"):
+                return name
+            case ast.Attribute(ast.Name(name), attribute):
+                inner = module_of(self.module, name)
+                if inner is not None:
+                    return self.name(resolved(inner, attribute))
+        self.generic_visit(node)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(PACKAGE):
+                for alias in statement.names:
+                    if _submodule(statement.module or "", alias.name) is not None:
+                        raise NotBundled(f"{statement.module}.{alias.name}")
+                    value = self.name(resolved(statement.module or "", alias.name))
+                    body.append(ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], value))
+            else:
+                body.append(statement)
+        node.body = body
+        self.generic_visit(node)
+        return ast.fix_missing_locations(node)
+
+
+class _Bare(ast.NodeTransformer):
+    """Definitions without annotations, without decorators that declare, and with one line of their docstrings."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        node.decorator_list = [d for d in node.decorator_list if _decorator(d) not in DECLARING]
+        _shorten(node)
+        self.generic_visit(node)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        _shorten(node)
+        has_fields = any(_decorator(d) == "dataclass" for d in node.decorator_list) or any(
+            isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases
+        )
+        for part in node.body:
+            if has_fields and isinstance(part, ast.AnnAssign):
+                part.annotation = ast.Constant("object")
+            else:
+                self.visit(part)
+        if not has_fields:
+            node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [
+                ast.Pass()
+            ]
+            node.body = [_assigned(s) if isinstance(s, ast.AnnAssign) else s for s in node.body]
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Pass() if node.value is None else _assigned(node)
+
+
+def _assigned(node: ast.AnnAssign) -> ast.Assign:
+    assert node.value is not None
+    return ast.Assign([node.target], node.value, lineno=node.lineno)
+
+
+def _shorten(node: ast.FunctionDef | ast.ClassDef) -> None:
+    """Leave the first line of a docstring."""
+    text = ast.get_docstring(node)
+    if text is not None:
+        node.body[0] = ast.Expr(ast.Constant(text.partition("\n")[0].rstrip()))
+
+
+def _decorator(tree: ast.expr) -> str:
+    while isinstance(tree, ast.Call):
+        tree = tree.func
+    return tree.attr if isinstance(tree, ast.Attribute) else getattr(tree, "id", "")
+
+
+# -- modules ---------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _bindings(module: str) -> dict[str, ast.stmt]:
+    """For each name of a module the statement that binds it."""
+    source = inspect.getsource(importlib.import_module(module))
+    bindings: dict[str, ast.stmt] = {}
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            continue
+        for name in _bound(statement):
+            if isinstance(statement, ast.AugAssign) and name in bindings:  # both belong to the definition
+                bindings[name] = ast.If(ast.Constant(True), [bindings[name], statement], [])
+            else:
+                bindings[name] = statement
+    return bindings
+
+
+def _bound(statement: ast.AST) -> set[str]:
+    """The names that a statement of a module binds."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, ast.Expr):
+        return set()
+    bound: set[str] = set()
+    comprehensions = (part for part in ast.walk(statement) if isinstance(part, ast.comprehension))
+    own = {id(name) for part in comprehensions for name in ast.walk(part.target)}
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in own:
+            bound.add(part.id)
+        elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(part.name)
+        elif isinstance(part, (ast.Import, ast.ImportFrom)):
+            bound |= {alias.asname or alias.name.partition(".")[0] for alias in part.names}
+    return bound
+
+
+def _submodule(package: str, name: str) -> str | None:
+    path = f"{package}.{name}"
+    return path if path in sys.modules else None
+
+
+def module_of(module: str, name: str) -> str | None:
+    """The module of this package that a name of a module stands for; None if it stands for something else."""
+    statement = _bindings(module).get(name)
+    if not isinstance(statement, ast.ImportFrom) or not (statement.module or "").startswith(PACKAGE):
+        return None
+    for alias in statement.names:
+        if (alias.asname or alias.name) == name:
+            return _submodule(statement.module or "", alias.name)
+    return None
+
+
+@functools.cache
+def resolved(module: str, name: str) -> Key:
+    """Where a name is defined that a module imports, or what stands for it."""
+    seen = set()
+    while (module, name) not in seen:
+        seen.add((module, name))
+        if (module, name) in STAND_INS:
+            return stand_ins.__name__, STAND_INS[module, name]
+        if "." in name:
+            raise NotBundled(f"{module}.{name}")
+        statement = _bindings(module).get(name)
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            break
+        alias = next(a for a in statement.names if (a.asname or a.name.partition(".")[0]) == name)
+        renaming = f" as {alias.asname}" if alias.asname else ""
+        if isinstance(statement, ast.Import):
+            return OUTSIDE, f"import {alias.name}{renaming}"
+        if not (statement.module or "").startswith(PACKAGE):
+            return OUTSIDE, f"from {statement.module} import {alias.name}{renaming}"
+        module, name = statement.module or "", alias.name
+    return module, name

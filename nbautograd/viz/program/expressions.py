@@ -1,0 +1,430 @@
+"""Formulas and bodies as expressions of a program: with its variables, and as short as they can be read."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import masking, precise
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import METADATA, OpSchema
+from nbautograd._engine.compiler.source import copied, evaluated, expression_of
+from nbautograd.viz.program.bundle import Bundle
+from nbautograd.viz.program.definitions import NotBundled, module_of
+from nbautograd.viz.program.forms import FORMS, GUESSED
+from nbautograd.viz.program.scopes import global_names, renamed
+
+__all__ = [
+    "EXACT",
+    "OTHERWISE",
+    "PLAIN",
+    "READABLE",
+    "Expressions",
+    "Folded",
+    "Metadata",
+    "Operand",
+    "Options",
+    "Replaced",
+    "Substituted",
+    "WithoutConj",
+    "arguments_of",
+    "parsed",
+]
+
+READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
+"""How an expression is written: as NumPy users would, in one way or another; with bodies in the place of operations;
+with calls of those."""
+
+
+class Operand:
+    """What a name in a formula stands for: an expression, and what that comes to.
+
+    :param short: a shorter expression that comes to the same in most places, such as a number without its dtype.
+    """
+
+    def __init__(self, tree: ast.expr, value: Any, short: ast.expr | None = None) -> None:
+        self.tree, self.value, self.short = tree, value, short
+
+
+def parsed(text: str) -> ast.expr:
+    """An expression."""
+    return ast.parse(text, mode="eval").body
+
+
+class Expressions:
+    """Writes expressions, and takes over the functions that they call into ``bundle``.
+
+    ``scope`` has what the names in expressions mean here, to compute them: functions, and variables.
+    """
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+        self.scope: dict[str, Any] = {"np": np}
+
+    def function(self, function: Any, style: str = READABLE) -> str:
+        """The name of a function of this package in the program."""
+        return self.named(function.__module__, function.__qualname__, function, style)
+
+    def named(self, module: str, name: str, value: Any, style: str) -> str:
+        """The name in the program of what ``name`` is in ``module``; as a last resort it is imported from there."""
+        try:
+            own = self.bundle.name(module, name)
+        except NotBundled:
+            held = getattr(sys.modules[module], name, None)
+            is_body = getattr(held, "__wrapped__", None) is value and held is not value
+            if style != PLAIN or not is_body and held is not value:
+                raise
+            own = self.bundle.imported(module, name, is_body)
+        self.scope[own] = value
+        return own
+
+    def constant(self, module: str, value: Any) -> str:
+        """The name in the program of a constant of a module."""
+        name = next(name for name, other in vars(sys.modules[module]).items() if other is value)
+        own = self.bundle.name(module, name)
+        self.scope[own] = value
+        return own
+
+    def body_call(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
+        """The result of an operation."""
+        arguments = [ast.Name(name) for name in op.positional]
+        if op.rest:
+            arguments.append(ast.Starred(ast.Name(op.rest), ast.Load()))  # type: ignore[arg-type]
+        keywords = [ast.keyword(name, ast.Name(name)) for name in op.keywords]
+        call = ast.Call(ast.Name(op.name), arguments, keywords)  # type: ignore[arg-type]
+        writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
+        tree = writer.operation(op, call, {op.rest} if op.rest else set())
+        return Folded().visit(Substituted(operands, style).visit(tree))  # type: ignore[no-any-return]
+
+    def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
+        """A formula of an operation's declaration.
+
+        :param dtype: what it is computed in.
+        """
+        tree = parsed(text)
+        if dtype is None or dtype.kind != "c":
+            tree = WithoutConj().visit(tree)
+        tree = Metadata(operands).visit(tree)
+        tree = Folded().visit(Options(operands).visit(tree))  # so that what does not hold is not written
+        writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
+        tree = writer.visit(tree)
+        return Folded().visit(Substituted(operands, style).visit(tree))  # type: ignore[no-any-return]
+
+
+class _Writer(ast.NodeTransformer):
+    """Gives the names in a formula, or in the expression of a body, their meaning in the program."""
+
+    def __init__(self, to: Expressions, module: str, variables: set[str], style: str, dtype: Any, body: bool = False):
+        self.to, self.module, self.variables, self.style, self.dtype = to, module, variables, style, dtype
+        self.in_body = body
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id not in self.variables:
+            name = node.func.id
+            op = OPS.get(name)
+            if op is not None and not self.in_body:
+                node.args = [self.visit(part) for part in node.args]
+                node.keywords = [self.visit(part) for part in node.keywords]
+                return self.operation(op, node)
+            if name == "times" and self.style in (READABLE, OTHERWISE) and len(node.args) == 2:
+                return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
+            if name == "bitwise_where" and self.style != PLAIN:
+                return ast.Call(parsed("np.where"), [self.visit(part) for part in node.args], [])
+        match node.func:
+            case ast.Attribute(ast.Name("precise"), name) if self.module_named("precise") == precise.__name__:
+                arguments = [self.visit(part) for part in node.args]
+                return self.precise(name, arguments)
+        self.generic_visit(node)
+        return node
+
+    def module_named(self, name: str) -> str | None:
+        return None if name in self.variables else module_of(self.module, name)
+
+    def precise(self, name: str, arguments: list[ast.expr]) -> ast.expr:
+        """An elementary function: in float64 and rounded, which is what the precise one does."""
+        function = precise.FUNCTIONS[name]
+        kind = self.dtype.char if self.dtype is not None else ""
+        wide = function.wider.get(self.dtype) if kind else None
+        if self.style != PLAIN and kind in "fd" and kind and (wide is None or wide == np.float64):
+            plain = parsed(f"np.{name}")
+            if wide is None:
+                return ast.Call(plain, arguments, [])
+            computed = ast.Call(plain, arguments, [ast.keyword("dtype", parsed("np.float64"))])
+            return ast.Call(ast.Attribute(computed, "astype", ast.Load()), [parsed("np.float32")], [])
+        return ast.Call(ast.Name(self.refer(precise.__name__, name), ast.Load()), arguments, [])
+
+    def operation(self, op: OpSchema, call: ast.Call, starred: Collection[str] = ()) -> ast.expr:
+        """A call of an operation, whose arguments are written already."""
+        forms = FORMS.get(op.name, ()) if self.style != PLAIN else ()
+        if self.style in (READABLE, OTHERWISE):
+            forms = forms or GUESSED.get(op.name, ())
+        form = forms[-1 if self.style == OTHERWISE else 0] if forms else None
+        if form is not None and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
+            return tree
+        made = "<locals>" in op.body.__qualname__  # by a function, so that it has no source of its own to take over
+        expression = expression_of(op.body) if self.style != PLAIN or made else None
+        if expression is not None and not _is_helper_of_ours(expression):
+            tree = self.inlined(op, call, expression, starred, in_body=True)
+            if tree is not None:
+                return tree
+        call.func = ast.Name(self.to.function(op.body, self.style), ast.Load())
+        return call
+
+    def inlined(
+        self, op: OpSchema, call: ast.Call, expression: ast.expr, starred: Collection[str], in_body: bool = False
+    ) -> ast.expr | None:
+        """The expression with the arguments of a call in it; None where that cannot be."""
+        arguments = arguments_of(op, call)
+        if arguments is None or any(isinstance(p, (ast.comprehension, ast.Lambda)) for p in ast.walk(expression)):
+            return None
+        used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
+        if any(used[name] > 1 and not is_simple(part) for name, part in arguments.items()):
+            return None
+        expression = Options({n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}).visit(
+            expression
+        )
+        expression = Folded().visit(expression)
+        marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
+        expression = Replaced(marked).visit(copied(expression))
+        inner = _Writer(
+            self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
+        )
+        expression = inner.visit(expression)
+        return Replaced({mark.id: arguments[name] for name, mark in marked.items()}).visit(expression)  # type: ignore[no-any-return]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        match node:
+            case ast.Attribute(ast.Name(name), "__wrapped__") if name not in self.variables:
+                function = getattr(sys.modules[self.module], name)
+                return ast.Name(self.to.function(function.__wrapped__), ast.Load())
+            case ast.Attribute(ast.Name(name), attribute):
+                inner = self.module_named(name)
+                if inner is not None:
+                    return ast.Name(self.refer(inner, attribute), ast.Load())
+        self.generic_visit(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        name = node.id
+        if name in self.variables or name == "np" or name.startswith(_VARIABLE):
+            return node
+        if name in OPS and not self.in_body:
+            return ast.Name(self.to.function(OPS[name].body, self.style), ast.Load())
+        if name in ("scale_where_not", "zero_where", "zero_where_not"):
+            return ast.Name(self.refer(masking.__name__, name), ast.Load())
+        if not hasattr(sys.modules[self.module], name) and hasattr(builtins, name):
+            return node
+        return ast.Name(self.refer(self.module, name), ast.Load())
+
+    def visit_GeneratorExp(self, node: Any) -> ast.AST:
+        """Names that a comprehension binds are its own."""
+        own = {n.id for part in node.generators for n in ast.walk(part.target) if isinstance(n, ast.Name)}
+        inner = _Writer(self.to, self.module, self.variables | own, self.style, self.dtype, self.in_body)
+        return ast.NodeTransformer.generic_visit(inner, node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp  # noqa: N815 - ast's names
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        names = {*global_names(node)} - self.variables
+        return renamed(node, {name: self.visit(ast.Name(name)).id for name in names})  # type: ignore[no-any-return]
+
+    def refer(self, module: str, name: str) -> str:
+        return self.to.named(module, name, getattr(sys.modules[module], name), self.style)
+
+
+def _is_helper_of_ours(expression: ast.expr) -> bool:
+    """Whether a body is one call of a function beside it: the operation's own name tells more."""
+    return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
+
+
+def is_simple(tree: ast.expr) -> bool:
+    return isinstance(tree, (ast.Name, ast.Constant)) or (
+        isinstance(tree, ast.Attribute) and isinstance(tree.value, ast.Name)
+    )
+
+
+def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
+    """The arguments of a call by parameter, with the defaults of those that are not there."""
+    arguments = {keyword.arg: keyword.value for keyword in call.keywords}
+    if None in arguments:
+        return None
+    rest: list[ast.expr] = []
+    names = list(op.positional)
+    for index, part in enumerate(call.args):
+        if isinstance(part, ast.Starred):
+            if not op.rest or index != len(names) or index != len(call.args) - 1:
+                return None
+            arguments[op.rest] = part.value
+        elif index < len(names):
+            arguments[names[index]] = part
+        else:
+            rest.append(part)
+    if op.rest and op.rest not in arguments:
+        arguments[op.rest] = ast.Tuple(rest, ast.Load())
+    elif rest:
+        return None
+    defaults = op.body.__defaults__ or ()
+    known: dict[str, Any] = {
+        **dict(zip(reversed(op.positional), reversed(defaults), strict=False)),
+        **(op.body.__kwdefaults__ or {}),
+    }
+    for name in (*op.positional, *op.keywords):
+        if name not in arguments:
+            if name not in known or not isinstance(known[name], (int, float, str, type(None))):
+                return None
+            arguments[name] = ast.Constant(known[name])
+    return arguments  # type: ignore[return-value]
+
+
+class WithoutConj(ast.NodeTransformer):
+    """Nothing is complex."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
+        self.generic_visit(node)
+        return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "conj" else node
+
+
+class Metadata(ast.NodeTransformer):
+    """``input.shape`` as the shape itself."""
+
+    def __init__(self, operands: Mapping[str, Operand]) -> None:
+        self.operands = operands
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
+        if isinstance(node.value, ast.Name) and node.value.id in self.operands and node.attr in METADATA:
+            value = self.operands[node.value.id].value
+            if isinstance(value, list):
+                return parsed(repr([getattr(part, node.attr) for part in value])) if node.attr != "dtype" else node
+            known = getattr(value, node.attr, None)
+            if node.attr == "dtype" and known is not None and known.kind != "V":
+                return parsed(f"np.dtype('{known.name}')")
+            if known is not None:
+                return parsed(repr(known))
+        self.generic_visit(node)
+        return node
+
+
+class Replaced(ast.NodeTransformer):
+    """Names replaced by expressions."""
+
+    def __init__(self, trees: Mapping[str, ast.expr]) -> None:
+        self.trees = trees
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
+        tree = self.trees.get(node.id)
+        return node if tree is None else copied(tree)
+
+
+class Options(ast.NodeTransformer):
+    """Options that are constants, in place; what depends on them can then be decided."""
+
+    def __init__(self, operands: Mapping[str, Operand]) -> None:
+        self.operands = operands
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
+        operand = self.operands.get(node.id)
+        if operand is None or not _is_constant(operand.tree):
+            return node
+        return _Marked().visit(copied(operand.tree))  # type: ignore[no-any-return]
+
+
+_VARIABLE = "__variable__"
+
+
+class _Marked(ast.NodeTransformer):
+    """Marks the names in an expression as variables of the program, which no name in a formula is."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return node if node.id.startswith(("__argument__", _VARIABLE)) else ast.Name(_VARIABLE + node.id, node.ctx)
+
+
+class Substituted(ast.NodeTransformer):
+    """The variables of the program in a formula."""
+
+    def __init__(self, operands: Mapping[str, Operand], style: str) -> None:
+        self.operands, self.style = operands, style
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
+        if node.id.startswith(_VARIABLE):
+            return ast.Name(node.id.removeprefix(_VARIABLE), node.ctx)
+        operand = self.operands.get(node.id)
+        if operand is None:
+            return node
+        return copied(
+            operand.short if operand.short is not None and self.style in (READABLE, OTHERWISE) else operand.tree
+        )
+
+
+def _is_constant(tree: ast.expr) -> bool:
+    """Whether an expression is made of constants only, or is a list, whose length is known."""
+    if isinstance(tree, ast.List):
+        return True
+    return all(
+        isinstance(
+            part,
+            (ast.Constant, ast.Tuple, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context, ast.BinOp, ast.Compare,
+             ast.BoolOp, ast.boolop, ast.cmpop),
+        )
+        for part in ast.walk(tree)
+    )  # fmt: skip
+
+
+class Folded(ast.NodeTransformer):
+    """Decides what constants decide."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102 - ast's name
+        test = self.visit(node.test)
+        decided = _decided(test)
+        if decided is not None:
+            return self.visit(node.body if decided else node.orelse)  # type: ignore[no-any-return]
+        node.test = test
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102 - ast's name
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(ast.List(parts) | ast.Tuple(parts), ast.Constant(int(index))):
+                if -len(parts) <= index < len(parts):
+                    return parts[index]
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: D102 - ast's name
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]):
+                if not isinstance(left, (ast.Call, ast.IfExp)):
+                    is_none = isinstance(left, ast.Constant) and left.value is None
+                    if isinstance(left, ast.Constant) or isinstance(left, ast.Name) and left.id.startswith("g_"):
+                        return ast.Constant(is_none == isinstance(operator, ast.Is))
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
+        self.generic_visit(node)
+        match node:
+            case ast.Attribute(ast.Attribute(twice, "T"), "T"):
+                return twice
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: D102 - ast's name
+        self.generic_visit(node)
+        numbers = [p.value for p in (node.left, node.right) if isinstance(p, ast.Constant) and type(p.value) is int]
+        if len(numbers) == 2 and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
+            return parsed(repr(evaluated(ast.unparse(node), {"__builtins__": {}}, {})))
+        return node
+
+
+def _decided(test: ast.expr) -> bool | None:
+    """Whether a condition of constants holds; None if it depends on variables."""
+    if not _is_constant(test) or isinstance(test, ast.List):
+        return None
+    try:
+        return bool(evaluated(ast.unparse(test), {"__builtins__": {}}, {}))
+    except Exception:
+        return None

@@ -1,0 +1,327 @@
+"""Large programs made short: modules as functions, and steps that are alike as a loop.
+
+What is folded is told by a tree of segments of the operations, in the order in which they ran: the picture's tree does.
+The lines of a segment stand together in the forward pass, and, in reverse, in the backward pass. From the inside out,
+
+1. the lines of a module become the call of a function, and those of its backward pass that of another, which gets what
+   it needs from the first (``modules``);
+2. the lines of all steps of a loop become those of one step, in a ``for`` statement (``loops``).
+
+Statements change places only where no value depends on it, and names are exchanged for others one to one: so the folded
+program computes what the flat one does, in the same order.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import heapq
+import textwrap
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Protocol
+
+from nbautograd._engine.compiler.source import compiled
+from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Line
+from nbautograd.viz.program.loops import LEAST, Roller
+from nbautograd.viz.program.modules import Function, Modules, plus
+from nbautograd.viz.program.names import Names
+from nbautograd.viz.program.statements import Statement, Statements, text_of
+
+__all__ = ["Folded", "Segment", "fold"]
+
+MOST_JOINED = 6
+"""Sums that begin in one statement."""
+
+
+class Segment(Protocol):
+    """Operations that follow each other, by their places: a module (``scope``), a ``loop``, a ``step``, or any."""
+
+    @property
+    def start(self) -> int:
+        """The first operation."""
+
+    @property
+    def stop(self) -> int:
+        """The one after the last."""
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+
+    @property
+    def label(self) -> str:
+        """The class of a module."""
+
+    @property
+    def children(self) -> Sequence[Any]:
+        """The segments in it."""
+
+
+class Folded:
+    """A folded program.
+
+    :ivar functions: those that its statements call.
+    :ivar parts: the statements, by the part of the program that they are in.
+    :ivar results: the expression of each leaf's gradient.
+    """
+
+    def __init__(self, functions: list[Function], parts: dict[str, list[Statement]], results: list[str]) -> None:
+        self.functions, self.parts, self.results = functions, parts, results
+
+    def definitions(self) -> list[str]:
+        """The lines of the functions."""
+        return [line for function in self.functions for line in ["", *function.written()]]
+
+    def body(self) -> list[str]:
+        """The lines of the statements, with a heading for each part."""
+        lines: list[str] = []
+        for part, statements in self.parts.items():
+            if statements:
+                lines += [""] * bool(lines) + [f"# {HEADINGS[part]}", *text_of(statements)]
+        return lines
+
+    def computed(self, scope: Mapping[str, Any]) -> list[Any]:
+        """The gradients of the leaves.
+
+        :param scope: what the program uses: functions, modules, stored arrays.
+        """
+        names = dict(scope)
+        lines = ["def backward():", *textwrap.indent("\n".join(self.body()), "    ").split("\n")]
+        main = "\n".join([*lines, f"    return [{', '.join(self.results)}]", ""])
+        for name, text in [*((f.name, "\n".join(f.written())) for f in self.functions), ("backward", main)]:
+            names[name] = types.FunctionType(compiled(text, "<folded program>", name), names)
+        return names["backward"]()  # type: ignore[no-any-return]
+
+    def statements(self) -> Iterator[tuple[Function | None, Statement]]:
+        """All of them, with the function in which each is."""
+        for function in self.functions:
+            for statement in function.body:
+                yield from ((function, inner) for inner in statement.inner())
+        for statements in self.parts.values():
+            for statement in statements:
+                yield from ((None, inner) for inner in statement.inner())
+
+
+class _Block:
+    """A segment with its statements: those of the forward pass, and those of the backward pass."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.kind, self.label = segment.kind, segment.label
+        inner = segment.children
+        if self.kind == "loop" and inner[0].kind == "loop" and len(inner) == 2:  # all steps but the last, and the last
+            inner = [*inner[0].children, inner[1]]
+        self.children: list[_Block] = []
+        for child in inner:
+            block = _Block(child)
+            self.children.append(block)
+            if block.kind == "loop":
+                block.begin(self.children)
+        self.start, self.stop = segment.start, segment.stop
+        self.height: int = 1 + max((child.height for child in self.children), default=-1)
+        self.forward: list[Statement] = []
+        self.backward: list[Statement] = []
+        self.pieces: list[_Block | Statement] = []
+        """The backward pass: inner segments, and what does not stand together with them."""
+
+    def begin(self, siblings: list[_Block]) -> None:
+        """Take the operations before a loop for its first step, if there are as many: it often begins with something
+        else, so that it is not seen to be one.
+        """
+        first = self.children[0]
+        at = len(siblings) - 1
+        while at and siblings[at - 1].start >= first.start - (first.stop - first.start):
+            at -= 1
+        before = siblings[at:-1]
+        if before and before[0].start == first.start - (first.stop - first.start):
+            step = copy.copy(first)
+            step.children, step.start, step.stop = before, before[0].start, first.start
+            step.forward, step.backward, step.pieces = [], [], []
+            step.height = 1 + max(block.height for block in before)
+            self.children.insert(0, step)
+            self.start, self.height = step.start, max(self.height, step.height + 1)
+            siblings[at:-1] = []
+
+
+def fold(
+    lines: Sequence[Line],
+    tree: Segment,
+    order: Sequence[Any],
+    results: Sequence[str],
+    names: Names,
+    wanted: Mapping[str, str],
+) -> Folded:
+    """The program of lines in which segments are functions and loops.
+
+    :param order: the nodes of the operations, in the order in which they ran: what segments count.
+    :param results: the expressions of the leaves' gradients.
+    :param names: those that are taken.
+    :param wanted: what users call the variables.
+    """
+    place = {node: i for i, node in enumerate(order)}
+    parts: dict[str, list[Statement]] = {DATA: [], FORWARD: [], BACKWARD: [], GRADS: []}
+    for line in lines:
+        comment = line.comment.partition(", path ")[0]
+        tree_of_line = ast.parse(line.text).body[0]
+        statement = Statement(tree_of_line, line)
+        statement.comment = comment
+        parts[line.part].append(statement)
+    index = Statements()
+    end = Statement(ast.parse(f"[{', '.join(results)}]").body[0])
+    index.add([*(statement for part in parts.values() for statement in part), end])
+    return _Folding(index, place, names, wanted).fold(tree, parts, end)
+
+
+class _Folding:
+    def __init__(self, index: Statements, place: Mapping[Any, int], names: Names, wanted: Mapping[str, str]) -> None:
+        self.index, self.place, self.names, self.wanted = index, place, names, wanted
+
+    def fold(self, tree: Segment, parts: dict[str, list[Statement]], end: Statement) -> Folded:
+        root = _Block(tree)
+        self.distribute(root, parts[FORWARD], self.scheduled(parts[BACKWARD]))
+        heights: dict[int, list[_Block]] = {}
+        self.sort(root, heights)
+        roller = Roller(self.index, self.names, self.wanted, self.place)
+        modules = Modules(roller)
+        for _, blocks in sorted(heights.items()):
+            for block in blocks:
+                self.gather(block, roller)
+            modules.outline([block for block in blocks if block.kind == "scope" and block is not root])
+        root.backward = self.unpacked(root.backward, roller)
+        parts[FORWARD], parts[BACKWARD] = root.forward, [*_joined(roller.empty), *root.backward]
+        for statement in [*root.forward, *(s for function in modules.functions for s in function.body)]:
+            statement.gather(roller.families)
+        functions = modules.functions
+        if any("plus" in s.reads() for body in (root.backward, *(f.body for f in functions)) for s in body):
+            functions = [plus(), *functions]
+        assert isinstance(end.tree, ast.Expr) and isinstance(end.tree.value, ast.List)
+        return Folded(functions, parts, [ast.unparse(part) for part in end.tree.value.elts])
+
+    def sort(self, block: _Block, heights: dict[int, list[_Block]]) -> None:
+        for child in block.children:
+            self.sort(child, heights)
+        heights.setdefault(block.height, []).append(block)
+
+    # -- which statements belong to a segment --------------------------------------------------------------------------
+
+    def scheduled(self, statements: list[Statement]) -> list[Statement]:
+        """The statements of the backward pass by the operations that they are of, the last one first, as far as
+        values allow it: the engine takes what only passes a gradient on before its turn.
+        """
+        after: list[list[int]] = [[] for _ in statements]
+        waits = [0] * len(statements)
+        writer: dict[str, int] = {}
+        readers: dict[str, list[int]] = {}
+
+        def depends(one: int, on: int | None) -> None:
+            if on is not None and on != one:
+                after[on].append(one)
+                waits[one] += 1
+
+        for i, statement in enumerate(statements):
+            writes = statement.writes()
+            for name in statement.reads():
+                depends(i, writer.get(name))
+                if name not in writes:
+                    readers.setdefault(name, []).append(i)
+            for name in writes:
+                depends(i, writer.get(name))
+                for reader in readers.pop(name, ()):
+                    depends(i, reader)
+                writer[name] = i
+        keys = [(-max((self.place[n] for n in s.nodes), default=len(self.place)), i) for i, s in enumerate(statements)]
+        ready = [key for key, count in zip(keys, waits, strict=True) if not count]
+        heapq.heapify(ready)
+        order = []
+        while ready:
+            _, i = heapq.heappop(ready)
+            order.append(statements[i])
+            for later in after[i]:
+                waits[later] -= 1
+                if not waits[later]:
+                    heapq.heappush(ready, keys[later])
+        return order
+
+    def distribute(self, block: _Block, forward: list[Statement], backward: Iterable[Statement]) -> None:
+        """Give each inner segment its statements."""
+        block.forward, block.pieces = forward, list(backward)
+        if not block.children:
+            block.backward = [piece for piece in block.pieces if isinstance(piece, Statement)]
+            return
+        child_of = {place: child for child in block.children for place in range(child.start, child.stop)}
+
+        def owner(statement: Statement) -> _Block | None:
+            return child_of.get(self.place[statement.nodes[0]]) if statement.nodes else None
+
+        of: dict[_Block, list[Statement]] = {child: [] for child in block.children}
+        for statement in forward:
+            child = owner(statement)
+            assert child is not None
+            of[child].append(statement)
+        runs: list[tuple[_Block | None, list[Statement]]] = []
+        for piece in block.pieces:
+            assert isinstance(piece, Statement)
+            child = owner(piece)
+            if child is None or not runs or runs[-1][0] is not child:
+                runs.append((child, []))
+            runs[-1][1].append(piece)
+        block.pieces = []
+        once = [child for child, _ in runs]
+        for child, statements in runs:
+            if child is not None and once.count(child) == 1:
+                self.distribute(child, of.pop(child), statements)
+                block.pieces.append(child)
+            else:
+                block.pieces += statements
+        for child, statements in of.items():
+            self.distribute(child, statements, [])
+
+    def unpacked(self, statements: list[Statement], roller: Roller) -> list[Statement]:
+        """The same with the parts of a gradient that goes to many, such as those of a stack, in a loop."""
+        shorter: list[Statement] = []
+        for nodes, group in groupby(statements, lambda statement: statement.nodes):
+            own = [*group]
+            terms = [i for i, statement in enumerate(own) if statement.adds]
+            if len(nodes) != 1 or len(terms) < LEAST or terms != [*range(terms[0], len(own))]:
+                shorter += own
+            else:
+                shorter += [*own[: terms[0]], *roller.roll([[statement] for statement in own[terms[0] :]], ahead=True)]
+        return shorter
+
+    def gather(self, block: _Block, roller: Roller) -> None:
+        """The statements of a segment, after inner ones have been folded."""
+        if not block.children:
+            return
+        if block.kind == "loop":
+            block.forward = roller.roll([step.forward for step in block.children], ahead=True)
+            if block.pieces == block.children[::-1]:
+                block.backward = roller.roll([step.backward for step in block.children], ahead=False)
+                return
+        else:
+            block.forward = [statement for child in block.children for statement in child.forward]
+        block.backward = []
+        for piece in block.pieces:
+            block.backward += piece.backward if isinstance(piece, _Block) else [piece]
+
+
+def _joined(statements: list[Statement]) -> list[Statement]:
+    """What sums begin with, in one statement; what has elements comes first."""
+    joined: list[Statement] = []
+    for statement in sorted(statements, key=lambda statement: _depth(statement.tree)):
+        tree, last = statement.tree, joined[-1].tree if joined else None
+        match tree, last:
+            case ast.Assign(new, ast.Constant()), ast.Assign(targets, ast.Constant()) if len(targets) < MOST_JOINED:
+                targets += new
+                continue
+        joined.append(statement)
+    return joined
+
+
+def _depth(tree: ast.stmt) -> int:
+    """Of how many things something is an element."""
+    assert isinstance(tree, ast.Assign)
+    target, depth = tree.targets[0], 0
+    while isinstance(target, ast.Subscript):
+        target, depth = target.value, depth + 1
+    return depth

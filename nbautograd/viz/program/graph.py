@@ -1,0 +1,258 @@
+"""Reads a recorded graph: which operations ran on what, with the values that are constants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays.version_counter import changed_since
+from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.core.node import FREED, AccumulateGrad, Node
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import ProgramError
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.program.literals import same_elements
+from nbautograd.viz.program.writes import as_operation, is_view_of_written, is_write
+
+__all__ = ["Call", "Graph", "Value", "is_freed", "place_of", "read", "refuse"]
+
+
+@dataclass(eq=False)
+class Value:
+    """A tensor of the graph: a leaf, a constant, or a result of an operation."""
+
+    wanted: str
+    """What it would be called."""
+    array: Any = None
+    """A leaf's or a constant's."""
+    tensor: Any = None
+    """The leaf."""
+
+
+@dataclass(eq=False)
+class Call:
+    """One operation: its arguments by parameter, and where the gradients of its inputs go."""
+
+    node: Any
+    op: OpSchema
+    arguments: dict[str, Any]
+    """Values, lists of values, and options as they were."""
+    targets: list[Value | None]
+    """For each slot what the gradient is of; None where none is wanted."""
+    outputs: dict[int, Value] = field(default_factory=dict)
+    recorded: Any = None
+    """The result as tracing noted it, where it is small."""
+    inputs: tuple[str, ...] = ()
+    """The parameters that gradients go to, slot by slot."""
+
+    @property
+    def name(self) -> str:
+        """The node's name, such as ``MulBackward0``."""
+        return str(type(self.node).__name__)
+
+
+@dataclass
+class Graph:
+    """All operations in the order in which they ran."""
+
+    calls: list[Call]
+    leaves: list[Value]
+    root: Value
+    constants: list[Value]
+
+
+def place_of(node: Any) -> str:
+    """The line that made a node: ``In [2], line 3``; nothing where tracing was off."""
+    if node.trace is None:
+        return ""
+    label, _ = SourceLocator.locate(node.trace.filename, node.trace.lineno)
+    return " ".join(f"{label}, line {node.trace.lineno}".split())[:80]
+
+
+def refuse(node: Any, reason: str) -> ProgramError:
+    """The error that names the operation and its line."""
+    place = place_of(node)
+    return ProgramError(
+        f"a program cannot be written of {type(node).__name__}{f' ({place})' if place else ''}: {reason}"
+    )
+
+
+def read(root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> Graph:
+    """The graph that made ``root``.
+
+    :param name_of: what an output of a node is to be called.
+    :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
+    :raises ProgramError: something in it is no declared operation, or was not noted.
+    """
+    return _Reader(name_of, tensor_name).read(root)
+
+
+class _Reader:
+    def __init__(self, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> None:
+        self.name_of, self.tensor_name = name_of, tensor_name
+        self.leaves: dict[int, Value] = {}
+        self.constants: dict[Any, Value] = {}
+        self.calls: dict[Any, Call] = {}
+
+    def read(self, root: Any) -> Graph:
+        if root.grad_fn is None:
+            raise ProgramError("a program is written of a tensor that operations have made, and this one has no graph")
+        start, index = root.grad_fn, root.output_nr
+        nodes = sorted(_reachable(start), key=lambda node: node._seq)
+        for node in nodes:
+            self.check(node)
+            self.calls[node] = self.call(node)
+        calls = list(self.calls.values())
+        return Graph(calls, list(self.leaves.values()), self.calls[start].outputs[index], list(self.constants.values()))
+
+    def check(self, node: Any) -> None:
+        """Raise if something about a node is not in its declaration, or not what it was any more."""
+        if not hasattr(type(node), "operation") and not is_write(node) and not is_view_of_written(node):
+            raise refuse(
+                node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
+            )
+        if node.trace is None and not is_view_of_written(node):
+            raise refuse(
+                node,
+                "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
+                "in a notebook with the extension loaded, or after viz.settings.tracing = True",
+            )
+        hooks = node.hooks
+        if hooks is not None and any(map(_any_hook, (hooks, *hooks.outputs.values()))):
+            raise refuse(node, "it has hooks, which may change its gradients")
+        if node.extras is not None and node.extras.packed:
+            raise refuse(node, "its saved tensors were packed by hooks, which may have changed them")
+        if not is_freed(node):
+            node.check_saved()
+
+    def call(self, node: Any) -> Call:
+        edges = node.next_functions
+        targets = [None if to is None else self.target(to, index) for to, index in edges]
+        if is_write(node) or is_view_of_written(node):
+            return self.call_of_write(node, targets)
+        op = _declaration(node)
+        arguments: dict[str, Any] = {}
+        lists: dict[str, list[Any]] = {}
+        for operand in node.trace.operands:
+            target = targets[operand.slot] if operand.slot is not None and operand.slot < len(targets) else None
+            if target is not None:
+                self.check_leaf(node, target, operand)
+                value: Any = target
+            elif operand.shape is not None:
+                value = self.constant(node, operand)
+            else:
+                value = operand.value
+            parameter, place = operand.parameter
+            if place is not None and parameter in op.lists:
+                lists.setdefault(parameter, []).append(value)
+            else:
+                arguments[operand.name] = value
+        arguments.update(lists)
+        call = Call(node, op, arguments, targets, recorded=node.trace.value, inputs=tuple(type(node).inputs))
+        for index in range(node.outputs()):
+            call.outputs[index] = Value(self.name_of(node, index))
+        return call
+
+    def call_of_write(self, node: Any, targets: list[Value | None]) -> Call:
+        """A view that was written to, or a view of what was, as another operation."""
+        operands: list[Any] = [] if node.trace is None else [*node.trace.operands]
+        op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
+        for i, name in enumerate(op.tensors):
+            target = targets[i]
+            arguments[name] = self.constant(node, operands[i]) if target is None else target
+        recorded = None if node.trace is None else node.trace.value
+        call = Call(node, op, arguments, targets[: len(op.tensors)], recorded=recorded, inputs=tuple(op.tensors))
+        call.outputs[0] = Value(self.name_of(node, 0))
+        return call
+
+    def target(self, to: Any, index: int) -> Value:
+        """The value that an edge leads to."""
+        if isinstance(to, AccumulateGrad):
+            leaf = to.variable
+            if leaf._hooks is not None and _any_hook(leaf._hooks):
+                raise ProgramError(
+                    f"a program cannot be written: the leaf {self.tensor_name(leaf) or ''} has hooks, which may change "
+                    "its gradient"
+                )
+            if id(leaf) not in self.leaves:
+                name = self.tensor_name(leaf) or f"leaf{len(self.leaves) + 1}"
+                self.leaves[id(leaf)] = Value(name, _array(leaf), leaf)
+            return self.leaves[id(leaf)]
+        return self.calls[to].outputs[index]
+
+    def check_leaf(self, node: Any, value: Value, operand: Any) -> None:
+        """Raise if a leaf is not what it was when an operation used it."""
+        if value.tensor is None:
+            return
+        noted = operand.value
+        is_other = noted is not None and not same_elements(value.array, noted)
+        if is_other or changed_since(value.array, node._seq):
+            raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
+
+    def constant(self, node: Any, operand: Any) -> Value:
+        """A tensor that no gradient flows to, as it was."""
+        tensor = operand.tensor() if operand.tensor is not None else None
+        array = None
+        if tensor is not None:
+            array = _array(tensor)
+            noted = operand.value
+            if noted is not None and not same_elements(array, noted):
+                array = None  # written to since
+            elif noted is None and changed_since(array, node._seq):
+                array = None
+        if array is None and operand.value is not None:
+            array = operand.value
+        if array is None:
+            saved = None if is_freed(node) else getattr(node, f"s_{operand.name}", None)
+            if not isinstance(saved, np.ndarray) or saved.shape != operand.shape or str(saved.dtype) != operand.dtype:
+                raise refuse(
+                    node, f"the value of its operand {operand.name!r} has not been kept: hold it in a variable"
+                )
+            array = saved
+        name = self.tensor_name(tensor) if tensor is not None else ""
+        key = id(tensor) if tensor is not None else id(array)
+        known = self.constants.get(key)
+        if known is None or not same_elements(known.array, array):
+            known = Value(name or f"c{len(self.constants) + 1}", array)
+            self.constants[key if key not in self.constants else (key, id(known))] = known
+        return known
+
+
+def _declaration(node: Any) -> OpSchema:
+    function = type(node).operation()
+    op: OpSchema = function.__globals__["OP"]
+    return op
+
+
+def _reachable(start: Node) -> list[Any]:
+    """The nodes that a pass from ``start`` may come to."""
+    known, stack = {start: None}, [start]
+    while stack:
+        for to, _ in stack.pop().next_functions:
+            if to is not None and not isinstance(to, AccumulateGrad) and to not in known:
+                known[to] = None
+                stack.append(to)
+    return list(known)
+
+
+def is_freed(node: Any) -> bool:
+    """Whether a pass has freed what a node had saved."""
+    return any(getattr(node, slot) is FREED for slot in node.saved)
+
+
+def _any_hook(hooks: Any) -> bool:
+    return bool(hooks.tensor or hooks.pre or hooks.post or hooks.accumulated)
+
+
+def _array(tensor: Tensor) -> Any:
+    """The array of a dense tensor on the CPU."""
+    array = getattr(tensor, "_a", None)
+    if not isinstance(array, (np.ndarray, np.generic)):
+        raise ProgramError(
+            f"a program cannot be written with a tensor on {tensor.device}, of layout {tensor.layout}: it runs with "
+            "NumPy's arrays"
+        )
+    return array

@@ -1,0 +1,95 @@
+"""The leaves of a statement: what may differ between statements that do the same, and the rest, which may not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from nbautograd.viz.program.scopes import bound_outside
+from nbautograd.viz.program.statements import Statement
+from nbautograd.viz.program.terms import Term, term_of
+
+__all__ = ["Exchanged", "Form", "Place", "Value"]
+
+Place = tuple[str, int]
+"""An element: what all are called together, and its number."""
+Value = str | int | Place
+"""A leaf: a variable, a whole number, or an element."""
+
+
+class Form:
+    """A statement with its leaves: variables and whole numbers, which may differ from step to step.
+
+    :ivar shape: what has to be the same in each.
+    """
+
+    def __init__(self, statement: Statement, variables: Collection[str], families: Collection[str]) -> None:
+        self.statement = statement
+        self.term: Term | None = term_of(statement)
+        trees = [statement.tree] if self.term is None else [self.term.target, self.term.value]
+        self.leaves: list[ast.expr] = []
+        self.values: list[Any] = []
+        self.targets: list[bool] = []
+        own = statement.writes()
+        shape: list[Any] = [self.term is not None, statement.part]
+        for tree in trees:
+            reader = _Leaves(tree, variables, families)
+            shape.append(reader.text(tree))
+            self.leaves += reader.leaves
+            self.values += reader.values
+        for leaf in self.leaves:
+            self.targets.append(isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store) and leaf.id in own)
+        self.shape = tuple(shape)
+
+    @property
+    def target(self) -> str:
+        """The variable that a term is added to."""
+        assert self.term is not None
+        return next(iter(self.statement.writes()))
+
+
+class _Leaves:
+    """Writes code with a mark in the place of each leaf."""
+
+    def __init__(self, tree: ast.AST, variables: Collection[str], families: Collection[str]) -> None:
+        self.variables, self.families = variables, families
+        self.outside = {id(node) for node in bound_outside(tree)}
+        self.leaves: list[Any] = []
+        self.values: list[Value] = []
+
+    def text(self, node: Any) -> str:
+        """The code of a node."""
+        value: Any = None
+        match node:
+            case ast.Subscript(ast.Name(name), ast.Constant(int(number))) if name in self.families:
+                value = (name, number)
+            case ast.Name(name) if id(node) in self.outside and name in self.variables:
+                value = name
+            case ast.Constant(int(number)) if number.__class__ is int:
+                value = number
+        if value is not None:
+            self.leaves.append(node)
+            self.values.append(value)
+            return "0" if isinstance(value, int) else "_"
+        if isinstance(node, ast.AST):
+            return (
+                f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
+            )
+        return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
+
+
+class Exchanged(ast.NodeTransformer):
+    """Leaves exchanged for expressions."""
+
+    def __init__(self, trees: Mapping[int, ast.expr]) -> None:
+        self.trees = trees
+
+    def visit(self, node: ast.AST) -> Any:
+        """The expression of a leaf, or the node with its inner ones visited."""
+        tree = self.trees.get(id(node))
+        if tree is None:
+            return self.generic_visit(node)
+        if isinstance(tree, (ast.Name, ast.Subscript)) and isinstance(node, ast.Name):
+            tree.ctx = node.ctx
+        return tree

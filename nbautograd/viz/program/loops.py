@@ -1,0 +1,426 @@
+"""Steps that are alike as one ``for`` statement.
+
+Statements of all steps are compared: what is the same in each stays, numbers that grow evenly become expressions of the
+step, and a variable that each step has its own of becomes an element of one: ``h[step]``. So a step can use what the
+one before it has made, ``h[step - 1]``, and the backward pass what each has left. Variables that nothing outside of
+their step uses need no element.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from nbautograd.viz.program.leaves import Exchanged, Form, Place, Value
+from nbautograd.viz.program.lines import BACKWARD
+from nbautograd.viz.program.names import Names, identifier
+from nbautograd.viz.program.statements import Block, Loop, Statement, Statements, text_of
+from nbautograd.viz.program.terms import EITHER, FIRST, kind_of_all
+
+__all__ = ["LEAST", "Roller"]
+
+LEAST = 3
+"""Steps of a loop."""
+AUTOMATIC = re.compile(r"(g_)?(t|c|unused|leaf)\d*")
+"""Names that no user has given."""
+
+Values = tuple[Value | None, ...]
+"""Of each step a name, a number or an element."""
+
+
+class _Unlike(Exception):  # noqa: N818 - a way out
+    """Steps are not alike."""
+
+
+class Roller:
+    """Rolls the loops of a program up, and knows which variables have become elements of which.
+
+    :ivar empty: statements at the beginning of the backward pass: sums that begin with nothing.
+    """
+
+    def __init__(self, index: Statements, names: Names, wanted: Mapping[str, str], place: Mapping[Any, int]) -> None:
+        self.index, self.names, self.wanted, self.place = index, names, wanted, place
+        self.empty: list[Statement] = []
+        self.element: dict[str, Place] = {}
+        """What was a variable of its own, or still is one as well."""
+        self.families: set[str] = set()
+        """What elements are called together."""
+        self.listed: dict[str, Place] = {}
+        """The same of variables that are listed before a loop."""
+        self.made: dict[str, int] = {}
+        """When each list is made: loops are rolled up from the inside out, so not in the order in which they run."""
+        self.counters: list[str] = []
+
+    def counter(self, depth: int) -> str:
+        """The variable that counts the steps."""
+        while len(self.counters) <= depth:
+            self.counters.append(self.names.new("step" if not self.counters else "block"))
+        return self.counters[depth]
+
+    def roll(self, steps: Sequence[list[Statement]], *, ahead: bool) -> list[Statement]:
+        """The statements of all steps, with as many of them as possible in a loop.
+
+        :param ahead: the first step runs first.
+        """
+        count = len(steps)
+        for first, stop in ((0, count), (1, count), (0, count - 1), (1, count - 1)):
+            if stop - first < LEAST or not steps[first]:
+                continue
+            try:
+                rolled = _Rolling(self, steps[first:stop], range(first, stop)).statements(ahead)
+            except _Unlike:
+                continue
+            before, after = _all(steps[:first]), _all(steps[stop:])
+            if ahead:
+                return [*before, *rolled, *after]
+            return [*_all(steps[stop:][::-1]), *rolled, *_all(steps[:first][::-1])]
+        return _all(steps if ahead else steps[::-1])
+
+    def time(self, steps: Iterable[list[Statement]]) -> int:
+        """When steps begin to run, in operations from the beginning of the forward pass."""
+        statements = _all(steps)
+        places = [self.place[node] for statement in statements for node in statement.nodes]
+        return 2 * len(self.place) - max(places) if statements[0].part == BACKWARD else min(places)
+
+    def forget(self, statements: Iterable[Statement]) -> None:
+        """Use no list any more that is made in statements which others cannot see."""
+        gone = {name for statement in statements for name in statement.writes()}
+        self.listed = {name: place for name, place in self.listed.items() if place[0] not in gone}
+
+
+def _all(steps: Iterable[list[Statement]]) -> list[Statement]:
+    return [statement for step in steps for statement in step]
+
+
+class _Own:
+    """A variable that each step has its own of.
+
+    :ivar names: what it is called in each step; None in one that has none.
+    :ivar place: the element that the first step has; none if nothing outside of a step uses it.
+    :ivar others: elements from before the loop, by their places.
+    """
+
+    def __init__(self, names: tuple[str | None, ...]) -> None:
+        self.names = names
+        self.name = next(filter(None, names))
+        self.place: int | None = None
+        self.others: dict[int, str] = {}
+
+    def places(self) -> dict[str, int]:
+        """The element of each."""
+        assert self.place is not None
+        return {name: place for place, name in enumerate(self.names, self.place) if name is not None}
+
+
+class _Rolling:
+    """The statements of some steps, side by side. The first step and the last may lack some that others have."""
+
+    def __init__(self, roller: Roller, steps: Sequence[list[Statement]], numbers: range) -> None:
+        self.roller, self.steps, self.numbers = roller, steps, numbers
+        self.index = roller.index
+        self.template = steps[1]
+        forms = [
+            [Form(s, roller.index.variables, roller.families) for one in step for s in one.inner()] for step in steps
+        ]
+        self.forms = [self.aligned(i, own, forms[1]) for i, own in enumerate(forms)]
+        self.own: dict[str, _Own] = {}
+        """By the name of any step's."""
+        self.lists: list[Statement] = []
+        self.time = roller.time(steps)
+        self.listed_names = {n: own for n, own in roller.listed.items() if roller.made[own[0]] <= self.time}
+        """Which variables are listed by now, also by lists that this loop would need."""
+        self.begun: list[Statement] = []
+        """What the backward pass begins with."""
+        depth = max((_depth(statement) for statement in self.template), default=0)
+        self.counter = roller.counter(depth)
+
+    def aligned(self, step: int, forms: list[Form], template: list[Form]) -> list[Form | None]:
+        """The statements of a step, each at the place of the same one in other steps."""
+        skeletons = [[statement.skeleton() for statement in own] for own in (self.steps[step], self.template)]
+        if [form.shape for form in forms] == [form.shape for form in template] and skeletons[0] == skeletons[1]:
+            return [*forms]
+        if 0 < step < len(self.steps) - 1 or any(map(any, skeletons)):
+            raise _Unlike
+        waiting = forms[::-1]
+        row = [waiting.pop() if waiting and waiting[-1].shape == form.shape else None for form in template]
+        if waiting or row.count(None) > len(row) // 2:
+            raise _Unlike
+        return row
+
+    def statements(self, ahead: bool) -> list[Statement]:
+        """The loop, and what it needs before."""
+        slots = list(zip(*self.forms, strict=True))
+        leaves = [len(next(form for form in forms if form).values) for forms in slots]
+        series = [[tuple(form.values[i] if form else None for form in forms) for i in range(count)]
+                  for forms, count in zip(slots, leaves, strict=True)]  # fmt: skip
+        terms = [[(form.target, form.term.kind) for form in forms if form and form.term] for forms in slots]
+        kinds = [kind_of_all([kind for _, kind in own]) if own else "" for own in terms]
+        self.find_own(slots, series, ahead)
+        self.find_elements(series, ahead)
+        sums = dict.fromkeys(target for own, kind in zip(terms, kinds, strict=True) if kind == EITHER
+                             for target, its in own if its == FIRST)  # fmt: skip
+        if len(sums) > len(self.steps):
+            raise _Unlike
+        trees = [[self.expression(values) for values in leaves] for leaves in series]
+        body = self.body(slots, trees, kinds, ahead)
+        before = [*self.lists, *self.made(ahead)]
+        if len(text_of([*before, *body])) + 1 >= len(text_of(_all(self.steps))):
+            raise _Unlike
+        self.commit(sums)
+        loop = Loop(self.counter, self.numbers if ahead else self.numbers[::-1], body)
+        self.index.add([*before, loop])
+        return [*before, loop]
+
+    # -- variables -----------------------------------------------------------------------------------------------------
+
+    def find_own(self, slots: Sequence[Sequence[Form | None]], series: Sequence[Sequence[Values]], ahead: bool) -> None:
+        """The variables that statements of the steps give values, one each."""
+        for forms, leaves in zip(slots, series, strict=True):
+            targets = next(form for form in forms if form).targets
+            for values, is_target in zip(leaves, targets, strict=True):
+                names = tuple(None if value is None else str(value) for value in values)
+                present = [name for name in names if name is not None]
+                if not is_target or len({*present}) == 1:
+                    continue
+                known = next((self.own[name] for name in present if name in self.own), None)
+                if len({*present}) < len(present) or ahead and known is not None and known.names != names:
+                    raise _Unlike
+                if known is None:
+                    self.own.update(dict.fromkeys(present, _Own(names)))
+
+    def find_elements(self, series: Sequence[Sequence[Values]], ahead: bool) -> None:
+        """Which of them are used outside of their step."""
+        inside = [{*step} for step in self.steps]
+        all_own = list(dict.fromkeys(self.own.values()))
+        for own in all_own:
+            if any(name and self.index.outside(name, step) for name, step in zip(own.names, inside, strict=True)):
+                own.place = self.place_of(own)
+        for leaves in series:
+            for values in map(_families, leaves):
+                one = next((self.own[v] for v in values if isinstance(v, str) and v in self.own), None)
+                if one and any(value not in (None, name) for value, name in zip(values, one.names, strict=True)):
+                    self.find_others(one, values)
+        for own in all_own:
+            if own.place is not None:
+                own.name = self.common([*filter(None, own.names)], [*own.others.values()] if not ahead else [])
+
+    def place_of(self, own: _Own) -> int:
+        """The element of the first step: for a gradient the same as of what it is the gradient of."""
+        element = self.roller.element
+        places = [(i, element[name[2:]][1]) for i, name in enumerate(own.names) if name and name[2:] in element]
+        if places and all(place - i == places[0][1] - places[0][0] for i, place in places):
+            return places[0][1] - places[0][0]
+        return self.numbers[0]
+
+    def common(self, names: Sequence[str], others: Sequence[str]) -> str:
+        """What variables of several steps are called together."""
+        element = self.roller.element
+        if names[0].startswith("g_") and names[0][2:] in element:
+            stem = f"g_{element[names[0][2:]][0]}"
+        else:
+            stem = Counter(re.sub(r"_?\d+$", "", name) for name in names).most_common(1)[0][0]
+        if not stem or AUTOMATIC.fullmatch(stem):
+            return names[0]
+        return stem if stem in names or stem in others else self.roller.names.new(stem)
+
+    def find_others(self, own: _Own, values: Values) -> None:
+        """The elements from before the loop, such as the state that it begins with."""
+        if own.place is None:
+            raise _Unlike
+        places = own.places()
+        shifts = {places[value] - i for i, value in enumerate(values) if isinstance(value, str) and value in places}
+        if len(shifts) != 1:
+            raise _Unlike
+        (shift,) = shifts
+        for i, value in enumerate(values):
+            if value is None or value in places:
+                continue
+            place = i + shift
+            if value in self.own or place in places.values() or own.others.setdefault(place, str(value)) != value:
+                raise _Unlike
+
+    # -- expressions ---------------------------------------------------------------------------------------------------
+
+    def expression(self, values: Values) -> ast.expr | None:
+        """What stands for these, one of each step; None where all are the same."""
+        present = {i: value for i, value in enumerate(values) if value is not None}
+        first = next(iter(present.values()))
+        if all(value == first and value.__class__ is first.__class__ for value in present.values()):
+            own = self.own.get(first) if isinstance(first, str) else None
+            if own is None or len(present) == len(values):
+                return None
+        if isinstance(first, int):
+            return self.number({i: value for i, value in present.items() if isinstance(value, int)})
+        if _families(values) != values:
+            places = {i: value[1] for i, value in present.items() if isinstance(value, tuple)}
+            family = self.expression(_families(values))
+            alike = len({*places.values()}) == 1
+            place = ast.Constant(next(iter(places.values()))) if alike else self.number(places)
+            return None if family is None else ast.Subscript(family, place, ast.Load())
+        if any(isinstance(value, tuple) for value in present.values()):
+            return self.shifted_element(present)
+        names = {i: str(value) for i, value in present.items()}
+        own = next((self.own[name] for name in names.values() if name in self.own), None)
+        if own is None:
+            return self.listed(names)
+        if own.place is None:
+            return ast.Name(own.name, ast.Load())
+        own_places = own.places()
+        i, name = next((i, name) for i, name in names.items() if name in own_places)
+        return _element(own.name, self.shifted(own_places[name] - i - self.numbers[0]))
+
+    def shifted_element(self, values: Mapping[int, Any]) -> ast.expr:
+        """An element of what an earlier loop has made."""
+        element = self.roller.element
+        places = {i: value if isinstance(value, tuple) else element.get(value) for i, value in values.items()}
+        families = [place[0] for place in places.values() if place]
+        if None in places.values() or len({*families}) != 1:
+            raise _Unlike
+        return _element(families[0], self.number({i: place[1] for i, place in places.items() if place}))
+
+    def number(self, values: dict[int, int]) -> ast.expr:
+        """Numbers that grow evenly, as an expression of the step."""
+        (i, first), (j, second), *_ = [*values.items(), (1, 0), (2, 0)]
+        if len(values) < 2 or (second - first) % (j - i):
+            raise _Unlike
+        by = (second - first) // (j - i)
+        if any(value != first + (k - i) * by for k, value in values.items()):
+            raise _Unlike
+        return self.shifted(first - by * (i + self.numbers[0]), by)
+
+    def shifted(self, start: int, by: int = 1) -> ast.expr:
+        """``by * step + start``."""
+        tree: ast.expr = ast.Name(self.counter, ast.Load())
+        if by != 1:
+            tree = ast.BinOp(ast.Constant(by), ast.Mult(), tree)
+        if start:
+            tree = ast.BinOp(tree, ast.Add() if start > 0 else ast.Sub(), ast.Constant(abs(start)))
+        return tree
+
+    def listed(self, names: dict[int, str]) -> ast.expr:
+        """Variables from before the loop, one for each step, as elements of a list."""
+        listed = self.listed_names
+        lists = {listed[name][0] if name in listed else "" for name in names.values()}
+        if "" in lists or len(lists) > 1:
+            stem = identifier(self.stem([*names.values()]))
+            whole = self.roller.names.new(stem if stem.endswith("s") else f"{stem}s")
+            values = ast.List([ast.Name(name, ast.Load()) for name in names.values()], ast.Load())
+            self.lists.append(Statement(_assigned(whole, values), part=self.template[0].part))
+            listed.update({name: (whole, i) for i, name in enumerate(names.values())})
+        whole = listed[next(iter(names.values()))][0]
+        return _element(whole, self.number({i: listed[name][1] for i, name in names.items()}))
+
+    def stem(self, names: Sequence[str]) -> str:
+        """What parameters of several modules have in common: ``weight`` of ``net.0.weight`` and ``net.1.weight``."""
+        dotted = [self.roller.wanted.get(name, name).split(".") for name in names]
+        common: list[str] = []
+        for parts in zip(*(reversed(name) for name in dotted), strict=False):
+            if len({*parts}) > 1:
+                break
+            common.insert(0, parts[0])
+        return "_".join(common) or re.sub(r"_?\d+$", "", names[0]) or names[0]
+
+    # -- statements ----------------------------------------------------------------------------------------------------
+
+    def body(
+        self, slots: Sequence[Sequence[Form | None]], trees: Sequence[Sequence[ast.expr | None]],
+        kinds: Sequence[str], ahead: bool,
+    ) -> list[Statement]:  # fmt: skip
+        """The statements of any step."""
+        body = [statement.copied() for statement in self.template]
+        copies = [statement for one in body for statement in one.inner()]
+        for copied, forms, expressions, kind in zip(copies, slots, trees, kinds, strict=True):
+            form = Form(copied, self.index.variables, self.roller.families)
+            by_leaf = {id(leaf): tree for leaf, tree in zip(form.leaves, expressions, strict=True) if tree is not None}
+            exchanged = Exchanged(by_leaf)
+            if form.term is not None:
+                form.term.change(exchanged.visit)
+                copied.tree = form.term.written(kind)
+            else:
+                copied.tree = exchanged.visit(copied.tree)
+            ordered = forms if ahead else forms[::-1]
+            copied.nodes = tuple(node for other in ordered if other for node in other.statement.nodes)
+        if not any(None in forms for forms in slots):
+            return body
+        guarded: list[Statement] = []
+        for condition, group in groupby(zip(body, slots, strict=True), lambda pair: self.condition(pair[1])):
+            statements = [statement for statement, _ in group]
+            guarded += [Block(f"if {condition}", statements)] if condition else statements
+        return guarded
+
+    def condition(self, forms: Sequence[Form | None]) -> str:
+        """In which steps a statement is computed; nothing if in all."""
+        low = f"{self.numbers[0]} < " if forms[0] is None else ""
+        high = f" < {self.numbers[-1]}" if forms[-1] is None else ""
+        if low and not high:
+            return f"{self.counter} > {self.numbers[0]}"
+        return f"{low}{self.counter}{high}" if high else ""
+
+    def made(self, ahead: bool) -> list[Statement]:
+        """Statements that make what has elements."""
+        statements = []
+        part = self.template[0].part
+        inside = {*_all(self.steps)}
+        for own in dict.fromkeys(self.own.values()):
+            if own.place is None:
+                continue
+            names = [*filter(None, own.names)]
+            elsewhere = {s for name in names for s in self.index.uses.get(name, ()) if name in s.writes()} - inside
+            if ahead and elsewhere:
+                raise _Unlike
+            if not ahead and (elsewhere or own.others):  # sums that have begun before
+                self.begun.append(Statement(_assigned(own.name, ast.Dict([], [])), part=part))
+                continue
+            others = sorted(own.others.items())
+            values: list[ast.expr] = [ast.Name(name, ast.Load()) for _, name in others]
+            made = ast.Dict([ast.Constant(place) for place, _ in others], values)
+            statements.append(Statement(_assigned(own.name, made), part=part))
+        return statements
+
+    def commit(self, sums: Iterable[str]) -> None:
+        """Let everything else know."""
+        part = self.template[0].part
+        begun = [Statement(_assigned(name, ast.Constant(None)), part=part) for name in sums]
+        self.index.add(begun)
+        self.roller.listed |= self.listed_names
+        self.roller.made |= {whole: self.time for statement in self.lists for whole in statement.writes()}
+        self.roller.empty += [*self.begun, *begun]
+        self.index.drop(_all(self.steps))
+        self.roller.forget(_all(self.steps))
+        elements: dict[str, Place] = {}
+        for own in dict.fromkeys(self.own.values()):
+            if own.place is not None:
+                self.roller.families.add(own.name)
+                elements |= {name: (own.name, place) for name, place in own.places().items()}
+                others = {name: (own.name, place) for place, name in own.others.items()}
+                if part == BACKWARD:
+                    elements |= others
+                else:
+                    self.roller.element = others | self.roller.element
+        self.roller.element |= elements
+        self.index.replace({name: _element(own, ast.Constant(place)) for name, (own, place) in elements.items()})
+        self.index.add(self.begun)
+
+
+def _families(values: Values) -> Values:
+    """What elements of several are called together; other values as they are."""
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, tuple) for value in present) and len({value[0] for value in present}) > 1:  # type: ignore[index]
+        return tuple(value[0] if isinstance(value, tuple) else value for value in values)
+    return values
+
+
+def _element(name: str, place: ast.expr, ctx: ast.expr_context | None = None) -> ast.expr:
+    return ast.Subscript(ast.Name(name, ast.Load()), place, ctx or ast.Load())
+
+
+def _assigned(name: str, tree: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], tree, lineno=0)
+
+
+def _depth(statement: Statement) -> int:
+    return 1 + max(map(_depth, statement.body)) if isinstance(statement, Block) else 0

@@ -1,0 +1,280 @@
+"""Modules as functions: one for the forward pass, and one for the backward pass, which gets what it needs from that.
+
+Calls of modules that do the same with other variables share their functions. A module of few lines stays as it is, and
+so does one that would need a great many arguments.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from nbautograd.viz.program.lines import BACKWARD
+from nbautograd.viz.program.loops import Roller
+from nbautograd.viz.program.names import Names
+from nbautograd.viz.program.statements import Call, Statement, Statements, text_of, wrapped
+from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_of
+
+__all__ = ["Function", "Modules", "plus"]
+
+LEAST = 4
+"""Lines of a module that becomes a function."""
+MOST = 24
+"""Arguments of a function."""
+_NUMBER = re.compile(r"_?\d+$")
+
+
+class Function:
+    """A function of a folded program."""
+
+    def __init__(self, name: str, parameters: Sequence[str], body: list[Statement], returned: str, about: str) -> None:
+        self.name, self.parameters, self.body, self.returned, self.about = name, parameters, body, returned, about
+        self.text = ""
+
+    def written(self) -> list[str]:
+        """Its lines."""
+        if self.text:
+            return self.text.rstrip().split("\n")
+        header = wrapped(f"def {self.name}({', '.join(self.parameters)}):")
+        lines = [*header, f'    """{self.about}"""', *text_of(self.body, "    ")]
+        return [*lines, *wrapped(f"    return {self.returned}")]
+
+
+def plus() -> Function:
+    """The function that adds a term to a sum, or begins it."""
+    function = Function("plus", ["total", "term"], [], "", "")
+    function.text = PLUS
+    return function
+
+
+class _Call:
+    """A module that was called: its statements, and what becomes of its variables."""
+
+    def __init__(self, block: Any, index: Statements) -> None:
+        self.block, self.label = block, block.label
+        self.forward: list[Statement] = block.forward
+        self.backward: list[Statement] = block.backward
+        self.inside = {*self.forward, *self.backward}
+        self.order = _variables(self.forward, index)
+        self.place = {name: i for i, name in enumerate(self.order)}
+        self.inputs = _taken(self.forward, index)
+        self.outputs = [n for n in self.order if n not in self.inputs and index.outside(n, self.inside)]
+        needed = _variables(self.backward, index)
+        self.needed = [name for name in self.order if name in {*needed}]
+        self.gradients = [name for name in needed if name not in self.place]
+        self.shape = _shape(self.forward, self.order)
+        self.saved = ""
+        """The variable that has what the backward pass needs."""
+
+
+class Modules:
+    """Makes functions of modules."""
+
+    def __init__(self, roller: Roller) -> None:
+        self.roller, self.index, self.names, self.wanted = roller, roller.index, roller.names, roller.wanted
+        self.functions: list[Function] = []
+
+    def outline(self, blocks: Iterable[Any]) -> None:
+        """Put calls in the place of modules, none of which is inside of another."""
+        groups: dict[Any, list[_Call]] = {}
+        for block in blocks:
+            if block.forward:
+                call = _Call(block, self.index)
+                groups.setdefault((call.label, call.shape), []).append(call)
+        for calls in groups.values():
+            if (
+                len(calls[0].forward) >= LEAST
+                and len(calls[0].inputs) <= MOST
+                and max(len(c.outputs) for c in calls) <= 4
+            ):
+                self.share(calls)
+
+    def share(self, calls: list[_Call]) -> None:
+        """The functions of calls that do the same."""
+        first = calls[0]
+        stem = self.names.new(_snake(first.label))
+        outputs = sorted({call.place[name] for call in calls for name in call.outputs})
+        needed = sorted({call.place[name] for call in calls for name in call.needed})
+        local = self.local_names(first)
+        saved = "saved"
+        kept = [local[first.order[i]] for i in needed]
+        returned = [local[first.order[i]] for i in outputs] + ([_tuple(kept)] if kept else [])
+        body = _renamed(first.forward, local)
+        _of_all(body, [call.forward for call in calls])
+        parameters = [local[name] for name in first.inputs]
+        about = f"{first.label}{f', called {len(calls)} times' if len(calls) > 1 else ''}."
+        self.functions.append(Function(stem, parameters, body, ", ".join(returned) or "None", about))
+        for call in calls:
+            targets = [call.order[i] for i in outputs]
+            if kept:
+                call.saved = self.names.new(f"saved_{stem}")
+                targets.append(call.saved)
+            self.roller.forget(s for s in call.forward if not s.writes().keys() & {*targets})
+            call.block.forward = [self.call(stem, call.inputs, targets, call.forward, call.inside)]
+        groups: dict[Any, list[_Call]] = {}
+        for call in calls:
+            if call.backward:
+                groups.setdefault(_shape(call.backward, [*call.order, *call.gradients]), []).append(call)
+        for alike in groups.values():
+            self.share_backward(alike, stem, local, first, needed, saved)
+
+    def share_backward(
+        self, calls: list[_Call], stem: str, local: dict[str, str], first: _Call, needed: list[int], saved: str
+    ) -> None:
+        """The function of the backward pass of calls that do the same there, too."""
+        self.unite(calls)
+        one = calls[0]
+        local = {name: local[first.order[one.place[name]]] for name in one.order}
+        names = self.local_of({*local.values(), saved})
+        for name in one.gradients:
+            base = name.removeprefix("g_")
+            local[name] = names.new(f"g_{local[base]}" if name != base and base in local else _NUMBER.sub("", name))
+        taken = [[n for n in _taken(call.backward, self.index) if n not in call.place] for call in calls]
+        outputs = sorted({
+            call.gradients.index(name) for call in calls for name in call.gradients
+            if any(name in s.writes() for s in call.backward) and self.index.outside(name, call.inside)
+        })  # fmt: skip
+        unpacked = [local[one.order[i]] for i in needed]
+        body = _renamed(one.backward, local)
+        _of_all(body, [call.backward for call in reversed(calls)])
+        used = {name for statement in body for name in statement.reads()}
+        if used & {*unpacked}:
+            targets = ast.parse(f"{_tuple([n if n in used else '_' for n in unpacked])} = {saved}").body[0]
+            body.insert(0, Call(targets, part=BACKWARD))
+        name = self.names.new(f"{stem}_backward")
+        has_saved = bool(unpacked)
+        parameters = [local[n] for n in taken[0]] + [saved] * has_saved
+        returned = _tuple([local[one.gradients[i]] for i in outputs], bare=True)
+        self.functions.append(Function(name, parameters, body, returned, f"The gradients of {one.label}."))
+        for call, arguments in zip(calls, taken, strict=True):
+            own = [*arguments, *([call.saved] if has_saved else [])]
+            targets_of = [call.gradients[i] for i in outputs]
+            call.block.backward = [self.call(name, own, targets_of, call.backward, call.inside)]
+
+    def unite(self, calls: list[_Call]) -> None:
+        """Write terms in the same way in all calls."""
+        for statements in zip(*(call.backward for call in calls), strict=True):
+            for inner in zip(*(statement.inner() for statement in statements), strict=True):
+                terms = [term_of(statement) for statement in inner]
+                if terms[0] is None:
+                    continue
+                kinds = [term.kind for term in terms if term is not None]
+                kind = kind_of_all(kinds)
+                if len({*kinds}) == 1:
+                    continue
+                for statement, term in zip(inner, terms, strict=True):
+                    assert term is not None
+                    if kind == EITHER and term.kind == FIRST:
+                        begun = Statement(ast.parse(f"{ast.unparse(term.target)} = None").body[0], part=BACKWARD)
+                        self.index.add([begun])
+                        self.roller.empty.append(begun)
+                    self.index.drop([statement])
+                    statement.tree = term.written(kind)
+                    self.index.add([statement])
+
+    def call(
+        self, name: str, arguments: Sequence[str], targets: Sequence[str], of: list[Statement], inside: set[Statement]
+    ) -> Statement:
+        """The statement that calls a function, in the place of those that it has now."""
+        text = f"{name}({', '.join(arguments)})"
+        statement = Call(
+            ast.parse(f"{', '.join(targets)} = {text}" if targets else text).body[0], part=of[0].part,
+            comment=next((s.comment for s in of if s.comment), "") if of[0].part != BACKWARD else "",
+        )  # fmt: skip
+        statement.nodes = tuple(node for one in of for node in one.nodes)
+        self.index.drop(of)
+        self.index.add([statement])
+        return statement
+
+    def local_of(self, taken: set[str]) -> Names:
+        """Names that a function can have for itself."""
+        names = Names()
+        names.taken |= (self.names.taken - self.index.variables) | taken
+        return names
+
+    def local_names(self, call: _Call) -> dict[str, str]:
+        """What the variables of a module are called in its function."""
+        names = self.local_of({"saved"})
+        dotted = [self.wanted[name].split(".") for name in call.inputs if "." in self.wanted.get(name, "")]
+        common = 0
+        while dotted and all(len(parts) > common + 1 and parts[common] == dotted[0][common] for parts in dotted):
+            common += 1
+        local: dict[str, str] = {}
+        numbers: Counter[str] = Counter()
+        for name in call.order:
+            parts = self.wanted.get(name, name).split(".")
+            stem = _NUMBER.sub("", name) or name
+            if len(parts) > 1:
+                local[name] = names.new("_".join(parts[common:]))
+            elif stem in ("t", "c"):
+                stem = "x" if stem == "t" and name in call.inputs else stem
+                numbers[stem] += 1
+                local[name] = names.new(stem if stem == "x" and numbers[stem] == 1 else f"{stem}{numbers[stem]}")
+            else:
+                local[name] = names.new(stem)
+        return local
+
+
+def _variables(statements: Iterable[Statement], index: Statements) -> list[str]:
+    """The variables in statements, as they come."""
+    order = dict.fromkeys(name.id for s in statements for name in s.names() if name.id in index.variables)
+    return [*order]
+
+
+def _taken(statements: Iterable[Statement], index: Statements) -> list[str]:
+    """Those that have a value before."""
+    known: set[str] = set()
+    names: dict[str, None] = {}
+    for statement in statements:
+        names |= {name: None for name in statement.reads() if name in index.variables and name not in known}
+        known |= {*statement.writes()}
+    return [*names]
+
+
+def _shape(statements: Iterable[Statement], order: Sequence[str]) -> tuple[Any, ...]:
+    """What is the same in statements that do the same with other variables."""
+    marks = {name: ast.Name(f"__{i}", ast.Load()) for i, name in enumerate(order)}
+    shape: list[Any] = []
+    for statement in statements:
+        copied = statement.copied()
+        copied.replace(marks)
+        shape.append(copied.skeleton())
+        for inner in copied.inner():
+            term = term_of(inner)
+            shape.append(
+                ast.unparse(inner.tree) if term is None else (ast.unparse(term.target), ast.unparse(term.value))
+            )
+    return tuple(shape)
+
+
+def _renamed(statements: Iterable[Statement], names: Mapping[str, str]) -> list[Statement]:
+    copies = [statement.copied() for statement in statements]
+    for copied in copies:
+        copied.replace({name: ast.Name(other, ast.Load()) for name, other in names.items()})
+    return copies
+
+
+def _of_all(body: Iterable[Statement], calls: Sequence[Iterable[Statement]]) -> None:
+    """Let the statements of a function be of the operations of all its calls."""
+    for statement, *others in zip(_inner(body), *map(_inner, calls), strict=True):
+        statement.nodes = tuple(node for other in others for node in other.nodes)
+
+
+def _inner(statements: Iterable[Statement]) -> Iterator[Statement]:
+    return (inner for statement in statements for inner in statement.inner())
+
+
+def _tuple(names: Sequence[str], bare: bool = False) -> str:
+    """Names as a tuple, or, for one value, as that."""
+    if bare:
+        return ", ".join(names) or "None"
+    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+
+
+def _snake(label: str) -> str:
+    """The name of a class as that of a function."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", label)
+    return words.lower()

@@ -1,0 +1,426 @@
+"""Writes a recorded graph as lines of NumPy: each is computed as it is written, and compared with what was recorded."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.core.node import MULTIPLE, OutputGrads
+from nbautograd.errors import ProgramError
+from nbautograd.viz.program.definitions import NotBundled
+from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, parsed
+from nbautograd.viz.program.graph import Call, Value, is_freed, place_of, refuse
+from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
+from nbautograd.viz.program.literals import dtype_text, same, same_elements
+from nbautograd.viz.program.variables import RANDOM, Variables, method, widen
+
+__all__ = ["NumpyWriter"]
+
+STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
+
+
+class NumpyWriter(Variables):
+    """Writes the lines of a program.
+
+    :ivar values: what each variable of the program comes to.
+    :ivar stored: large arrays, by the names under which they are stored beside the program.
+    """
+
+    def write(self) -> None:
+        """All lines."""
+        graph = self.graph
+        everything = [*graph.leaves, *graph.constants, *(v for call in graph.calls for v in call.outputs.values())]
+        for value in everything:
+            self.variable[value] = self.names.new(value.wanted)
+        with backend.quiet():
+            for value in (*graph.leaves, *graph.constants):
+                self.data(value, "leaf" if value.tensor is not None else "")
+            for call in graph.calls:
+                self.forward(call)
+            self.check_result()
+            self.backward()
+            self.accumulate()
+
+    # -- forward -------------------------------------------------------------------------------------------------------
+
+    def forward(self, call: Call) -> None:
+        """The line of an operation."""
+        place = place_of(call.node)
+        if _is_random(call):
+            self.recorded(call, place)
+            return
+        try:
+            operands, computed = self.prepared(call)
+        except ProgramError as error:
+            raise refuse(call.node, str(error)) from None
+        self.operands[call] = operands
+        op = call.op
+        try:
+            expected = op.body(
+                *(computed[name] for name in op.positional),
+                *(computed[op.rest] if op.rest else ()),
+                **{name: computed[name] for name in op.keywords},
+            )
+        except Exception as error:
+            raise refuse(call.node, f"computing it anew failed: {error}") from error
+        rounded = self.rounded.get(call)
+        if rounded is not None:
+            expected = [_narrow(a, rounded) for a in expected] if op.many else _narrow(expected, rounded)
+        if op.many:
+            expected = tuple(expected)
+        tree = self.chosen(call, expected, lambda style: self.result(call, operands, style))
+        if op.many:
+            for index in range(len(expected)):
+                call.outputs.setdefault(index, Value(f"{call.outputs[0].wanted}_{index}"))
+            for value in call.outputs.values():
+                self.variable.setdefault(value, self.names.new(value.wanted))
+            names = [self.variable[call.outputs[index]] for index in range(len(expected))]
+            self.values.update(zip(names, expected, strict=True))
+            targets = ", ".join(names) + ("," if len(names) == 1 else "")
+            text, origin = f"{targets} = {ast.unparse(tree)}", ("call", call, names)
+            self.lines.append(Line(text, place, FORWARD, name=names[0], node=call.node, origin=origin))
+        else:
+            name = self.variable[call.outputs[0]]
+            self.add(name, tree, expected, FORWARD, place, node=call.node, origin=("call", call, [name]))
+        self.compare(call, expected)
+
+    def result(self, call: Call, operands: dict[str, Operand], style: str) -> ast.expr:
+        """The expression of an operation's result."""
+        dtype = next((o.value.dtype for o in operands.values() if hasattr(o.value, "dtype")), None)
+        tree = self.expressions.body_call(call.op, operands, style, dtype)
+        rounded = self.rounded.get(call)
+        if rounded is None:
+            return tree
+        if call.op.many:
+            return parsed(f"[part.astype({dtype_text(rounded)}) for part in {ast.unparse(tree)}]")
+        return method(tree, "astype", parsed(dtype_text(rounded)))
+
+    def key(self, call: Call, slot: int | None) -> Any:
+        """What operations have in common that are to be written in the same way."""
+        arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
+        arrays += self.cotangent(call).values() if slot is not None else ()
+        return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
+
+    def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
+        """The first way to write an expression that comes to what is expected, bit for bit."""
+        reasons: list[Exception] = []
+        reordered: str | None = None
+        key = self.key(call, slot)
+        for style in self.choices.ways(key, STYLES):
+            before = self.bundle.snapshot()
+            try:
+                tree: ast.expr = written(style)
+                value = self.computed(tree)
+            except (NotBundled, ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NameError) as error:
+                reasons.append(error)
+            else:
+                if _all_same(value, expected):
+                    self.choices.right(key, style)
+                    return tree
+                if reordered is None and _ordered(tree, value, expected) is not None:
+                    reordered = style
+                reasons.append(ArithmeticError("it comes to other numbers"))
+            self.choices.failed(key, style)
+            self.bundle.restore(before)
+        if reordered is not None:  # written once more: its definitions have been dropped with the bundle's state
+            tree = written(reordered)
+            return _ordered(tree, self.computed(tree), expected) or tree
+        last = reasons[-1]
+        what = f"{last} cannot be taken over" if isinstance(last, NotBundled) else f"{type(last).__name__}: {last}"
+        raise refuse(call.node, what)
+
+    def recorded(self, call: Call, place: str) -> None:
+        """The line of a random operation: what it drew."""
+        value = call.node.trace.output() if len(call.outputs) == 1 else None
+        array = None if value is None or value.grad_fn is not call.node else value._a
+        if array is None:
+            array = None if is_freed(call.node) else getattr(call.node, "s_result", None)
+        if array is None:
+            array = call.recorded
+        if array is None or len(call.outputs) != 1:
+            raise refuse(call.node, "it is random, and what it drew has not been kept")
+        name = self.variable[call.outputs[0]]
+        origin = ("array", array)
+        self.add(
+            name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
+        )
+        self.operands[call] = self.unpromoted(call)[0]
+
+    def compare(self, call: Call, value: Any) -> None:
+        """Raise if a result is not what was recorded."""
+        recorded = call.recorded
+        first = value[0] if call.op.many else value
+        if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
+            return
+        if not same_elements(recorded, first):
+            raise refuse(
+                call.node,
+                "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
+                "the result",
+            )
+
+    def check_result(self) -> None:
+        """Raise if the result is not that of the user's tensor."""
+        value = self.values[self.variable[self.graph.root]]
+        array = self.graph.root.array
+        if array is not None and not same_elements(array, value):
+            raise ProgramError(
+                f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
+                "leaf or an operand has been written to since"
+            )
+
+    # -- backward ------------------------------------------------------------------------------------------------------
+
+    def backward(self) -> None:
+        """The lines of the pass, node by node as the engine takes them."""
+        root = self.graph.root
+        for call in self.graph.calls:
+            for value in call.outputs.values():
+                self.call_of[value] = call
+        name = self.names.new(f"g_{self.variable[root]}")
+        value = self.values[self.variable[root]]
+        if self.seed is None:
+            if value.size != 1:
+                raise ProgramError(
+                    "grad can be implicitly created only for scalar outputs: say which gradient the pass starts with, "
+                    f"for a result of shape {list(value.shape)}"
+                )
+            start = backend.ones_like(value)
+        else:
+            start = self.seed
+        self.gradient[root] = name
+        self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
+        ready = {self.call_of[root]}
+        while ready:
+            call = max(ready, key=lambda c: c.node._seq)
+            ready.discard(call)
+            self.backward_of(call, ready)
+        paths: dict[str, list[Line]] = {}
+        for line in self.lines:
+            if line.part == BACKWARD and line.slot is not None:
+                paths.setdefault(line.name, []).append(line)
+        for lines in paths.values():
+            for i, line in enumerate(lines if len(lines) > 1 else (), 1):
+                line.comment += f", path {i} of {len(lines)}"
+
+    def backward_of(self, call: Call, ready: set[Call]) -> None:
+        """The lines of one node: a term per input."""
+        op = call.op
+        expected = self.expected(call)
+        if op.lists:
+            self.backward_of_list(call, expected, ready)
+            return
+        for slot, name in enumerate(call.inputs):
+            target = call.targets[slot] if slot < len(call.targets) else None
+            if target is None or expected[slot] is None:
+                continue
+            written = functools.partial(self.term, call, name, slot)
+            tree = self.chosen(call, expected[slot], written, slot)
+            self.send(call, target, tree, expected[slot], slot, ready)
+
+    def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
+        """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
+        (name,) = call.inputs if len(call.inputs) == 1 else ("",)
+        if not name:
+            raise refuse(call.node, "it takes a list of tensors and others besides")
+        wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
+        if not wanted:
+            return
+        parts = self.names.new(f"parts_of_g_{self.variable[call.outputs[0]]}")
+        tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
+        self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
+        self.values[parts] = list(expected)
+        for i in wanted:
+            target = call.targets[i]
+            assert target is not None
+            self.send(call, target, parsed(f"{parts}[{i}]"), expected[i], i, ready)
+
+    def expected(self, call: Call) -> list[Any]:
+        """The gradients that the node itself computes, or, where a pass has freed it, its formulas."""
+        node, op = call.node, call.op
+        g = self.cotangent(call)
+        try:
+            if is_freed(node):
+                return self.by_formulas(call)
+            first, second = node.vjp(OutputGrads(g) if op.many else g[0], True)
+        except ProgramError:
+            raise
+        except Exception as error:
+            raise refuse(node, f"its backward failed: {error}") from error
+        gradients = list(second) if first is MULTIPLE else [first, second][: len(call.targets)]
+        for gradient in gradients:
+            if gradient is not None and not isinstance(gradient, (np.ndarray, np.generic)):
+                raise refuse(node, "its gradient is no dense array")
+        return gradients
+
+    def by_formulas(self, call: Call) -> list[Any]:
+        """The gradients by the formulas of the declaration, over the values of the program."""
+        if call.op.lists:
+            tree = self.term(call, call.inputs[0], None, PLAIN)
+            return list(self.computed(tree))
+        return [
+            None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
+            for slot, name in enumerate(call.inputs)
+        ]
+
+    def cotangent(self, call: Call) -> dict[int, Any]:
+        """The gradients that have arrived, by output."""
+        return {
+            index: self.values[self.gradient[value]] for index, value in call.outputs.items() if value in self.gradient
+        }
+
+    def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
+        """What a node sends to one of its inputs, brought back to its shape and dtype."""
+        op = call.op
+        operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
+        arrived = {i: self.gradient.get(value) for i, value in call.outputs.items()}
+        rounded = self.rounded.get(call)
+
+        def variable(name: str | None, value: Any) -> Operand:
+            operand = Operand(ast.Constant(None) if name is None else ast.Name(name, ast.Load()), value)
+            if rounded is not None and name is not None:
+                widen(operand)
+            return operand
+
+        gs = [variable(g, None if g is None else self.values[g]) for g in arrived.values()]
+        results = [variable(self.variable[v], self.values[self.variable[v]]) for v in call.outputs.values()]
+        if op.many:
+            operands["g"] = Operand(ast.List([g.tree for g in gs], ast.Load()), [g.value for g in gs])
+            operands["result"] = Operand(ast.List([r.tree for r in results], ast.Load()), [r.value for r in results])
+        else:
+            operands["g"], operands["result"] = gs[0], results[0]
+        kinds = [
+            o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"
+        ]
+        if op.many:
+            kinds += [g.value.dtype for g in gs if g.value is not None] + [r.value.dtype for r in results]
+        is_complex = next((kind for kind in kinds if kind.kind == "c"), None)
+        dtype = is_complex or (kinds[0] if kinds else None)
+        tree = self.expressions.formula(op.formulas[name], op, operands, style, dtype)
+        meta = call.node.input_meta
+        if slot is None or meta is None:
+            return tree
+        spec = meta[op.tensors.index(name)]
+        return tree if spec is None else self.brought_back(call, tree, spec, style)
+
+    def brought_back(self, call: Call, tree: ast.expr, spec: tuple[Any, ...], style: str) -> ast.expr:
+        """A gradient in the shape and dtype of its input: the sums of broadcasting, and promotion undone."""
+        shape, dtype, device = spec
+        if device is not None:
+            raise refuse(call.node, "its operands were on several devices")
+        value = self.computed(tree)
+        if value.shape != shape:
+            ndim, axes = value.ndim - len(shape), ()
+            kept = tuple(d for d, n in enumerate(shape, ndim) if n == 1 and value.shape[d] != 1)
+            axes = (*range(ndim), *kept)
+            sum_to = sys.modules["nbautograd._engine.ops._internal"].sum_to.__globals__["OP"].body
+            summed = None
+            key = ("sum", *self.key(call, None), value.shape, shape, style)
+            if style != PLAIN and not (ndim and kept) and next(self.choices.ways(key, (True, False))):
+                summed = method(tree, "sum")
+                if shape:
+                    axis = axes[0] if len(axes) == 1 else axes
+                    summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
+                if kept:
+                    summed.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
+                if same(self.computed(summed), sum_to(value, shape)):
+                    self.choices.right(key, True)
+                else:
+                    self.choices.failed(key, True)
+                    summed = None
+            if summed is None:
+                summed = ast.Call(
+                    ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
+                )
+            tree = summed
+            value = self.computed(tree)
+        if value.dtype != dtype:
+            if value.dtype.kind == "c" and dtype.kind != "c":
+                tree = ast.Attribute(tree, "real", ast.Load())
+            tree = method(tree, "astype", parsed(dtype_text(dtype)))
+        return tree
+
+    def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: set[Call]) -> None:
+        """The line of one term, and the node that gets it becomes ready."""
+        name = self.gradient.get(target)
+        about = {"node": call.node, "slot": slot, "origin": ("term", call, slot, name is None, value)}
+        if name is None:
+            name = self.gradient[target] = self.names.new(f"g_{self.variable[target]}")
+            self.add(name, tree, value, BACKWARD, call.name, **about)
+            held = any(value is other for key, other in self.values.items() if key != name)
+            self.fresh[name] = isinstance(value, np.generic) or (value.base is None and not held)
+        else:
+            before = self.values[name]
+            total = before + value
+            text = ast.unparse(tree)
+            if self.fresh[name] and _lies_alike(total, before):
+                self.lines.append(Line(f"{name} += {text}", call.name, BACKWARD, name=name, **about))
+            else:
+                self.lines.append(Line(f"{name} = {name} + {text}", call.name, BACKWARD, name=name, **about))
+            self.values[name] = total
+            self.fresh[name] = True
+        further = self.call_of.get(target)
+        if further is None:
+            return
+        if type(further.node)._relays:
+            self.backward_of(further, ready)
+        else:
+            ready.add(further)
+
+    def accumulate(self) -> None:
+        """The lines that add to the gradients of the leaves."""
+        for leaf in self.graph.leaves:
+            gradient = self.gradient.get(leaf)
+            if gradient is None:
+                continue
+            name = self.results[leaf] = self.names.new(f"{self.variable[leaf]}_grad")
+            held = leaf.tensor.grad
+            value = self.values[gradient]
+            what = f"{leaf.wanted}.grad"
+            own = leaf.array.dtype
+            if value.dtype != own and value.ndim > 1:
+                gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
+            if held is None:
+                self.add(name, gradient, value, GRADS, what, origin=("result", leaf, gradient, None))
+                continue
+            if not isinstance(held._a, (np.ndarray, np.generic)):
+                raise ProgramError(f"a program cannot be written: {what} is no dense array")
+            self.add(name, self.array(held._a, name), held._a, DATA, f"{what}, as it was")
+            origin = ("result", leaf, gradient, held._a)
+            self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
+            self.values[name] = held._a + value
+
+
+def _narrow(a: Any, dtype: Any) -> Any:
+    return a.astype(dtype) if a.dtype == np.float32 else a
+
+
+def _all_same(value: Any, expected: Any) -> bool:
+    if isinstance(expected, (list, tuple)):
+        return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_all_same, value, expected))
+    if expected is None:
+        return True
+    return same(value, expected)
+
+
+def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
+    """The expression with its elements in the order in memory that is expected, if that is all that differs."""
+    if not isinstance(value, np.ndarray) or not isinstance(expected, np.ndarray):
+        return None
+    if value.dtype != expected.dtype or value.strides == expected.strides or not same_elements(value, expected):
+        return None
+    function = "np.asfortranarray" if expected.flags.f_contiguous else "np.ascontiguousarray"
+    return ast.Call(parsed(function), [tree], []) if expected.flags.forc and expected.ndim > 1 else None
+
+
+def _lies_alike(a: Any, b: Any) -> bool:
+    return isinstance(b, np.generic) or a.strides == b.strides and a.dtype == b.dtype
+
+
+def _is_random(call: Call) -> bool:
+    return RANDOM in (*call.op.positional, *call.op.keywords)

@@ -1,0 +1,253 @@
+"""A program as users get it: text, and a file that runs."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import backend
+from nbautograd._engine.base.atomic_file import replacing
+from nbautograd._engine.core import tracing
+from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd.viz.program.choices import Choices
+from nbautograd.viz.program.folding import Folded, Segment, fold
+from nbautograd.viz.program.graph import read
+from nbautograd.viz.program.lines import Line, text_of
+from nbautograd.viz.program.literals import same
+from nbautograd.viz.program.numpy_writer import NumpyWriter
+from nbautograd.viz.program.tensor_forms import VJP
+from nbautograd.viz.program.tensor_writer import TensorWriter, is_near
+
+__all__ = ["Program", "write"]
+
+
+class Program:
+    """The forward and the backward pass of a graph as lines of code.
+
+    :ivar name: what the result is called.
+    :ivar lines: the statements, each with the node that it is of.
+    :ivar imports: the statements that import what the helpers need.
+    :ivar helpers: the functions that the lines call.
+    :ivar stored: large arrays, by the names under which they are stored beside the program.
+    :ivar results: for each leaf what it is called, and the expression of its gradient.
+    :ivar library: ``numpy`` or ``torch``.
+    :ivar folded: the same lines with functions and loops; None where the program is written as one straight line.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        lines: list[Line],
+        *,
+        imports: Iterable[str] = (),
+        helpers: str = "",
+        stored: dict[str, Any],
+        results: list[tuple[str, str]],
+        library: str = "numpy",
+        needs: str = "NumPy alone",
+        folded: Folded | None = None,
+    ) -> None:
+        self.name, self.stored, self.results, self.folded = name, stored, results, folded
+        self.lines = [replace(line, origin=(), scope=_scope_of(line.node)) for line in lines]
+        self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
+
+    @property
+    def body(self) -> str:
+        """The lines."""
+        return "\n".join(text_of(self.lines) if self.folded is None else self.folded.body())
+
+    @property
+    def definitions(self) -> str:
+        """The functions that modules have become."""
+        return "" if self.folded is None else "\n".join(self.folded.definitions()).strip()
+
+    @property
+    def text(self) -> str:
+        """The program: its lines, below what they import."""
+        needed = ['data = np.load("backward.npz")            # save("backward.py") writes it'] if self.stored else []
+        functions = ["", self.definitions] if self.definitions else []
+        return "\n".join([*self._libraries(), *needed, *functions, "", self.body])
+
+    def _libraries(self) -> list[str]:
+        """The libraries that the lines name."""
+        uses_numpy = self.library == "numpy" or self.stored or re.search(r"\bnp\.", self.body)
+        return ["import numpy as np"] * bool(uses_numpy) + ["import torch"] * (self.library == "torch")
+
+    def source(self, data: str = "") -> str:
+        """A file that runs: the functions that the lines call, and the lines, as a function.
+
+        :param data: the name of the file that has the large arrays, beside this one.
+        """
+        imports = {*self.imports, *(["from pathlib import Path"] if self.stored else []), *self._libraries()}
+        about = f"The forward and the backward pass of {_plain(self.name)}, written by nbautograd."
+        parts = [f'"""{about}\n\nIt needs {self.needs}.\n"""', "", *sorted(imports, key=_order), ""]
+        if self.helpers:
+            parts += ["# The functions that the program calls.", "", self.helpers, ""]
+        if self.definitions:
+            parts += [self.definitions, ""]
+        expressions = [gradient for _, gradient in self.results] if self.folded is None else self.folded.results
+        results = ", ".join(
+            f"{_plain(label)!r}: {gradient}" for (label, _), gradient in zip(self.results, expressions, strict=True)
+        )
+        load = f"data = np.load(Path(__file__).with_name({data!r}))\n" if self.stored else ""
+        parts += [
+            "",
+            "@torch.no_grad()" if self.library == "torch" else '@np.errstate(all="ignore")',
+            "def backward():",
+            '    """Return the gradients of the leaves, by name."""',
+            textwrap.indent(f"{load}{self.body}\nreturn {{{results}}}", "    "),
+            "",
+            "",
+            'if __name__ == "__main__":',
+            "    for name, gradient in backward().items():",
+            '        print(f"{name}.grad = {gradient}")',
+            "",
+        ]
+        return "\n".join(parts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, and beside it an ``.npz`` of the large arrays, if there are any.
+
+        :raises OSError: a file cannot be written.
+        """
+        path = os.fspath(path)
+        data = os.path.splitext(os.path.basename(path))[0] + ".npz"
+        if self.stored:
+            buffer = io.BytesIO()
+            np.savez(buffer, **self.stored)
+            with replacing(os.path.join(os.path.dirname(path), data)) as file:
+                file.write(buffer.getvalue())
+        with replacing(path) as file:
+            file.write(self.source(data).encode())
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _plain(text: str) -> str:
+    """A user's text on one line of a docstring or a string."""
+    return " ".join("".join(c if c.isprintable() and c not in '"\\' else " " for c in text).split())
+
+
+def write(
+    root: Any,
+    gradient: Any = None,
+    *,
+    name_of: Callable[[Any, int], str] | None = None,
+    tensor_name: Callable[[Any], str] | None = None,
+    library: str = "numpy",
+    helpers: bool = True,
+    tree: Segment | None = None,
+) -> Program:
+    """The program of the graph that made ``root``.
+
+    :param gradient: what the backward pass starts with; by default 1, for a result of one element.
+    :param name_of: what an output of a node is to be called.
+    :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
+    :param library: ``numpy``, or ``torch`` for tensors.
+    :param helpers: take over the functions that the lines call; without them the program is only to be read.
+    :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
+        it counts the operations in the order in which they ran.
+    :raises ProgramError: something in the graph cannot be written so that it would come to the same numbers.
+    """
+    with tracing.traced():  # products are computed as they were recorded
+        writer = _written(root, gradient, name_of, tensor_name, helpers, Choices())
+        if tree is not None and writer.choices.changed:
+            writer.choices.changed = False
+            writer = _written(root, gradient, name_of, tensor_name, helpers, writer.choices)
+    graph = writer.graph
+    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
+
+    if library == "torch":
+        tensors = TensorWriter(writer)
+        tensors.write()
+        results = [(leaf.wanted, f"{writer.variable[leaf]}.grad") for leaf in leaves]
+        return Program(
+            graph.root.wanted,
+            tensors.lines,
+            helpers=VJP if tensors.uses_vjp else "",
+            stored=writer.stored,
+            results=results,
+            library=library,
+            needs="PyTorch, or nbautograd in its place",
+            folded=_folded(writer, tensors.lines, results, tree, tensors.values, is_near),
+        )
+    functions = writer.bundle.source()
+    needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
+    if writer.bundle.needs_package:
+        needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
+    results = [(leaf.wanted, writer.results[leaf]) for leaf in leaves]
+    return Program(
+        graph.root.wanted,
+        writer.lines,
+        imports=writer.bundle.imports.values(),
+        helpers=functions,
+        stored=writer.stored,
+        results=results,
+        needs=needs,
+        folded=_folded(writer, writer.lines, results, tree, writer.expressions.scope, same),
+    )
+
+
+def _written(
+    root: Any,
+    gradient: Any,
+    name_of: Callable[[Any, int], str] | None,
+    tensor_name: Callable[[Any], str] | None,
+    helpers: bool,
+    choices: Choices,
+) -> NumpyWriter:
+    """The lines of the NumPy program."""
+    counter = itertools.count(1)
+    graph = read(
+        root,
+        name_of or (lambda node, index: "y" if node is root.grad_fn else f"t{next(counter)}"),
+        tensor_name or (lambda tensor: ""),
+    )
+    graph.root.array = root._a
+    writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
+    writer.bundle.named_only = not helpers
+    writer.write()
+    return writer
+
+
+def _folded(
+    writer: NumpyWriter,
+    lines: list[Line],
+    results: list[tuple[str, str]],
+    tree: Segment | None,
+    scope: Mapping[str, Any],
+    alike: Callable[[Any, Any], bool],
+) -> Folded | None:
+    """The folded program; None if none is wanted, or it does not come to the gradients of the flat one."""
+    if tree is None:
+        return None
+    wanted = {name: value.wanted for value, name in writer.variable.items()}
+    order = [call.node for call in writer.graph.calls]
+    try:
+        program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
+        with backend.quiet(), no_grad():
+            gradients = program.computed({**scope, "data": writer.stored})
+    except Exception:  # the flat program, which is known to be right, is at hand
+        return None
+    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
+    return program if all(map(alike, gradients, expected)) else None
+
+
+def _scope_of(node: Any) -> tuple[tuple[str, int], ...]:
+    """The modules in which an operation ran."""
+    trace = None if node is None else node.trace
+    return () if trace is None else tuple(trace.scope)
+
+
+def _order(statement: str) -> tuple[bool, str]:
+    """The standard library first, as import statements are sorted."""
+    return statement.split()[1] in ("numpy", "torch") or "nbautograd" in statement, statement

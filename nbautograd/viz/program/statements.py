@@ -1,0 +1,253 @@
+"""Statements of a program that is folded: what they read and write, and which other statements use the same names."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from nbautograd._engine.compiler.source import copied
+from nbautograd.viz.program.lines import Line
+from nbautograd.viz.program.scopes import bound_outside
+
+__all__ = ["Block", "Call", "Loop", "Statement", "Statements", "replaced", "text_of", "wrapped"]
+
+WIDTH = 110
+"""Characters of a line of a call."""
+
+
+class Statement:
+    """One statement, with the operations that it is of: those of all steps of a loop, of all calls of a function.
+
+    :ivar adds: whether it is a term of a gradient; such terms may be the first of a sum or not.
+    """
+
+    def __init__(self, tree: ast.stmt, line: Line | None = None, *, part: str = "", comment: str = "") -> None:
+        self.tree = tree
+        self.part = line.part if line is not None else part
+        self.comment = line.comment if line is not None else comment
+        self.nodes: tuple[Any, ...] = () if line is None or line.node is None else (line.node,)
+        self.adds = line is not None and line.slot is not None
+
+    def names(self) -> Iterator[ast.Name]:
+        """The names in it that are no variables of a comprehension or a lambda, in the order of the text."""
+        yield from bound_outside(self.tree)
+
+    def replace(self, trees: Mapping[str, ast.expr]) -> None:
+        """Put expressions in the place of names."""
+        self.tree = replaced(self.tree, trees)
+
+    def reads(self) -> dict[str, None]:
+        """What it looks up."""
+        tree = self.tree
+        names = {node.id: None for node in self.names() if isinstance(node.ctx, ast.Load)}
+        if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
+            names[tree.target.id] = None
+        return names
+
+    def writes(self) -> dict[str, None]:
+        """What it gives a value, or an element."""
+        if isinstance(self.tree, ast.Assign):
+            targets = self.tree.targets
+        else:
+            targets = [self.tree.target] if isinstance(self.tree, ast.AugAssign) else []
+        parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        return {name: None for name in map(_base, parts) if name}
+
+    def written(self, indent: str = "") -> list[str]:
+        """Its lines."""
+        return [f"{indent}{Line(ast.unparse(self.tree), self.comment, self.part)}"]
+
+    def inner(self) -> Iterator[Statement]:
+        """Itself, or what a loop consists of."""
+        yield self
+
+    def skeleton(self) -> tuple[Any, ...]:
+        """The loops that it consists of."""
+        return ()
+
+    def gather(self, families: set[str]) -> None:
+        """Write ``[h[0], h[1], h[2]]`` as ``[h[i] for i in range(3)]``."""
+        self.tree = _Gathered(families).visit(self.tree)
+
+    def copied(self) -> Statement:
+        """A copy, which changes on its own."""
+        statement = copy.copy(self)
+        statement.tree = copied(self.tree)
+        return statement
+
+
+class Call(Statement):
+    """A call of a function that a module has become: of variables only, of which there may be many."""
+
+    def written(self, indent: str = "") -> list[str]:  # noqa: D102 - as above
+        return wrapped(f"{indent}{ast.unparse(self.tree)}", self.comment)
+
+
+class Block(Statement):
+    """Statements below a header, such as ``if step > 0:``."""
+
+    def __init__(self, header: str, body: list[Statement]) -> None:
+        self.header, self.body = header, body
+        self.part, self.comment, self.adds = body[0].part, "", False
+
+    @property
+    def nodes(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """Those of its body."""
+        return tuple(node for statement in self.body for node in statement.nodes)
+
+    def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above
+        for statement in self.body:
+            yield from statement.names()
+
+    def replace(self, trees: Mapping[str, ast.expr]) -> None:  # noqa: D102 - as above
+        for statement in self.body:
+            statement.replace(trees)
+
+    def gather(self, families: set[str]) -> None:  # noqa: D102 - as above
+        for statement in self.body:
+            statement.gather(families)
+
+    def reads(self) -> dict[str, None]:
+        """What it looks up that it does not assign before."""
+        known: set[str] = set()
+        names: dict[str, None] = {}
+        for statement in self.body:
+            names |= {name: None for name in statement.reads() if name not in known}
+            known |= {*statement.writes()}
+        return names
+
+    def writes(self) -> dict[str, None]:  # noqa: D102 - as above
+        return {name: None for statement in self.body for name in statement.writes()}
+
+    def written(self, indent: str = "") -> list[str]:  # noqa: D102 - as above
+        return [f"{indent}{self.header}:", *text_of(self.body, f"{indent}    ")]
+
+    def inner(self) -> Iterator[Statement]:  # noqa: D102 - as above
+        for statement in self.body:
+            yield from statement.inner()
+
+    def skeleton(self) -> tuple[Any, ...]:  # noqa: D102 - as above
+        return self.header, *(statement.skeleton() for statement in self.body)
+
+    def copied(self) -> Statement:  # noqa: D102 - as above
+        block = copy.copy(self)
+        block.body = [statement.copied() for statement in self.body]
+        return block
+
+
+class Loop(Block):
+    """``for step in range(20):`` and what is done in each step."""
+
+    def __init__(self, variable: str, steps: range, body: list[Statement]) -> None:
+        first, stop = min(steps), max(steps) + 1
+        numbers = f"range({stop})" if first == 0 else f"range({first}, {stop})"
+        super().__init__(f"for {variable} in {numbers if steps.step > 0 else f'reversed({numbers})'}", body)
+        self.variable, self.steps = variable, steps
+
+    def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above
+        yield from (name for name in super().names() if name.id != self.variable)
+
+    def reads(self) -> dict[str, None]:  # noqa: D102 - as above
+        return {name: None for name in super().reads() if name != self.variable}
+
+
+class Statements:
+    """Which statements of a program read or write each name."""
+
+    def __init__(self) -> None:
+        self.uses: dict[str, dict[Statement, None]] = {}
+        self.variables: set[str] = set()
+        """What statements give a value; other names are functions, modules and stored arrays."""
+
+    def add(self, statements: Iterable[Statement]) -> None:
+        """Take statements up."""
+        for statement in statements:
+            self.variables |= {*statement.writes()}
+            for name in statement.names():
+                self.uses.setdefault(name.id, {})[statement] = None
+
+    def drop(self, statements: Iterable[Statement]) -> None:
+        """Forget statements, in whose place others come."""
+        for statement in statements:
+            for name in statement.names():
+                self.uses.get(name.id, {}).pop(statement, None)
+
+    def replace(self, trees: Mapping[str, ast.expr]) -> None:
+        """Put expressions in the place of names, everywhere."""
+        statements = list({statement: None for name in trees for statement in self.uses.get(name, ())})
+        self.drop(statements)
+        for statement in statements:
+            statement.replace(trees)
+        self.add(statements)
+
+    def outside(self, name: str, inside: set[Statement]) -> bool:
+        """Whether a name is used by others than these."""
+        return any(statement not in inside for statement in self.uses.get(name, ()))
+
+
+def _base(target: ast.expr) -> str:
+    """The variable that a target is, or is an element of; a loop in a loop makes elements of elements."""
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def replaced(tree: Any, trees: Mapping[str, ast.expr]) -> Any:
+    """The tree with expressions in the place of names."""
+    marked = {id(node): trees[node.id] for node in bound_outside(tree) if node.id in trees}
+    return _Replaced(marked).visit(tree) if marked else tree
+
+
+class _Replaced(ast.NodeTransformer):
+    def __init__(self, marked: Mapping[int, ast.expr]) -> None:
+        self.marked = marked
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        tree = copied(self.marked.get(id(node), node))
+        if isinstance(tree, (ast.Name, ast.Subscript)):
+            tree.ctx = node.ctx
+        return tree
+
+
+class _Gathered(ast.NodeTransformer):
+    """Lists of elements that follow each other, as comprehensions."""
+
+    def __init__(self, families: set[str]) -> None:
+        self.families = families
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        match node.elts:
+            case [ast.Subscript(ast.Name(family), ast.Constant(int(first))), _, _, *_] if family in self.families:
+                parts = range(first, first + len(node.elts))
+                if [ast.unparse(part) for part in node.elts] == [f"{family}[{i}]" for i in parts]:
+                    numbers = f"{first}, {parts.stop}" if first else f"{parts.stop}"
+                    return ast.parse(f"[{family}[i] for i in range({numbers})]", mode="eval").body
+        return node
+
+
+def wrapped(text: str, comment: str = "") -> list[str]:
+    """A long line of names as several, broken inside of brackets."""
+    if len(text) <= WIDTH:
+        return [str(Line(text, comment, ""))]
+    indent = " " * (len(text) - len(text.lstrip()))
+    targets, equals, call = text.strip().rpartition(" = ")
+    if "," in targets and len(indent + targets + equals + call.partition(" ")[0]) > WIDTH:
+        targets = f"({targets})"
+    if call.startswith("return "):
+        call = f"return ({call.removeprefix('return ')})"
+    call = call.replace(" - ", "\0-\0")
+    whole = f"{targets}\0=\0{call}" if equals else call  # no line ends before or behind the sign
+    broken = textwrap.wrap(
+        whole, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    broken = [line.replace("\0", " ") for line in broken]
+    return [*broken[:-1], str(Line(broken[-1], comment, ""))]
+
+
+def text_of(statements: Iterable[Statement], indent: str = "") -> list[str]:
+    """The lines of statements."""
+    return [line for statement in statements for line in statement.written(indent)]

@@ -1,0 +1,189 @@
+"""The variables of a program: leaves, constants, and the operands of each operation as its body gets them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import memory_format
+from nbautograd._engine.arrays.summation import upcast_half
+from nbautograd._engine.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
+from nbautograd._engine.compiler.schema import POINTWISE, UPCAST, VIEW
+from nbautograd._engine.compiler.source import evaluated
+from nbautograd._engine.core.tensor import wrap
+from nbautograd.errors import ProgramError
+from nbautograd.viz.program.bundle import Bundle
+from nbautograd.viz.program.choices import Choices
+from nbautograd.viz.program.expressions import Expressions, Operand, parsed
+from nbautograd.viz.program.graph import Call, Graph, Value
+from nbautograd.viz.program.lines import DATA, Line
+from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
+from nbautograd.viz.program.names import Names
+
+__all__ = ["RANDOM", "Variables", "method", "widen"]
+
+RANDOM = "generator"
+"""The parameter of operations that draw random numbers."""
+
+
+class Variables:
+    """Gives values names, and writes what they are.
+
+    :ivar values: what each variable of the program comes to.
+    :ivar stored: large arrays, by the names under which they are stored beside the program.
+    """
+
+    def __init__(self, graph: Graph, seed: Any = None, choices: Choices | None = None) -> None:
+        self.graph, self.seed, self.choices = graph, seed, choices or Choices()
+        self.names = Names()
+        self.bundle = Bundle(self.names.taken)
+        self.expressions = Expressions(self.bundle)
+        self.lines: list[Line] = []
+        self.values: dict[str, Any] = self.expressions.scope
+        self.stored: dict[str, Any] = {}
+        self.variable: dict[Value, str] = {}
+        self.gradient: dict[Value, str] = {}
+        self.results: dict[Value, str] = {}
+        self.call_of: dict[Value, Call] = {}
+        self.operands: dict[Call, dict[str, Operand]] = {}
+        self.option_arrays: dict[int, Value] = {}
+        self.rounded: dict[Call, Any] = {}
+        """Operations of half precision, and what their results are rounded to."""
+        self.fresh: dict[str, bool] = {}
+        """Gradients, and whether they may be added to in place: nothing else is the same array."""
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, tree: ast.expr | str, value: Any, part: str, comment: str = "", **about: Any) -> None:
+        """Append the line that gives a variable its value."""
+        text = tree if isinstance(tree, str) else ast.unparse(tree)
+        self.lines.append(Line(f"{name} = {text}", comment, part, name=name, **about))
+        self.values[name] = value
+
+    def computed(self, tree: ast.expr) -> Any:
+        """What an expression comes to."""
+        return evaluated(ast.unparse(tree), self.values, {})
+
+    def data(self, value: Value, comment: str = "") -> str:
+        """The line of a leaf or a constant."""
+        name = self.variable[value]
+        array = value.array
+        what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
+        about = ", ".join(filter(None, (comment, what)))
+        self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
+        return name
+
+    def array(self, array: Any, name: str) -> str:
+        """An array as an expression; a large one is stored under a name."""
+
+        def load(stored: Any) -> str:
+            self.stored[name] = stored.copy()  # the tensor may be written to before the program is saved
+            return f"data[{name!r}]"
+
+        text = array_text(array, load)
+        scope = {"np": np, "data": self.stored}
+        value = evaluated(text, scope, {})
+        if not same(value, array):  # its elements lie apart: they are stored with what is between them
+            raise ProgramError(
+                f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
+                f"{array.strides}; a clone() of it can be written"
+            )
+        return text
+
+    def option(self, value: Any, wanted: str) -> ast.expr:
+        """An option of an operation; arrays in it become constants."""
+
+        def array(a: Any) -> str:
+            if id(a) not in self.option_arrays:
+                if a.size <= 4 and a.ndim < 2:
+                    return array_text(a)
+                constant = Value(wanted, a)
+                self.option_arrays[id(a)] = constant
+                self.variable[constant] = self.names.new(wanted)
+                self.data(constant)
+            return self.variable[self.option_arrays[id(a)]]
+
+        return parsed(literal(value, array, self.refer))
+
+    def refer(self, value: Any) -> str:
+        """How a class, a function or a constant of this package is called in the program."""
+        if isinstance(value, memory_format.memory_format):
+            return self.expressions.constant(memory_format.__name__, value)
+        return self.expressions.function(value)
+
+    # -- operands ------------------------------------------------------------------------------------------------------
+
+    def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
+        """The arguments as they came: as expressions, and as what the body gets."""
+        op = call.op
+        operands: dict[str, Operand] = {}
+        for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
+            value = None if name == RANDOM else call.arguments.get(name)  # tracing leaves out what is None
+            if isinstance(value, Value):
+                variable = self.variable[value]
+                operands[name] = Operand(ast.Name(variable, ast.Load()), self.values[variable])
+            elif isinstance(value, list) and value and all(isinstance(part, Value) for part in value):
+                names = [self.variable[part] for part in value]
+                tree = ast.List([ast.Name(n, ast.Load()) for n in names], ast.Load())
+                operands[name] = Operand(tree, [self.values[n] for n in names])
+            else:
+                operands[name] = Operand(self.option(value, name), value)
+        return operands, {name: operand.value for name, operand in operands.items()}
+
+    def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
+        """The same after promotion, as the body gets them and formulas name them."""
+        op = call.op
+        operands, _ = self.unpromoted(call)
+        if op.kind == POINTWISE:
+            self.promoted(call, operands)
+        else:
+            for name in op.tensors:
+                operand = operands[name]
+                if isinstance(operand.value, np.generic) and op.kind == VIEW:
+                    operand.value = np.asarray(operand.value)
+                    operand.tree = ast.Call(parsed("np.asarray"), [operand.tree], [])
+            first = operands[op.tensors[0]].value if op.tensors else None
+            if op.half_policy == UPCAST and upcast_half(first) is not first:
+                names = [n for n in op.tensors if n not in op.lists]
+                *_, self.rounded[call] = widen_all(tuple(operands[n].value for n in names))
+                for n in names:
+                    widen(operands[n])
+        return operands, {name: operand.value for name, operand in operands.items()}
+
+    def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
+        """Give the operands one dtype, in so many words."""
+        op = call.op
+        given = tuple(
+            wrap(operands[name].value) if isinstance(operands[name].value, (np.ndarray, np.generic))
+            else operands[name].value
+            for name in op.tensors
+        )  # fmt: skip
+        try:
+            *cast, _, _ = promote(op, given)
+        except HalfPrecision:
+            promoted = promote_half(op, given)
+            cast = list(promoted[: len(op.tensors)])
+            self.rounded[call] = promoted[-1]
+        for name, value in zip(op.tensors, cast, strict=True):
+            operand = operands[name]
+            before = operand.value
+            operand.value = value
+            if not hasattr(before, "dtype"):  # a number
+                operand.short = operand.tree
+                operand.tree = parsed(array_text(value))
+            elif before.dtype != value.dtype:
+                operand.tree = method(operand.tree, "astype", parsed(dtype_text(value.dtype)))
+
+
+def method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
+    """A call of a method."""
+    return ast.Call(ast.Attribute(tree, name, ast.Load()), list(arguments), [])
+
+
+def widen(operand: Operand) -> None:
+    """Half precision in float32."""
+    wide = upcast_half(operand.value)
+    if wide is not operand.value:
+        operand.tree, operand.value = method(operand.tree, "astype", parsed("np.float32")), wide

@@ -1,0 +1,73 @@
+"""Views that were written to, and views of what was written to, as operations that make new tensors.
+
+``y[0] = x`` gives the base of the view a node with the old base and what was written. A program computes the new base
+by ``select_scatter``, and what a view has become by the operation that made the view, or by its strides.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from nbautograd._engine.arrays import strides
+from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, replay_view
+
+__all__ = ["as_operation", "is_view_of_written", "is_write"]
+
+SCATTERING = {"select": "select_scatter", "slice_": "slice_scatter", "diagonal": "diagonal_scatter"}
+"""By the operation that makes a view, the one that replaces it in a copy of the whole."""
+
+
+def is_write(node: Any) -> bool:
+    """Whether a node is what a base has become when a view of it was written to."""
+    return type(node) is CopySlices
+
+
+def is_view_of_written(node: Any) -> bool:
+    """Whether a node is what a view has become when its base was written to."""
+    return type(node) is AsStridedBackward0
+
+
+def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str, Any]]:
+    """The operation that comes to the same as such a node, with its options.
+
+    :param shape: of the base.
+    """
+    from nbautograd._engine.ops.indexing import slice_scatter  # noqa: F401 - declares what replaces a part
+
+    if len(node.steps) == 1:
+        _, function, values = node.steps[0]
+        op = getattr(function, "__globals__", {}).get("OP")
+        if is_write(node):
+            op = OPS.get(SCATTERING.get(getattr(op, "name", ""), ""))
+        if isinstance(op, OpSchema) and not op.rest and not op.many:
+            options = [name for name in op.positional if name not in op.tensors]
+            defaults = {
+                name: parameter.default
+                for name, parameter in inspect.signature(op.body).parameters.items()
+                if parameter.default is not parameter.empty
+            }
+            return op, defaults | dict(zip(options, values, strict=False))
+    home, view = _geometry(node, shape)
+    if is_write(node):
+        return OPS["strided_scatter"], {"view": view, "home": home, "length": home.end()}
+    return OPS["as_strided_in"], {
+        "size": view.shape,
+        "stride": view.strides,
+        "storage_offset": view.offset,
+        "home": home,
+    }
+
+
+def _geometry(node: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """How the base lies in memory, and how the view does."""
+    if node.layout is None:
+        base = np.empty(shape, np.int8)
+    else:
+        geometry, length = node.layout
+        base = strides.restride(np.empty(length, np.int8), geometry.shape, geometry.strides)
+    return strides.of(base), strides.of(replay_view(base, node.steps))
