@@ -4,10 +4,10 @@ python docs/stubs.py           # write them
 python docs/stubs.py --check   # fail if a stored one is out of date
 
 Operations attach their methods to Tensor while they are declared, and lazy families come by `__getattr__`. The stubs
-say statically what is there then: `_engine/core/_tensor_methods.pyi` is a class with the attached methods, from which Tensor is
-derived as far as type checkers are concerned; `__init__.pyi` is the package with its functions, and so for namespaces;
-`return_types.pyi` are the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi` where there
-are several.
+say statically what is there then: `_engine/core/_tensor_methods.pyi` is a class with the attached methods, from which
+Tensor is derived as far as type checkers are concerned; `__init__.pyi` is the package with its functions, and so for
+namespaces; `return_types.pyi` are the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi`
+where there are several.
 """
 
 from __future__ import annotations

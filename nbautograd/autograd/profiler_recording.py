@@ -1,7 +1,8 @@
 """Recording what runs: each operation, each node of a backward pass, and named blocks, with their times.
 
 While no recording is on, none of this is in the way: operations come here because their code is exchanged, as it is for
-dispatch modes (``core/dispatch_mode.py``), and backward passes are observed as the pictures do (``protocol.py``).
+dispatch modes (``_engine/core/dispatch_mode.py``), and backward passes are observed as the pictures do
+(``protocol.py``).
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ def become_dual_view(view: Tensor, level: Level) -> None:
 
 
 class WriteFollower:
-    """Notified of writes by ``core/inplace.py``: updates the tangent of the tensor that is written to."""
+    """Notified of writes by ``_engine/core/inplace.py``: updates the tangent of the tensor that is written to."""
 
     @staticmethod
     def check(t: Tensor, result: Tensor) -> None:

@@ -1,8 +1,8 @@
 """Elementwise update rules of optimizers, applied in place to parameters and their state, tile by tile.
 
 A subclass returns from ``_plan`` the update rule for a tile of a parameter, its gradient and its state. Large
-parameters are tiled (``fusion/tiling.py``): a tile stays in the processor's cache, so that a rule of ten passes reads
-and writes main memory once; temporaries are as small as a tile; and several threads compute tiles side by side.
+parameters are tiled (``_engine/fusion/tiling.py``): a tile stays in the processor's cache, so that a rule of ten passes
+reads and writes main memory once; temporaries are as small as a tile; and several threads compute tiles side by side.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``torch.sparse``: tensors of which only some elements are stored, and what is computed with them.
 
 This package may import all of ``autograd`` and below; nothing there imports it. It is loaded with the first sparse
-tensor (``core/sparse.py``). ``registry.py`` collects what each operation is for sparse tensors, by name; ``node.py``
-records it; ``tensors.py`` makes and takes apart; ``elementwise.py``, ``products.py``, ``reductions.py`` and
+tensor (``_engine/core/sparse.py``). ``registry.py`` collects what each operation is for sparse tensors, by name;
+``node.py`` records it; ``tensors.py`` makes and takes apart; ``elementwise.py``, ``products.py``, ``reductions.py`` and
 ``shapes.py`` compute.
 """
 

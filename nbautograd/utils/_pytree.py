@@ -1,6 +1,6 @@
 """``torch.utils._pytree``: nested containers of tensors, flattened, mapped over and rebuilt.
 
-Its name is private in PyTorch, too, but many packages use it. The trees themselves are in ``core/pytree.py``.
+Its name is private in PyTorch, too, but many packages use it. The trees themselves are in ``_engine/core/pytree.py``.
 """
 
 from __future__ import annotations

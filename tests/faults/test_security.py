@@ -74,7 +74,7 @@ def imports(module: str) -> set[str]:
 
 
 def test_only_declarations_and_typed_cells_are_executed() -> None:
-    """``compiler/source.py`` compiles what declarations, and programs and traces written of them, give it,
+    """``_engine/compiler/source.py`` compiles what declarations, and programs and traces written of them, give it,
     ``viz/notebook/magics.py`` and ``magic_line.py`` what the user typed behind a magic."""
     typed = {"viz/notebook/magics.py", "viz/notebook/magic_line.py"}
     assert files("eval", "exec", "compile") <= {"compiler/source.py", *typed}

@@ -27,7 +27,7 @@ OTHERS: list[Any] = [
     *(np.ones(2), np.zeros((0, 3), np.int32), np.array("x"), np.array([None])),
     *(nb.float32, nb.int64, nb.bool, nb.complex64, nb.float16, nb.device("cpu"), nb.strided, nb.Size([2])),
 ]
-DTYPES = [kind.name for kind in nb.arrays.dtypes.ALL]
+DTYPES = [kind.name for kind in nb._engine.arrays.dtypes.ALL]
 LAYOUTS = ["plain"] * 4 + ["transposed", "expanded", "every other"]
 FILLS = ["small"] * 3 + ["index", "special", "zero"]
 

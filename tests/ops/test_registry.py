@@ -16,7 +16,7 @@ from nbautograd._engine.compiler.op import COMPOSITES, OPS, POINTWISE
 from tests import oracle
 from tests.ops.drawn import LAYOUTS, Draws, laid_out
 
-DTYPES = [kind.name for kind in nb.arrays.dtypes.ALL]
+DTYPES = [kind.name for kind in nb._engine.arrays.dtypes.ALL]
 NAMESPACES = {"special_": "special", "linalg_": "linalg"}
 
 

@@ -1,6 +1,6 @@
 """Advice can be typed: every piece of code that the library prints runs, or names what exists, where it is read.
 
-Code is what stands between backticks in a message, a hint, a player or a page, and what ``_installing`` writes. Pieces
+Code is what stands between backticks in a message, a hint, a player or a page, and what ``installing`` writes. Pieces
 are collected, not listed: a new text with code that no scenario below brings about fails the last test.
 """
 

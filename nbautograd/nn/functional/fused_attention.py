@@ -1,4 +1,4 @@
-"""Attention as one node: ``arrays/attention.py`` computes it tile by tile, forward and backward.
+"""Attention as one node: ``_engine/arrays/attention.py`` computes it tile by tile, forward and backward.
 
 Step by step (``attention_steps.py``), each product, the mask and softmax are nodes of their own, as pictures show them,
 and each reads and writes the scores of all heads. Here a tile's scores become exponentials at once, and what these sum
