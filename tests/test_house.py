@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -73,6 +74,19 @@ def test_a_number_only_falls(what: str) -> None:
     found = count()
     assert len(found) <= most, f"{what}: {len(found)}, and {most} were enough: {sorted(found)}"
     assert len(found) == most, f"{what} have become fewer: write {len(found)} into RATCHETS"
+
+
+READMES = ("_compat", "_engine", "_names", "nn", "viz")
+
+
+@pytest.mark.parametrize("folder", READMES)
+def test_a_wing_tells_what_it_is_on_one_screen(folder: str) -> None:
+    text = (PACKAGE / folder / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+    paths = re.findall(r"`([\w/.]+(?:\.(?:md|py|txt)|/))`", text)
+    places = (PACKAGE / folder, PACKAGE, PACKAGE.parent)
+    missing = [path for path in paths if not any((place / path).exists() for place in places)]
+    assert len(paths) > 4 and missing == []
 
 
 def test_sizes_are_counted() -> None:
