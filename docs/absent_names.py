@@ -64,11 +64,12 @@ def main() -> int:
     warnings.simplefilter("ignore")
     importlib.import_module("torch")
     from nbautograd._names import namespaces, refused
+    from nbautograd._names.table import TABLE
 
     FILE.touch()  # which errors read
-    refused = (path for root in refused.REFUSED for path in below(root, DEPTHS.get(root, 1)))
+    refusing = (path for root, row in TABLE.items() if row.refuses for path in below(root, DEPTHS.get(root, 1)))
     lines: dict[str, str] = {}
-    for path in itertools.chain(["", *namespaces.MODULES], refused):  # the first before the others are imported
+    for path in itertools.chain(["", *namespaces.MODULES], refusing):  # the first before the others are imported
         try:
             theirs = importlib.import_module(f"torch.{path}".rstrip("."))
         except ImportError:

@@ -26,7 +26,7 @@ def row(path: str) -> str:
     """One module: what it defines or answers, and why the other names of PyTorch's refuse."""
     module = namespaces.module(path)
     names = [name for name in getattr(module, "__all__", ()) if not name.startswith("_")]
-    answers = dict(each.split("=") for each in refused.ANSWERS.get(path, "").split())
+    answers = refused.answers(path)
     shown = ", ".join(f"`{name}`" for name in names)
     if path == "backends":
         shown = f"{shown}; by library: {', '.join(f'`{each}`' for each in libraries(module))}"
@@ -34,7 +34,7 @@ def row(path: str) -> str:
     for name, answer in answers.items():
         by_answer.setdefault(answer, []).append(f"`{name}`")
     shown = "; ".join(filter(None, [shown, *(f"{answer}: {', '.join(of)}" for answer, of in by_answer.items())]))
-    says = "" if module.__doc__ is None or path in refused.REFUSED and not names else summary(module.__doc__)
+    says = "" if module.__doc__ is None or namespaces.row(path).refuses and not names else summary(module.__doc__)
     return f"| `torch.{path}` | {says} | {shown} | {refusal(path)} |"
 
 
@@ -55,7 +55,7 @@ def refusal(path: str) -> str:
     if reason is None:
         return ""
     below = [each for each in absent.modules() if f"{each}.".startswith(f"{path}.")]
-    answers = len(refused.ANSWERS.get(path, "").split())
+    answers = len(refused.answers(path))
     count = sum(len(absent.names(each)) for each in below) - answers
     return f"{count}: {reason}"
 

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from nbautograd._names import absent, namespaces
+from nbautograd._names.table import TABLE
 
 __all__ = [
     "ABSENT_METHODS",
@@ -28,41 +29,7 @@ __all__ = [
 ]
 
 PACKAGE = __name__.partition(".")[0]
-NAMESPACES = (
-    "accelerator",
-    "amp",
-    "backends",
-    "compiler",
-    "cpu",
-    "cuda",
-    "distributed",
-    "distributions",
-    "fft",
-    "func",
-    "futures",
-    "hub",
-    "jit",
-    "library",
-    "linalg",
-    "masked",
-    "multiprocessing",
-    "nn",
-    "ops",
-    "optim",
-    "overrides",
-    "profiler",
-    "random",
-    "serialization",
-    "signal",
-    "sparse",
-    "special",
-    "storage",
-    "testing",
-    "torch_version",
-    "types",
-    "utils",
-    "version",
-)
+NAMESPACES = tuple(path for path, row in TABLE.items() if row.is_attribute)
 """Modules that are attributes of the package."""
 
 FAMILIES = {

@@ -77,7 +77,7 @@ def test_only_declarations_and_typed_cells_are_executed() -> None:
     """``_engine/compiler/source.py`` compiles what declarations, and programs and traces written of them, give it,
     ``viz/notebook/magics.py`` and ``magic_line.py`` what the user typed behind a magic."""
     typed = {"viz/notebook/magics.py", "viz/notebook/magic_line.py"}
-    assert files("eval", "exec", "compile") <= {"compiler/source.py", *typed}
+    assert files("eval", "exec", "compile") <= {"_engine/compiler/source.py", *typed}
     assert files("shell.ev", "self.shell.ev", "shell.run_cell", "self.shell.run_cell") <= {"viz/notebook/magics.py"}
     assert files("__import__", "builtins.eval", "builtins.exec", "os.system", "os.popen") == set()
 
