@@ -101,7 +101,7 @@ class Operand(NamedTuple):
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> from nbautograd._engine.core.tracing import traced
+    >>> from nbautograd.viz import traced
     >>> with traced():
     ...     y = x * 2
     >>> [(each.name, each.shape, each.dtype) for each in y.grad_fn.trace.operands]
@@ -159,7 +159,7 @@ class Trace(NamedTuple):
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> from nbautograd._engine.core.tracing import traced
+    >>> from nbautograd.viz import traced
     >>> with traced():
     ...     y = x * 2
     >>> y.grad_fn.trace.shape, y.grad_fn.trace.dtype, y.grad_fn.trace.output() is y

@@ -351,5 +351,5 @@ TABLE: dict[str, Row] = {
     "xpu": Row(refuses=NO_DEVICE, answers=NO_ACCELERATOR, is_listed=False),
 }
 
-OWN = ("errors", "protocol", "_engine.core.tracing", "utils.allocator", "viz")
+OWN = ("errors", "protocol", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""

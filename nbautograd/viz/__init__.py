@@ -13,6 +13,8 @@
     viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
     viz.settings.language = "中文"
 
+    with viz.traced():      # operations note their line and values; a notebook's cells do anyway
+        y = f(x)
     with viz.watch():       # PyTorch's operations, too; a notebook's cells are watched anyway
         loss = model(x).sum()
 
@@ -22,6 +24,7 @@ Graphs of PyTorch's own tensors are drawn as well. Importing this imports neithe
 
 from __future__ import annotations
 
+from nbautograd._engine.core.tracing import traced
 from nbautograd.viz.notebook.api import Animation, Picture, Recording, animate, graph, record
 from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
@@ -47,6 +50,7 @@ __all__ = [
     "record",
     "settings",
     "tangent",
+    "traced",
     "watch",
     "zero_grads",
 ]

@@ -77,9 +77,8 @@ def code(
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz
-    >>> from nbautograd._engine.core.tracing import traced
     >>> w = torch.tensor(2.0, requires_grad=True)
-    >>> with traced():
+    >>> with viz.traced():
     ...     y = w * w
     >>> print(viz.code(y, namespace={"w": w, "y": y}).text)  # doctest: +ELLIPSIS
     import numpy as np
@@ -115,9 +114,8 @@ class Code:
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz
-    >>> from nbautograd._engine.core.tracing import traced
     >>> w = torch.tensor(2.0, requires_grad=True)
-    >>> with traced():
+    >>> with viz.traced():
     ...     y = w * w
     >>> program = viz.code(y, namespace={"w": w, "y": y})
     >>> isinstance(program, viz.Code), "g_w = g_y * w" in program.text
