@@ -17,7 +17,10 @@ from tests.test_layers import LAYERS, SEEN_BY_VIZ  # noqa: E402
 PAGE = ROOT / "docs" / "layers.svg"
 ABOUT = {
     "nbautograd": "the public names",
-    "nbautograd.nn": "PyTorch's namespaces, on tensors only",
+    "nbautograd.cli": "the command, and the course",
+    "nbautograd._compat": "parity: what else PyTorch has, as it is on one device",
+    "nbautograd.nn": "networks",
+    "nbautograd.linalg": "namespaces of the engine",
     "nbautograd.autograd": "backward, grad, Function, hooks",
     "nbautograd._engine.ops": "the operations, one declaration each, by family",
     "nbautograd._engine.rng": "random streams, bit for bit",
@@ -26,7 +29,6 @@ ABOUT = {
     "nbautograd._engine.fusion": "large elementwise expressions, tiled and fused",
     "nbautograd._engine.core": "tensors and nodes, views and in-place writes, modes",
     "nbautograd._engine.arrays": "arrays: where they live and how they lie in memory",
-    "nbautograd.protocol": "what observers see",
     "nbautograd.errors": "what everybody may know",
 }
 WIDE, LEFT, RIGHT = 860, 20, 610

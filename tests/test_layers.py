@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from nbautograd._engine.compiler.op import COMPOSITES, OPS, CompiledOp
+from tests.house import WINGS
 from tests.package_sources import (
     GENERATED,
     PACKAGE,
@@ -26,9 +27,6 @@ from tests.package_sources import (
     tree,
 )  # fmt: skip
 
-NAMESPACES = """
-    nn optim sparse masked linalg fft special signal cuda random storage serialization utils func return_types library
-    distributions cli testing profiler version torch_version overrides _compat amp cpu exercises __main__"""
 LAYERS = [
     {"nbautograd._engine", "nbautograd._engine.base", "nbautograd._names", "nbautograd.errors", "nbautograd.protocol"},
     {"nbautograd._engine.arrays"},
@@ -39,7 +37,8 @@ LAYERS = [
     {"nbautograd._engine.ops"},
     {"nbautograd._engine.batching"},
     {"nbautograd.autograd"},
-    {f"nbautograd.{name}" for name in NAMESPACES.split()},
+    {f"nbautograd.{name}" for name in WINGS["engine"][0].split()} - {"nbautograd._engine", "nbautograd.autograd"},
+    *({f"nbautograd.{name}" for name in WINGS[wing][0].split()} for wing in ("networks", "parity", "product")),
     {"nbautograd"},
 ]
 """A module imports from its own layer and from those before it. Imports inside functions and for types count, too."""
