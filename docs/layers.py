@@ -76,15 +76,15 @@ def drawn() -> str:
         part, height = box(y, names)
         parts.append(part)
         y += height + 10
-    seen = ", ".join(sorted(name.removeprefix("nbautograd.") for name in SEEN_BY_VIZ))
+    seen = sorted(name.removeprefix("nbautograd.") for name in SEEN_BY_VIZ)
     bottom, x, right = y - 10, RIGHT + 30, WIDE - 20
     parts.append(
         f'<rect x="{x}" y="20" width="{right - x}" height="{y - 30:g}" rx="8" fill="#f4efff" stroke="#8b6fd6"/>'
     )
-    words = ["viz", "pictures, players, magics", "", "imports of all this only", seen]
+    words = ["viz", "pictures, players, magics", "", "imports of all this only", *seen]
     for number, line in enumerate(words):
-        more = f'font-family="{MONO}" font-weight="600"' if number in (0, 4) else ""
-        parts.append(text(x + 14, bottom - 100 + 20 * number, line, 13, "#43307a", more))
+        more = f'font-family="{MONO}" font-weight="600"' if number == 0 or line in seen else ""
+        parts.append(text(x + 14, bottom - 14 + 20 * (number + 1 - len(words)), line, 13, "#43307a", more))
     parts.append(f'<path d="M{x} {bottom - 28}h-24l7 -5m-7 5l7 5" fill="none" stroke="#43307a" stroke-width="1.6"/>')
     parts.append(text(LEFT, y + 14, "A module imports from its own layer or from those below it.", 13, "#4b5763"))
     return (
