@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+import nbautograd
 from nbautograd._engine.base import installing
 
-ROOT = Path(installing.__file__).parents[1]
+ROOT = Path(nbautograd.__file__).parents[1]
 INDEX = ["jupyterlab>=4", "resvg_py>=0.5", "no-such-package>=4"]
 
 
