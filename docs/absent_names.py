@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parent.parent / "nbautograd" / "_absent_names.txt"
+FILE = Path(__file__).parent.parent / "nbautograd" / "_names" / "absent_names.txt"
 
 
 def public(path: str, module: types.ModuleType) -> set[str]:
