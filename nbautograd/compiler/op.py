@@ -89,6 +89,7 @@ class CompiledOp(OpSchema):
         self.compiled = False
         self.interceptor: Any = None
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
+        self._in_use: list[tuple[Any, Any]] = []
         self._others: dict[tuple[bool, str], Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
 
@@ -123,13 +124,19 @@ class CompiledOp(OpSchema):
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the usual code, if the operation has been compiled at all."""
         if self.compiled:
-            is_diverted = self.interceptor is not None or dispatch_mode.is_on_anywhere()
+            in_use = []
             for variant, function in self._function_variants().items():
-                code = self._code(traced, variant)
-                if is_diverted:
-                    _divert(function, code)
-                else:
-                    function.__code__ = code
+                plain = function.__globals__.get("UNDIVERTED") or _undiverted(function)
+                plain.__code__ = self._code(traced, variant)
+                in_use.append((function, plain))
+            self._in_use = in_use
+            self.divert(dispatch_mode.is_on_anywhere())
+
+    def divert(self, on: bool) -> None:
+        """Call ``dispatch`` for the function and its variants; or, unless there is an interceptor, their own code."""
+        is_diverted = on or self.interceptor is not None
+        for function, plain in self._in_use:  # modes come and go by the thousand, and all operations with them
+            function.__code__ = _DIVERTED if is_diverted else plain.__code__
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -413,17 +420,18 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 
 def _diverted(*args: Any, **kwargs: Any) -> Any:
     """The code of every operation during a detour."""
-    return DETOUR(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+    return DETOUR(OP, UNDIVERTED, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _divert(function: Any, code: types.CodeType) -> None:
-    """Call ``dispatch`` for a function whose own code is ``code``; another thread may have diverted it already."""
-    before = function.__globals__.get("PLAIN")  # modes come and go by the thousand, and all operations with them
-    if getattr(before, "__code__", None) is not code:
-        plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
-        plain.__kwdefaults__ = function.__kwdefaults__
-        function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
-    function.__code__ = _diverted.__code__
+_DIVERTED = _diverted.__code__
+
+
+def _undiverted(function: Any) -> Any:
+    """The function that ``dispatch`` calls in place of ``function``; another thread may have made it just now."""
+    plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    plain.__kwdefaults__ = function.__kwdefaults__
+    function.__globals__["DETOUR"] = dispatch_mode.dispatch
+    return function.__globals__.setdefault("UNDIVERTED", plain)
 
 
 def _stub(declaration: CompiledOp) -> Any:
@@ -445,5 +453,12 @@ def _switch_tracing(on: bool) -> None:
             declaration.use_code(on)
 
 
+def _switch_modes() -> None:
+    on = dispatch_mode.is_on_anywhere()
+    for declaration in OPS.values():
+        if isinstance(declaration, CompiledOp):
+            declaration.divert(on)
+
+
 tracing.on_switch(_switch_tracing)
-dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on_anywhere()))
+dispatch_mode.on_switch(_switch_modes)
