@@ -89,6 +89,7 @@ class CompiledOp(OpSchema):
         self.compiled = False
         self.interceptor: Any = None
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
+        self._plain: dict[bool, list[tuple[Any, Any]]] = {}
         self._in_use: list[tuple[Any, Any]] = []
         self._others: dict[tuple[bool, str], Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
@@ -104,6 +105,7 @@ class CompiledOp(OpSchema):
                 function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
             if variant != OPERATOR or not self.takes_operands_only:
                 self._set_defaults(function)
+        self._plain = {}
         self.compiled = True
         self.use_code(tracing.is_on_anywhere())
 
@@ -124,12 +126,14 @@ class CompiledOp(OpSchema):
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the usual code, if the operation has been compiled at all."""
         if self.compiled:
-            in_use = []
-            for variant, function in self._function_variants().items():
-                plain = function.__globals__.get("UNDIVERTED") or _undiverted(function)
-                plain.__code__ = self._code(traced, variant)
-                in_use.append((function, plain))
-            self._in_use = in_use
+            if traced not in self._plain:
+                self._plain[traced] = [
+                    (function, _undiverted(function, self._code(traced, variant)))
+                    for variant, function in self._function_variants().items()
+                ]
+            self._in_use = self._plain[traced]
+            for function, plain in self._in_use:
+                function.__globals__["UNDIVERTED"] = plain
             self.divert(dispatch_mode.is_on_anywhere())
 
     def divert(self, on: bool) -> None:
@@ -426,12 +430,12 @@ def _diverted(*args: Any, **kwargs: Any) -> Any:
 _DIVERTED = _diverted.__code__
 
 
-def _undiverted(function: Any) -> Any:
-    """The function that ``dispatch`` calls in place of ``function``; another thread may have made it just now."""
-    plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+def _undiverted(function: Any, code: types.CodeType) -> Any:
+    """The function that ``dispatch`` calls in place of ``function``."""
+    plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     plain.__kwdefaults__ = function.__kwdefaults__
     function.__globals__["DETOUR"] = dispatch_mode.dispatch
-    return function.__globals__.setdefault("UNDIVERTED", plain)
+    return plain
 
 
 def _stub(declaration: CompiledOp) -> Any:
