@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -47,6 +47,8 @@ SWEEPS = (
 So it does with single tests elsewhere that are marked ``sweep``, and with all cases of a test but the first."""
 SWEEPING_MARKS = ("browser", "guests", "packaging", "wasm")
 QUICK = "not sweep"
+TOGETHER = 8
+"""As many cases of a test one process is given at once."""
 
 
 collect_ignore = [  # programs, of packages that few have
@@ -123,13 +125,33 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``-n``: every test by itself, but a notebook as a whole, as each of its cells needs those before it."""
+    """With ``-n``: every test by itself, but a notebook as a whole, as each of its cells needs those before it.
+
+    And ``TOGETHER`` cases of a test at once: to hand out a case takes longer than most cases do.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByNotebook(LoadScopeScheduling):
+    class Collection(list[str]):
+        """The tests of a process, of which the scheduler asks for each where it is."""
+
+        def __init__(self, tests: Sequence[str]) -> None:
+            super().__init__(tests)
+            self.places = {test: place for place, test in enumerate(tests)}
+
+        def index(self, test: str) -> int:  # type: ignore[override]
+            return self.places[test]
+
+    class ByCases(LoadScopeScheduling):
+        def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+            super().add_node_collection(node, collection)
+            if node in self.registered_collections:
+                self.tests = self.registered_collections[node] = Collection(collection)
+
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return file if file.endswith(".ipynb") else nodeid
+            file, test = nodeid.partition("::")[0], nodeid.partition("[")[0]
+            if file.endswith(".ipynb"):
+                return file
+            return nodeid if test == nodeid else f"{test} {self.tests.index(nodeid) // TOGETHER}"
 
         def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
             super().mark_test_complete(node, item_index, duration)
@@ -138,7 +160,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             if all(self.assigned_work[node][scope].values()):
                 del self.assigned_work[node][scope]
 
-    return ByNotebook(config, log)
+    return ByCases(config, log)
 
 
 def pytest_collection_finish() -> None:

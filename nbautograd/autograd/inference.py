@@ -175,7 +175,7 @@ def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
         return
     node = node.next0 if node.__class__ is OutputEdge else node
     tensors = {name: value for name, value in kwargs.items() if name in op.tensors}
-    inputs = inspect.signature(op.body).bind_partial(*args, **tensors).arguments
+    inputs = op.signature.bind_partial(*args, **tensors).arguments
     for slot in filter(node.needs, node.saved):
         value, before = getattr(node, slot), inputs.get(slot.removeprefix("s_"))  # which may have been cast
         arrays = [*value, *before] if isinstance(value, (list, tuple)) and before else [value, before]

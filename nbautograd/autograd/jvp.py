@@ -7,7 +7,6 @@ Jv = d/du ⟨vjp(u), v⟩.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -157,7 +156,8 @@ def _node_of(outputs: Any) -> Node | None:
 def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The tensors among the arguments, by name."""
     named = {name: value for name, value in kwargs.items() if name in op.tensors}
-    return inspect.signature(op.body).bind_partial(*args, **named).arguments
+    bound: dict[str, Any] = op.signature.bind_partial(*args, **named).arguments
+    return bound
 
 
 def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

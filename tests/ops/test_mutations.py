@@ -118,13 +118,9 @@ def outcomes() -> dict[str, tuple[Any, set[type]]]:
     """Of all cases, the derivatives with their bounds, and the classes."""
 
     def known(case: Case) -> tuple[Any, set[type]]:
-        found = []
-
-        def derivatives(*arrays: Any) -> list[Any]:
-            found.append(outcome(case, *arrays))
-            return found[-1][0]
-
-        return bounded(derivatives, tuple(case.arrays())), found[0][1]
+        arrays = tuple(case.arrays())
+        derivatives, classes = outcome(case, *arrays)
+        return bounded(lambda *arrays: outcome(case, *arrays)[0], arrays, plain(derivatives)), classes
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

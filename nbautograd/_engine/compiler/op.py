@@ -90,6 +90,8 @@ class CompiledOp(OpSchema):
         self.compiled = False
         self.interceptor: Any = None
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
+        self._plain: dict[bool, list[tuple[Any, Any]]] = {}
+        self._in_use: list[tuple[Any, Any]] = []
         self._others: dict[tuple[bool, str], Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
 
@@ -104,6 +106,7 @@ class CompiledOp(OpSchema):
                 function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
             if variant != OPERATOR or not self.takes_operands_only:
                 self._set_defaults(function)
+        self._plain = {}
         self.compiled = True
         self.use_code(tracing.is_on_anywhere())
 
@@ -124,13 +127,21 @@ class CompiledOp(OpSchema):
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the usual code, if the operation has been compiled at all."""
         if self.compiled:
-            is_diverted = self.interceptor is not None or dispatch_mode.is_on_anywhere()
-            for variant, function in self._function_variants().items():
-                code = self._code(traced, variant)
-                if is_diverted:
-                    _divert(function, code)
-                else:
-                    function.__code__ = code
+            if traced not in self._plain:
+                self._plain[traced] = [
+                    (function, _undiverted(function, self._code(traced, variant)))
+                    for variant, function in self._function_variants().items()
+                ]
+            self._in_use = self._plain[traced]
+            for function, plain in self._in_use:
+                function.__globals__["UNDIVERTED"] = plain
+            self.divert(dispatch_mode.is_on_anywhere())
+
+    def divert(self, on: bool) -> None:
+        """Call ``dispatch`` for the function and its variants; or, unless there is an interceptor, their own code."""
+        is_diverted = on or self.interceptor is not None
+        for function, plain in self._in_use:  # modes come and go by the thousand, and all operations with them
+            function.__code__ = _DIVERTED if is_diverted else plain.__code__
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -414,17 +425,18 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 
 def _diverted(*args: Any, **kwargs: Any) -> Any:
     """Stand in for the code of every operation while a mode of dispatch is on."""
-    return DETOUR(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+    return DETOUR(OP, UNDIVERTED, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _divert(function: Any, code: types.CodeType) -> None:
-    """Call ``dispatch`` for a function whose own code is ``code``; another thread may have diverted it already."""
-    before = function.__globals__.get("PLAIN")  # modes come and go by the thousand, and all operations with them
-    if getattr(before, "__code__", None) is not code:
-        plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
-        plain.__kwdefaults__ = function.__kwdefaults__
-        function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
-    function.__code__ = _diverted.__code__
+_DIVERTED = _diverted.__code__
+
+
+def _undiverted(function: Any, code: types.CodeType) -> Any:
+    """The function that ``dispatch`` calls in place of ``function``."""
+    plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+    plain.__kwdefaults__ = function.__kwdefaults__
+    function.__globals__["DETOUR"] = dispatch_mode.dispatch
+    return plain
 
 
 def _stub(declaration: CompiledOp) -> Any:
@@ -446,5 +458,12 @@ def _switch_tracing(on: bool) -> None:
             declaration.use_code(on)
 
 
+def _switch_modes() -> None:
+    on = dispatch_mode.is_on_anywhere()
+    for declaration in OPS.values():
+        if isinstance(declaration, CompiledOp):
+            declaration.divert(on)
+
+
 tracing.on_switch(_switch_tracing)
-dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on_anywhere()))
+dispatch_mode.on_switch(_switch_modes)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -147,6 +148,11 @@ class OpSchema:
         takes_both = "dim" in self.positional[required:] or self.required_dim
         self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both]
         self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature of the body, kept: forward mode and inference mode bind every call's arguments to it."""
+        return inspect.signature(self.body)
 
     def option_defaults(self) -> dict[str, Any] | None:
         """The options that follow the operands, with their defaults; None where one has no plain default."""

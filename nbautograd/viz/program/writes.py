@@ -6,7 +6,6 @@ by ``select_scatter``, and what a view has become by the operation that made the
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str,
             options = [name for name in op.positional if name not in op.tensors]
             defaults = {
                 name: parameter.default
-                for name, parameter in inspect.signature(op.body).parameters.items()
+                for name, parameter in op.signature.parameters.items()
                 if parameter.default is not parameter.empty
             }
             return op, defaults | dict(zip(options, values, strict=False))
