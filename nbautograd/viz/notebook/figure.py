@@ -97,9 +97,9 @@ class Figure:
     fold: bool | None = False
     opened: frozenset[str] = frozenset()
     ask = False
+    """Whether the player asks for each gradient before it shows it."""
     code: Sequence[tuple[str, str, str, str]] = ()
     """The lines of the program that is played, with what each is of."""
-    """Whether the player asks for each gradient before it shows it."""
     head = ""
     """What stands above it in a player: the text of the tensor whose graph it is."""
     _widget: Any = None
