@@ -92,6 +92,10 @@ def _tell() -> None:
 def traced(on: bool = True) -> Iterator[None]:
     """Trace the operations inside the ``with`` block, in this context only; or, with False, do not.
 
+    :param on: whether each operation notes its line of code, its operands and its result.
+    :returns: a context manager; at its end the setting is what it was.
+    :raises TypeError: there are other arguments.
+
     >>> import nbautograd as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with traced():
