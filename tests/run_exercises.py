@@ -1,7 +1,8 @@
-"""Run a notebook's cells in IPython, as handed out or solved, with wrong answers tried on the way.
+"""Run a notebook's cells in IPython as handed out, and at each check try wrong answers and the worked ones.
 
-``python -m tests.run_exercises NOTEBOOK [handed_out] [solved] < trials.json`` prints what the checks said, as JSON.
-``trials`` has, by number of exercise, a list of cells that a reader might write instead.
+``python -m tests.run_exercises NOTEBOOK < trials.json`` prints what the checks said, as JSON.
+``trials`` has, by number of exercise, a list of cells that a reader might write instead. The worked answers are checked
+in both languages; after each check the skeleton stands again, as the cells that follow must do without an answer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbautograd.cli.course import edition
 from nbautograd.exercises import score
+from nbautograd.viz import language
+
+Cell = dict[str, Any]
 
 
 class Reader:
@@ -25,7 +29,7 @@ class Reader:
     def __init__(self) -> None:
         self.shell = InteractiveShell()
 
-    def run(self, cell: dict[str, Any]) -> str:
+    def run(self, cell: Cell) -> str:
         """What a cell prints.
 
         :raises Exception: what the cell raises, where its tags do not say that it does.
@@ -38,59 +42,42 @@ class Reader:
             raise RuntimeError(f"cell {cell['id']}: {type(error).__name__}: {error}\n{printed.getvalue()}") from error
         return printed.getvalue()
 
-
-def code(notebook: dict[str, Any], answers: str) -> list[dict[str, Any]]:
-    return [cell for cell in edition(notebook, answers)["cells"] if cell["cell_type"] == "code"]
-
-
-def number_of(cell: dict[str, Any], kind: str) -> str | None:
-    name, _, number = cell["id"].partition("-")
-    return number if name == kind and number.isdigit() else None
+    def check(self, cells: dict[str, Cell], number: str, *trial: Cell) -> str:
+        """What a check says after the skeleton and what was written below it."""
+        for cell in (cells[f"try-{number}"], *trial):
+            self.run(cell)
+        return self.run(cells[f"check-{number}"])
 
 
-def handed_out(notebook: dict[str, Any]) -> dict[str, str]:
-    """What the checks say where nothing was tried."""
-    reader = Reader()
-    said = {cell["id"]: reader.run(cell) for cell in code(notebook, "none")}
-    return {key: text for key, text in said.items() if key.startswith("check-")}
+def read(path: Path) -> Cell:
+    notebook: Cell = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
 
 
-def solved(notebook: dict[str, Any], trials: dict[str, list[str]]) -> dict[str, Any]:
-    """What the checks say to the worked answers, and to each of the trials."""
-    reader, said, tried = Reader(), {}, {}
-    skeletons: dict[str, list[dict[str, Any]]] = {}
-    for cell in code(notebook, "solved"):
-        exercise = number_of(cell, "try") or number_of(cell, "answer")
-        if exercise is not None:
-            skeletons.setdefault(exercise, []).append(cell)
-        number = number_of(cell, "check")
-        if number is not None:
-            tried[number] = []
-            for trial in trials.get(number, ()):
-                reader.run(skeletons[number][0])
-                reader.run({"id": "trial", "source": trial, "metadata": {}})
-                tried[number].append(reader.run(cell))
-            for skeleton in skeletons[number] if trials.get(number) else ():
-                reader.run(skeleton)
+def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
+    english, chinese = read(path), read(path.parent / "zh" / path.name)
+    cells, translated = ({cell["id"]: cell for cell in notebook["cells"]} for notebook in (english, chinese))
+    reader, handed_out, tried, solved, in_chinese = Reader(), {}, {}, {}, {}
+    for cell in edition(english, "none")["cells"]:
+        if cell["cell_type"] != "code":
+            continue
         text = reader.run(cell)
-        if number is not None:
-            said[cell["id"]] = text
+        kind, _, number = cell["id"].partition("-")
+        if kind == "check" and number.isdigit():
+            handed_out[number] = text
+            written = [{"id": "trial", "source": code, "metadata": {}} for code in trials.get(number, ())]
+            tried[number] = [reader.check(cells, number, trial) for trial in written]
+            solved[number] = reader.check(cells, number, cells[f"answer-{number}"])
+            language.use("zh")
+            in_chinese[number] = reader.check(translated, number, translated[f"answer-{number}"])
+            language.use("en")
+            reader.run(cells[f"try-{number}"])
     counted = io.StringIO()
     with redirect_stdout(counted):
         score()
-    return {"said": said, "tried": tried, "score": counted.getvalue()}
-
-
-def main(path: str, *editions: str) -> None:
-    notebook = json.loads(Path(path).read_text(encoding="utf-8"))
-    trials = json.load(sys.stdin)
-    out: dict[str, Any] = {}
-    if "handed_out" in editions:
-        out["handed_out"] = handed_out(notebook)
-    if "solved" in editions:
-        out["solved"] = solved(notebook, trials)
-    sys.__stdout__.write("\n" + json.dumps(out))
+    said = {"handed_out": handed_out, "tried": tried, "solved": solved, "in_chinese": in_chinese}
+    return {**said, "score": counted.getvalue()}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.__stdout__.write("\n" + json.dumps(main(Path(sys.argv[1]), json.load(sys.stdin))))

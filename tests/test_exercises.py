@@ -23,52 +23,35 @@ TRIALS = tomllib.loads((Path(__file__).parent / "wrong_answers.toml").read_text(
 """Of each exercise: what a reader may write instead, and what the check says to it."""
 
 
-def run(path: Path, trials: dict[str, list[dict[str, str]]], *editions: str) -> dict[str, Any]:
-    cells = {number: [trial["code"] for trial in each] for number, each in trials.items()}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.run_exercises", str(path), *editions],
-        input=json.dumps(cells), cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def needs_packages_of(name: str) -> None:
-    needs.package("IPython")
-    if "import torch as pytorch" in (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"):
-        needs.package("torch")
-
-
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", NAMES)
 def test_exercises(name: str) -> None:
-    needs_packages_of(name)
-    trials = TRIALS[name]
-    said = run(FOLDER / f"{name}.ipynb", trials, "handed_out", "solved")
-    numbers = [key.removeprefix("check-") for key in said["handed_out"]]
+    """In both languages; that their cells are the same is tested in test_course.py."""
+    needs.package("IPython")
+    path, trials = FOLDER / f"{name}.ipynb", TRIALS[name]
+    if "import torch as pytorch" in path.read_text(encoding="utf-8"):
+        needs.package("torch")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.run_exercises", str(path)],
+        input=json.dumps({number: [trial["code"] for trial in each] for number, each in trials.items()}),
+        cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    numbers = [*said["handed_out"]]
     assert [*trials] == numbers, "every exercise has wrong answers to be tried"
-    for key, text in said["handed_out"].items():
-        assert "not tried yet" in text, key
-    for key, text in said["solved"]["said"].items():
-        assert f"Exercise {key.removeprefix('check-')}: right" in text, (key, text)
-    assert said["solved"]["score"].startswith(f"{len(numbers)} of {len(numbers)} exercises solved.")
-    for number, texts in said["solved"]["tried"].items():
-        for trial, text in zip(trials[number], texts, strict=True):
+    for number in numbers:
+        assert "not tried yet" in said["handed_out"][number], number
+        assert f"Exercise {number}: right" in said["solved"][number], (number, said["solved"][number])
+        assert "正确" in said["in_chinese"][number], (number, said["in_chinese"][number])
+        for trial, text in zip(trials[number], said["tried"][number], strict=True):
             wanted = trial["says"]
             assert wanted in text and (wanted == "right") == (": right" in text), (number, trial["code"], text)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("name", NAMES)
-def test_exercises_in_chinese(name: str) -> None:
-    """Its code is that of the English one (see test_course.py), and runs beside its stored outputs as a test."""
-    needs_packages_of(name)
-    path = FOLDER / "zh" / f"{name}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    checks = {c["id"]: json.dumps(c["outputs"], ensure_ascii=False) for c in cells if re.match(r"check-\d", c["id"])}
-    assert all("还没有做" in text for text in checks.values())
-    said = run(path, {}, "solved")["solved"]["said"]
-    assert {*said} == {*checks} and all("正确" in text for text in said.values())
+    assert said["score"].startswith(f"{len(numbers)} of {len(numbers)} exercises solved.")
+    chinese = json.loads((FOLDER / "zh" / path.name).read_text(encoding="utf-8"))["cells"]
+    stored = {c["id"]: json.dumps(c["outputs"], ensure_ascii=False) for c in chinese if re.match(r"check-\d", c["id"])}
+    assert [*stored] == [f"check-{number}" for number in numbers]
+    assert all("还没有做" in text for text in stored.values())
 
 
 @pytest.fixture(autouse=True)
