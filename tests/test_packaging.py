@@ -87,7 +87,7 @@ def test_the_wheel_holds_all_that_runs_and_nothing_else(packages: dict[str, Path
     names = set(zipfile.ZipFile(packages["wheel"]).namelist())
     course = {name.replace("notebooks/", "nbautograd/course/") for name in tracked("notebooks", "*.ipynb")}
     wanted = tracked("nbautograd", "*.py") | tracked("nbautograd", "*.pyi") | {"nbautograd/py.typed"}
-    wanted |= tracked("nbautograd", "_*.txt") | tracked("nbautograd/viz/static", "*.*") | course
+    wanted |= tracked("nbautograd/_names", "*.txt") | tracked("nbautograd/viz/static", "*.*") | course
     wanted |= tracked("nbautograd/cli/jupyter", "*.json")
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert {"nbautograd/__init__.pyi", "nbautograd/_engine/core/_tensor_methods.pyi"} <= wanted  # for editors
