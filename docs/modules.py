@@ -12,7 +12,7 @@ import sys
 import types
 from pathlib import Path
 
-from nbautograd._names import absent, namespaces, refused
+from nbautograd._names import absent, namespaces, refused, table
 
 PAGE = Path(__file__).parent / "modules.md"
 MODULES = """
@@ -34,7 +34,7 @@ def row(path: str) -> str:
     for name, answer in answers.items():
         by_answer.setdefault(answer, []).append(f"`{name}`")
     shown = "; ".join(filter(None, [shown, *(f"{answer}: {', '.join(of)}" for answer, of in by_answer.items())]))
-    says = "" if module.__doc__ is None or namespaces.row(path).refuses and not names else summary(module.__doc__)
+    says = "" if module.__doc__ is None or table.row(path).refuses and not names else summary(module.__doc__)
     return f"| `torch.{path}` | {says} | {shown} | {refusal(path)} |"
 
 

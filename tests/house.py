@@ -14,9 +14,8 @@ import sys
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
-from tests.package_sources import PACKAGE, SOURCES, imported, statements, tree
+from tests.package_sources import PACKAGE, SOURCES, imports, module_name, tree
 
 __all__ = ["PYTORCH", "WINGS", "imports_across", "names_in_docstrings", "unknown_names", "wing"]
 
@@ -68,10 +67,9 @@ def imports_across() -> Iterator[str]:
     """Yield the imports of a wing by another that is not to know it; also those inside functions."""
     for name in SOURCES:
         known = WINGS.get(wing(name), ("", " ".join(WINGS)))[1].split()
-        for node in statements(tree(name)):
-            for target in imported(node, name):
-                if target in SOURCES and wing(target) not in (wing(name), *known):
-                    yield f"{name} -> {target}: {wing(name)} is not to know {wing(target)}"
+        for target in imports(name):
+            if wing(target) not in (wing(name), *known):
+                yield f"{name} -> {target}: {wing(name)} is not to know {wing(target)}"
 
 
 # -- names in docstrings -------------------------------------------------------------------------
@@ -138,8 +136,7 @@ def sizes(sources: dict[str, str]) -> dict[str, Counter[str]]:
     """Count files, lines and tokens by wing, of sources by the paths of their files."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for path, source in sources.items():
-        name = ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
-        found[wing(name)].update(files=1, lines=source.count("\n"), tokens=tokens_in(source))
+        found[wing(module_name(ROOT / path))].update(files=1, lines=source.count("\n"), tokens=tokens_in(source))
     return found
 
 

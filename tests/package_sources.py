@@ -57,6 +57,13 @@ def statements(tree: ast.AST, inside_functions: bool = True, types: bool = True)
             waiting.append(node)
 
 
+@functools.cache
+def imports(name: str, inside_functions: bool = True, types: bool = True) -> set[str]:
+    """The package's modules that a module imports, but for stubs, which are made from what they describe."""
+    found = {target for node in statements(tree(name), inside_functions, types) for target in imported(node, name)}
+    return (found & {*SOURCES}) - {name}
+
+
 def global_names(code: types.CodeType) -> set[str]:
     """The global names that code reads, that of nested functions and comprehensions included."""
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}

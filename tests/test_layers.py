@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 import io
 import re
 import subprocess
@@ -22,8 +21,7 @@ from tests.package_sources import (
     SOURCES,
     compiled_method,
     global_names,
-    imported,
-    statements,
+    imports,
     tree,
 )  # fmt: skip
 
@@ -66,13 +64,6 @@ STILL: dict[str, str] = {}
 
 def is_viz(name: str) -> bool:
     return name == VIZ or name.startswith(VIZ + ".")
-
-
-@functools.cache
-def imports(name: str, inside_functions: bool = True, types: bool = True) -> set[str]:
-    """The package's modules that a module imports, but for stubs, which are made from what they describe."""
-    found = {target for node in statements(tree(name), inside_functions, types) for target in imported(node, name)}
-    return (found & {*SOURCES}) - {name}
 
 
 def layer(name: str, layers: list[set[str]]) -> int:

@@ -11,9 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from nbautograd._names import absent, refused
-from nbautograd._names.table import OWN, TABLE, Row
+from nbautograd._names.table import OWN, TABLE, row
 
-__all__ = ["MODULES", "children", "exists", "file_of", "is_hidden", "is_public", "module", "row"]
+__all__ = ["MODULES", "children", "exists", "file_of", "is_hidden", "is_public", "module"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -55,11 +55,6 @@ def _look_up(path: str, name: str) -> Any:
         if value is not None:
             return value
     raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
-
-
-def row(path: str) -> Row:
-    """Return the row of a module; an empty one where it has none."""
-    return TABLE.get(path, Row())
 
 
 def exists(path: str) -> bool:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from nbautograd._names import absent
-from nbautograd._names.table import TABLE, Row
+from nbautograd._names.table import row
 
 __all__ = ["answers", "covers", "refuse", "refuses", "stand_in", "why"]
 
@@ -25,7 +25,7 @@ def why(path: str) -> str | None:
     'nothing is quantized; tensor.half() and tensor.bfloat16() save memory'
     """
     while path:
-        if reason := TABLE.get(path, Row()).refuses:
+        if reason := row(path).refuses:
             return reason
         path = path.rpartition(".")[0]
     return None
@@ -33,7 +33,7 @@ def why(path: str) -> str | None:
 
 def covers(path: str) -> bool:
     """Whether PyTorch has a module of this path, and its names refuse."""
-    return bool(TABLE.get(path, Row()).refuses) or (why(path) is not None and path in absent.modules())
+    return bool(row(path).refuses) or (why(path) is not None and path in absent.modules())
 
 
 def refuses(path: str, name: str) -> bool:
@@ -51,7 +51,7 @@ def answers(path: str) -> dict[str, str]:
     >>> answers("onnx")
     {'is_in_onnx_export': 'False'}
     """
-    return dict(each.split("=") for each in TABLE.get(path, Row()).answers.split())
+    return dict(each.split("=") for each in row(path).answers.split())
 
 
 def refuse(full: str, reason: str) -> NoReturn:

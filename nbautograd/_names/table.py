@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["OWN", "TABLE", "Row"]
+__all__ = ["OWN", "TABLE", "Row", "row"]
 
 
 class Row(NamedTuple):
@@ -353,3 +353,11 @@ TABLE: dict[str, Row] = {
 
 OWN = ("errors", "protocol", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
+
+
+def row(path: str) -> Row:
+    """Return the row of a module; an empty one where it has none."""
+    return TABLE.get(path, EMPTY)
+
+
+EMPTY = Row()

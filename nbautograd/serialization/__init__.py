@@ -82,7 +82,9 @@ def save(
     """
     _check_pickle_module("save", pickle_module)
     if isinstance(f, (str, os.PathLike)) and is_safetensors_path(f):
-        __getattr__("save_safetensors")(obj, f)
+        from nbautograd.serialization.safetensors import save_safetensors
+
+        save_safetensors(obj, f)
         return
     with open_to_write(f) as file:
         if _use_new_zipfile_serialization:
