@@ -261,10 +261,11 @@ def test_a_cell_that_runs_again_gives_back_what_it_took(lab: Lab) -> None:
     """It keeps at most four times the heap of a widget of 300 words, or 200 kB, and no listeners.
 
     JupyterLab itself adds one listener with each run, the plain widget's included; a player has more than a hundred.
+    While the plain widget is measured, the browser may free what was dropped before: its growth counts from 0 on.
     """
     for name in (*PLAYERS, "plain"):
         lab.run(name)
-    control, own = growth(lab, "plain")
+    control, own = (max(kept, 0) for kept in growth(lab, "plain"))
     grown = {name: growth(lab, name) for name in ("player", "lens", "monitor")}
     assert {name: listeners for name, (_, listeners) in grown.items() if listeners >= own + 2} == {}
     assert {name: heap for name, (heap, _) in grown.items() if heap > max(4 * control, 200_000)} == {}
