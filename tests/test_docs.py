@@ -15,6 +15,7 @@ import pytest
 
 import nbautograd
 from tests import needs
+from tests.browsing import laid_out
 from tests.shots import SHOTS
 
 ROOT = Path(__file__).parents[1]
@@ -274,6 +275,8 @@ def test_a_page_asks_no_other_host(browser: Any, name: str) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["index", "course/03_backward", "course/zh/03_backward"])
 def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
+    from playwright.sync_api import expect
+
     page = browser.new_page(reduced_motion="reduce")
     page.goto((SITE / f"{name}.html").as_uri())
     page.locator("iframe").first.scroll_into_view_if_needed()
@@ -292,8 +295,8 @@ def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
         page.set_viewport_size({"width": width, "height": 720})
         page.emulate_media(color_scheme=scheme)
         widget.scroll_into_view_if_needed()
-        page.wait_for_timeout(100)
-        assert widget.evaluate("e => getComputedStyle(e).colorScheme") == scheme
+        expect(widget).to_have_css("color-scheme", scheme)
+        laid_out(page)
         frame = playing.evaluate(
             "[document.documentElement.scrollWidth, innerWidth, document.body.scrollHeight, innerHeight]"
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ needs.package("jupyterlab")
 nbformat = needs.package("nbformat")
 playwright = needs.package("playwright.sync_api")
 
+from .browsing import until
 from .jupyterlab import READY, browse, serve
 
 pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -115,14 +115,6 @@ class Lab:
         answer = self.cdp.send("Runtime.callFunctionOn", asked)["result"]["value"]
         self.cdp.send("Runtime.releaseObject", {"objectId": found})
         return int(answer)
-
-
-def until(found: Callable[[], bool]) -> bool:
-    """Wait, for a minute at most, until a condition holds; return whether it does."""
-    deadline = time.monotonic() + 60
-    while not (true := found()) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return true
 
 
 @pytest.fixture(scope="module")

@@ -389,8 +389,8 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
         before = player.inner_text()
         player.click()
         page.keyboard.press("End")
-        page.wait_for_timeout(1500)
-        assert player.inner_text() != before and "grad" in player.inner_text()
+        playwright.expect(player).not_to_have_text(before, use_inner_text=True)
+        playwright.expect(player).to_contain_text("grad")
         assert page.evaluate(RUN, "print(player.index > 0)") == "True\n"  # the browser has told the kernel
         page.screenshot(path=SHOTS / f"lite-{app}-player.png")
         if app == "lab":

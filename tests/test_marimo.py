@@ -124,6 +124,5 @@ def test_pictures_are_where_their_calls_stand(page: Any) -> None:
 def test_it_follows_the_theme(page: Any, theme: str) -> None:
     page.evaluate("theme => { document.body.dataset.theme = theme; }", theme)
     player = page.locator(".nb-player").first
-    page.wait_for_timeout(100)
-    assert player.evaluate("e => getComputedStyle(e).colorScheme") == theme
+    playwright.expect(player).to_have_css("color-scheme", theme)
     page.screenshot(path=SHOTS / f"marimo-{theme}.png")

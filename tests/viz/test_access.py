@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import needs
+from tests.browsing import waits
 from tests.shots import SHOTS
 
 needs.package("playwright")
@@ -266,7 +267,7 @@ class Fingers:
 
     def hold(self, point: tuple[float, float]) -> None:
         self.touch("touchStart", point)
-        self.page.wait_for_timeout(600)
+        waits(self.page, 600)
         self.touch("touchEnd")
 
 

@@ -11,6 +11,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from tests import needs
+from tests.browsing import appears
 
 from .player_pages import layer, recording
 
@@ -134,8 +135,8 @@ def test_names_are_text(open_page: Any) -> None:
 def test_numbers_fly_where_motion_is_wanted(open_page: Any) -> None:
     page = open_page(recording(), reduced_motion="no-preference")
     page.click(".nb-forward")
-    page.click(".nb-forward")
-    page.wait_for_selector(".nb-flying", state="attached")
+    with appears(page, ".nb-flying"):
+        page.click(".nb-forward")
     page.wait_for_function("() => document.querySelector('.nb-equation-bar').dataset.phase === undefined")
     expect(page.locator(".nb-equation-element")).to_be_visible()
     page.wait_for_selector(".nb-flying", state="detached")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests import needs
+from tests.browsing import waits
 
 from .player_pages import leaf, loop, recording, step_of
 
@@ -192,18 +193,13 @@ def test_loop_begins_again(open_page: Any) -> None:
         new MutationObserver(() => window.steps.push(player.dataset.step)).observe(player, { attributes: true });
     }""")
     page.click(".nb-play")
-    for _ in range(60):
-        page.wait_for_timeout(100)
-        steps = page.evaluate("window.steps")
-        if "0" in steps:
-            break
-    assert "6" in steps and "0" in steps[steps.index("6") :]
+    page.wait_for_function("() => steps.includes('6') && steps.lastIndexOf('0') > steps.indexOf('6')")
     expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Pause (space)")
 
 
 def test_nothing_plays_by_itself(open_page: Any) -> None:
     page = open_page(recording())
-    page.wait_for_timeout(600)
+    waits(page, 600)
     assert step_of(page) == 0
 
 
