@@ -23,26 +23,29 @@ pytest_plugins = ["tests.oracle.plugin"]
 lazy.load()  # tests walk through all that is declared
 
 
-SWEEPS = (
-    # Every operation, every input, every moment.
-    "tests/autograd/test_dual_programs.py", "tests/autograd/test_forward_ad.py", "tests/batching/test_operations.py",
-    "tests/cuda/test_gpu*.py", "tests/differences/test_f*.py", "tests/differences/test_gradcheck.py",
-    "tests/differences/test_inference_mode.py", "tests/differences/test_saved_*.py", "tests/differences/test_v*.py",
-    "tests/distributions/*.py", "tests/faults/test_interrupt*.py", "tests/faults/test_out_of_memory.py",
-    "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py", "tests/ops/test_opinfo*.py",
-    "tests/ops/test_shapes.py", "tests/soak/*.py", "tests/training/*.py",
-    # Other programs: kernels, browsers, servers, type checkers, Pythons that import the package in their own way.
-    "notebooks/*", "tests/*.ipynb", "tests/faults/test_errors_page.py", "tests/faults/test_kernel.py",
-    "tests/faults/test_file_system.py", "tests/faults/test_missing_dependencies.py", "tests/ops/test_cpu_levels.py",
-    "tests/test_commands.py", "tests/test_identity.py", "tests/test_jupyterlab.py", "tests/test_late_packages.py",
-    "tests/test_lazy_loading.py", "tests/test_lite.py", "tests/test_namespaces.py", "tests/test_on_device.py",
-    "tests/test_one_cpu.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py",
-    "tests/test_types.py",
-    # All of the sources, pages and documents.
-    "tests/faults/test_security.py", "tests/test_cupy_names.py", "tests/test_docs.py", "tests/test_reference.py",
-    "tests/test_tutorial_documents.py",
-)  # fmt: skip
-"""Files of tests that go through all there is, or start other programs: the quick tier leaves them out.
+SWEEPS = {
+    "notebooks": "*",
+    "notebooks/zh": "*",
+    "tests/engine": "test_cupy_names.py test_threads.py",
+    "tests/engine/autograd": "test_dual_programs.py test_forward_ad.py",
+    "tests/engine/batching": "test_operations.py",
+    "tests/engine/cuda": "test_gpu*.py",
+    "tests/engine/ops": "opinfo*.py test_cpu_levels.py test_mutations.py test_opinfo*.py test_shapes.py",
+    "tests/networks/distributions": "*.py",
+    "tests/networks/training": "*.py",
+    "tests/parity": "test_identity.py test_lazy_loading.py test_namespaces.py",
+    "tests/parity/differences": "test_f*.py test_gradcheck.py test_inference_mode.py test_saved_*.py test_v*.py",
+    "tests/product": """
+        *.ipynb test_commands.py test_docs.py test_jupyterlab.py test_late_packages.py test_lite.py
+        test_on_device.py test_one_cpu.py test_packaging.py test_reference.py test_serving.py
+        test_tutorial_documents.py test_types.py""",
+    "tests/product/faults": """
+        test_errors_page.py test_file_system.py test_interrupt*.py test_kernel.py
+        test_missing_dependencies.py test_out_of_memory.py test_security.py""",
+    "tests/product/fuzz": "*.py",
+    "tests/product/soak": "*.py",
+}
+"""By folder, the files of tests that go through all there is, or start other programs: the quick tier leaves them out.
 
 So it does with single tests elsewhere that are marked ``sweep``, and with all cases of a test but the first."""
 SWEEPING_MARKS = ("browser", "guests", "packaging", "wasm")
@@ -52,8 +55,11 @@ TOGETHER = 8
 
 
 collect_ignore = [  # programs, of packages that few have
-    "tests/fuzz/atheris_files.py", "tests/device_steps.py", "tests/oracle/asking.py"]  # fmt: skip
-collect_ignore_glob = ["tests/guests/packages/*", "tests/guests/projects/*"]  # likewise: run by tests/guests/run.py
+    "tests/product/fuzz/atheris_files.py", "tests/product/device_steps.py", "tests/oracle/asking.py"]  # fmt: skip
+collect_ignore_glob = [
+    "tests/parity/guests/packages/*",
+    "tests/parity/guests/projects/*",
+]  # likewise: run by run.py beside them
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything, others each time
 settings.register_profile("same", derandomize=True, database=None)  # the same examples each time
 settings.load_profile("same")
@@ -78,7 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @cache
 def is_swept(path: Path, root: Path) -> bool:
     """Whether a file is one of ``SWEEPS``."""
-    return any(fnmatch(path.relative_to(root).as_posix(), sweep) for sweep in SWEEPS)
+    names = SWEEPS.get(path.relative_to(root).parent.as_posix(), "").split()
+    return any(fnmatch(path.name, name) for name in names)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -50,7 +50,7 @@ def full(session: nox.Session) -> None:
 
 @nox.session
 def oracle(session: nox.Session) -> None:
-    """Ask PyTorch all questions of the tests again, and store what it answers; ``-- tests/nn`` is one folder."""
+    """Ask PyTorch all questions of the tests again, and store what it answers; ``-- tests/pictures`` is one folder."""
     files = () if session.posargs else ("tests",)
     pytest(session, "-n", "auto", "-m", "live", "--oracle=record", *files)
 
@@ -82,7 +82,7 @@ def bare(session: nox.Session) -> None:
     python(session, ".ci/bare", *session.posargs)
 
 
-CPU = ("tests/ops/test_cpu_levels.py", "nbautograd", "notebooks")
+CPU = ("tests/engine/ops/test_cpu_levels.py", "nbautograd", "notebooks")
 KERNELS = {
     "no AVX-512": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2",
                    "OPENBLAS_CORETYPE": "Haswell"},
@@ -111,7 +111,7 @@ def docs(session: nox.Session) -> None:
     shutil.rmtree(ROOT / SITE, ignore_errors=True)
     python(session, "-m", "sphinx", "-W", "-q", "-j", "auto", "-d", "build/doctrees", "docs", SITE)
     if session.posargs != ["build"]:
-        pytest(session, "tests/test_docs.py", "tests/test_reference.py")
+        pytest(session, "tests/product/test_docs.py", "tests/product/test_reference.py")
 
 
 @nox.session
@@ -127,26 +127,26 @@ def live(session: nox.Session) -> None:
 def lite(session: nox.Session) -> None:
     """The course in the browser: the site is built and opened, with a Pyodide that is fetched first."""
     if not (ROOT / "build" / "pyodide").is_dir():
-        python(session, "-m", "tests.pyodide_folder", "build/pyodide")
-    pytest(session, "-n", "0", "tests/test_lite.py")
+        python(session, "-m", "tests.product.pyodide_folder", "build/pyodide")
+    pytest(session, "-n", "0", "tests/product/test_lite.py")
 
 
 @nox.session
 def packages(session: nox.Session) -> None:
     """The wheel and the source archive, installed with the oldest and the newest NumPy."""
-    pytest(session, "tests/test_packaging.py", NBAUTOGRAD_PACKAGING="1")
+    pytest(session, "tests/product/test_packaging.py", NBAUTOGRAD_PACKAGING="1")
 
 
 @nox.session
 def guests(session: nox.Session) -> None:
     """Packages from the index under both libraries, into docs/guests.md: before each release, some ten minutes."""
-    python(session, "-m", "tests.guests", *(session.posargs or ["--page"]))
+    python(session, "-m", "tests.parity.guests", *(session.posargs or ["--page"]))
 
 
 @nox.session
 def wasm(session: nox.Session) -> None:
     """Operations, training, pictures and examples under WebAssembly: before each release, some minutes."""
-    pytest(session, "-s", "-n", "0", "tests/wasm", NBAUTOGRAD_WASM="1")
+    pytest(session, "-s", "-n", "0", "tests/product/wasm", NBAUTOGRAD_WASM="1")
 
 
 @nox.session
@@ -158,4 +158,4 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def gpu(session: nox.Session) -> None:
     """What needs a CUDA device."""
-    pytest(session, "-m", "cuda", "tests/cuda")
+    pytest(session, "-m", "cuda", "tests/engine/cuda")

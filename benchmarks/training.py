@@ -2,9 +2,9 @@
 
     python benchmarks/training.py [--rounds N] [--steps N]
 
-The scripts are those of ``tests/training/scripts.py``, whose losses are compared before anything is timed. In each
-round both libraries make some steps of each in turn, so that whatever else the machine does falls on both; a ratio is
-taken within a round, and the table shows the median of the rounds' ratios with the quartiles.
+The scripts are those of ``tests/networks/training/scripts.py``, whose losses are compared before anything is timed. In
+each round both libraries make some steps of each in turn, so that whatever else the machine does falls on both; a ratio
+is taken within a round, and the table shows the median of the rounds' ratios with the quartiles.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from tests.training.scripts import SCRIPTS
+from tests.networks.training.scripts import SCRIPTS
 
 LIBRARIES = {"nbautograd": "nbautograd", "PyTorch": "torch"}
 WARM = 20  # steps before the first that is timed, whose losses are compared

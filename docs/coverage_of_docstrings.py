@@ -4,7 +4,7 @@ python docs/coverage_of_docstrings.py          # a table by family
 python docs/coverage_of_docstrings.py nn       # and what each name of these families lacks
 
 The names are those of ``pytorch_names.toml`` that exist, and those of the packages that have pages of their own.
-``tests/test_docstrings.py`` holds the counts.
+``tests/product/test_docstrings.py`` holds the counts.
 """
 
 from __future__ import annotations

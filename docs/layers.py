@@ -1,4 +1,4 @@
-"""Draw ``docs/layers.svg``, the layers of the package, from the list that ``tests/test_layers.py`` enforces.
+"""Draw ``docs/layers.svg``, the layers of the package, from the list that ``tests/product/test_layers.py`` enforces.
 
 python docs/layers.py
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.test_layers import LAYERS, SEEN_BY_VIZ  # noqa: E402
+from tests.product.test_layers import LAYERS, SEEN_BY_VIZ  # noqa: E402
 
 PAGE = ROOT / "docs" / "layers.svg"
 ABOUT = {

@@ -1,8 +1,8 @@
 """The exceptions that the library raises: each is also what PyTorch raises in that place, so either name catches it.
 
 Arguments that cannot be used raise TypeError, ValueError, IndexError, RuntimeError (NotImplementedError is one),
-OverflowError or MemoryError, and say which they are; nothing has been changed then. ``tests/fuzz`` holds all functions
-to that. The few functions in which PyTorch asserts raise AssertionError as well.
+OverflowError or MemoryError, and say which they are; nothing has been changed then. ``tests/product/fuzz`` holds all
+functions to that. The few functions in which PyTorch asserts raise AssertionError as well.
 """
 
 from __future__ import annotations

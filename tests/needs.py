@@ -23,7 +23,7 @@ __all__ = ["CHROMIUM", "REASON", "chromium", "compiler", "cuda_device", "dot", "
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
 HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]'") | {
-    "Pyodide": "python -m tests.pyodide_folder build/pyodide (or the folder that NBAUTOGRAD_PYODIDE names)",
+    "Pyodide": "python -m tests.product.pyodide_folder build/pyodide (or the folder that NBAUTOGRAD_PYODIDE names)",
     "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
     "a C++ compiler": "apt install g++, or brew install gcc",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",

@@ -64,7 +64,7 @@ def counted(side: Side, step: Step) -> dict[str, Any]:
 
 def rehearsed(step: Step) -> dict[str, Any]:
     """The stand-in's waits, and which lines of ours they come from."""
-    from tests.strict import strict_array
+    from tests.engine.strict import strict_array
 
     class Places(list[str]):
         def append(self, what: str) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-VARIABLE = "NBAUTOGRAD_REHEARSAL"  # tests that need a real device skip where it is set: see tests/cuda/on_device.py
+VARIABLE = "NBAUTOGRAD_REHEARSAL"  # tests that need a real device skip where it is set
 _entered = ExitStack()
 
 
@@ -19,7 +19,7 @@ def enter() -> None:
     """From now on there are two devices in this process that are none."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    from tests.cuda.fake_cupy import fake_cupy, present
+    from tests.engine.cuda.fake_cupy import fake_cupy, present
 
     os.environ[VARIABLE] = "1"
     _entered.enter_context(present(fake_cupy(2)))

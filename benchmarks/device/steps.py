@@ -15,13 +15,13 @@ SHARED = (*LAST, "test_gpu_values", "test_gpu_autograd")
 GUESSED = {"memory-bound": 60, "products": 50, "networks": 90, "chains": 45, "launches": 25, "models": 90}
 
 
-WITH_CUPY = ("tests/cuda/test_views_of_cupy.py", "tests/test_cupy_names.py")
+WITH_CUPY = ("tests/engine/cuda/test_views_of_cupy.py", "tests/engine/test_cupy_names.py")
 """Tests that take the real CuPy and no device: few machines have it."""
 
 
 def tests(name: str) -> Step:
     """The tests of a file."""
-    file = f"tests/cuda/{name}.py"
+    file = f"tests/engine/cuda/{name}.py"
     title, seconds, workers = f"pytest -m cuda {file}", 240 if name in LAST else 40, 6 if name in SHARED else 1
     return Step(f"tests: {name[9:]}", title, "device.suite:run", ("cuda", file), seconds, 75, workers)
 

@@ -16,7 +16,11 @@ BEFORE = "# file: tolerances and comparisons, questions to a live PyTorch, and w
 COMPARISONS = {"allclose", "approx", "assert_allclose", "isclose"}
 TOLERANCES = {"atol", "rtol"}
 PYTORCH = {"importorskip", "optional", "package"}  # of needs, with "torch"
-ELSEWHERE = ("tests/oracle/", "tests/guests/packages/", "tests/guests/projects/")  # programs for PyTorch, run by others
+ELSEWHERE = (
+    "tests/oracle/",
+    "tests/parity/guests/packages/",
+    "tests/parity/guests/projects/",
+)  # programs for PyTorch, run by others
 
 
 def counts(source: str) -> tuple[int, int]:

@@ -41,7 +41,7 @@ Answers = dict[str, list[Any]]
 
 
 def file_of(test_file: str) -> Path:
-    """Where the answers to a file of tests are: ``tests/nn/test_x.py`` has ``tests/stored/nn/test_x.zip``."""
+    """Where the answers to a file of tests are: ``tests/networks/nn/test_x.py`` has ``tests/stored/nn/test_x.zip``."""
     return FOLDER / Path(test_file).relative_to("tests").with_suffix(".zip")
 
 

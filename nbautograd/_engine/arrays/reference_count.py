@@ -5,7 +5,8 @@ argument that is being passed counts up to Python 3.13, and from 3.14 on it is b
 does not. So the numbers to compare with are measured once, in code of the same form as the code that asks, and checked:
 one holder more has to add one to each. Where it does not, and where threads run at the same time, so that a count may
 change while it is looked at, all numbers are ``NEVER``: nothing is then taken to be nobody else's, and memory is not
-used again. ``tests/test_reference_count.py`` fails where the numbers are not what the users of this module rely on.
+used again. ``tests/engine/test_reference_count.py`` fails where the numbers are not what the users of this module rely
+on.
 
 From Python 3.14 on, a function that hands its parameter down is not seen by the function below. Whoever calls
 ``add_gradients`` or a node's ``vjp`` must not use the gradient afterwards, unless a container or another name holds it.

@@ -1,8 +1,9 @@
 """PyTorch's CPU random numbers, number for number: the Mersenne Twister and what is made of its 32-bit words.
 
-The streams were worked out from PyTorch's outputs, and ``tests/test_generator.py`` compares them: uniform numbers take
-the low 24 (float32, float16) or 53 (float64) bits of one word or of two; normal ones come from the Box-Muller
-transform (``box_muller.py``), for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16.
+The streams were worked out from PyTorch's outputs, and ``tests/engine/test_generator.py`` compares them: uniform
+numbers take the low 24 (float32, float16) or 53 (float64) bits of one word or of two; normal ones come from the
+Box-Muller transform (``box_muller.py``), for fewer than 16 elements in pairs in double precision, otherwise in blocks
+of 16.
 """
 
 from __future__ import annotations

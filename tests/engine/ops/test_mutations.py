@@ -1,0 +1,210 @@
+"""Wrong formulas are noticed: each formula of each operation, made wrong in four ways, changes some case's gradients.
+
+The unchanged gradients are what the other tests compare with PyTorch and with finite differences; here it is shown
+that the cases are able to tell right from wrong. It is also the proof that every formula is run by some case.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd._engine.compiler.op import OPS, CompiledOp
+from nbautograd._engine.ops.signal.maxima import maxima_gather, sliced_max_pool
+from nbautograd.nn.functional.fused_attention import fused_attention
+from nbautograd.nn.functional.fused_recurrent import Weights, fused
+from tests.engine.ops.cases import CASES as SHARED, Case
+from tests.engine.ops.cases.case import case
+from tests.oracle.answers import plain
+from tests.oracle.comparison import difference
+from tests.oracle.ourselves import bounded
+
+
+def layer(mode: str, gates: int) -> Case:
+    """A recurrent layer as one node, which modules make of large ones only; others compare it with PyTorch."""
+
+    def call(T: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, *state: Any) -> Any:
+        return fused(mode, x, Weights(w_ih, w_hh, b_ih, b_hh), state, False)[0]
+
+    states, rows = [(2, 2)] * (1 + (mode == "LSTM")), 2 * gates
+    return case(f"layer {mode}", call, (3, 2, 3), (rows, 3), (rows, 2), (rows,), (rows,), *states)
+
+
+def attention() -> Case:
+    """Attention as one node, which the function makes of a large one only."""
+
+    def call(T: Any, *operands: Any) -> Any:
+        return fused_attention(*operands, None, True, 0.5)
+
+    return case("attention", call, (2, 1, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3))
+
+
+def sliced() -> list[Case]:
+    """Max pooling without indices, which the function makes of what nobody traces; and a derivative of it."""
+    windows = (2, 3), (2, 3)
+
+    def gathered(T: Any, g: Any) -> Any:
+        x = nb.arange(60.0, dtype=g.dtype).reshape(2, 5, 6).sin()
+        return maxima_gather(g, x, *sliced_max_pool(x, (2, 2), *windows)[1:], *windows)
+
+    return [
+        case("sliced max pool", lambda T, x: sliced_max_pool(x, (2, 2), *windows)[0], (2, 5, 6)),
+        case("maxima gather", gathered, (2, 5, 6)),
+    ]
+
+
+CASES = [*SHARED, attention(), *sliced(), layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
+MUTATIONS = {
+    "identity": "g",
+    "negative": "-({})",
+    "zero": "({}) * 0",
+    "transposed": "mutated_by_transposing({})",
+}
+
+
+def mutated_by_transposing(x: Any) -> Any:
+    """Rows for columns; of a vector, the other way round."""
+    if x.ndim >= 2:
+        return x.swapaxes(0, -1)
+    return nb.flip(x, (0,)) if isinstance(x, nb.Tensor) and x.ndim else x[::-1] if x.ndim else x
+
+
+def pointless(formula: str, mutation: str) -> bool:
+    """Whether the mutation leaves the formula what it was: a gradient of 0 has no negative, a refusal stays one."""
+    zero = "zeros_of(" in formula and "where" not in formula and "strided_scatter" not in formula
+    return (zero and mutation != "identity") or formula.startswith(("not_implemented(", "refuse_derivative("))
+
+
+def outcome(case: Case, *arrays: Any) -> tuple[list[Any], set[type]]:
+    """The first and second derivatives of a case, and the classes of all nodes that took part."""
+    inputs = [nb.tensor(a, requires_grad=True) for a in arrays]
+    rng = np.random.default_rng(1)
+    out = case.call(nb, *inputs)
+    cotangent = nb.tensor(rng.standard_normal(tuple(out.shape)).astype(out.dtype.numpy), requires_grad=True)
+    classes: set[type] = set()
+    walk(out.grad_fn, classes)
+    leaves = [*inputs, cotangent]
+    orders = [nb.autograd.grad(out, inputs, cotangent, create_graph=True, allow_unused=True)]
+    combined: Any = None
+    for g in orders[0]:
+        if g is not None and g.requires_grad:
+            weighted = (g * nb.tensor(rng.standard_normal(tuple(g.shape)))).sum()
+            combined = weighted if combined is None else combined + weighted
+    if combined is not None:
+        walk(combined.grad_fn, classes)
+        orders.append(nb.autograd.grad(combined, leaves, allow_unused=True))
+    return [None if g is None else g.detach().numpy(force=True) for order in orders for g in order], classes
+
+
+def walk(node: Any, classes: set[type]) -> None:
+    stack, seen = [node], set()
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            classes.add(type(node))
+            stack += [edge for edge, _ in node.next_functions]
+
+
+@cache
+def outcomes() -> dict[str, tuple[Any, set[type]]]:
+    """Of all cases, the derivatives with their bounds, and the classes."""
+
+    def known(case: Case) -> tuple[Any, set[type]]:
+        arrays = tuple(case.arrays())
+        derivatives, classes = outcome(case, *arrays)
+        return bounded(lambda *arrays: outcome(case, *arrays)[0], arrays, plain(derivatives)), classes
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {case.name: known(case) for case in CASES}
+
+
+@contextmanager
+def mutated(op: CompiledOp, name: str, formula: str) -> Iterator[None]:
+    """Within the block, the operation has another formula."""
+    right = op.formulas
+    scope, helper = op.body.__globals__, mutated_by_transposing.__name__
+    assert helper not in scope
+    scope[helper] = mutated_by_transposing
+    op.formulas = {**right, name: formula}
+    recompile(op)
+    try:
+        yield
+    finally:
+        op.formulas = right
+        recompile(op)
+        del scope[helper]
+
+
+def recompile(op: CompiledOp) -> None:
+    op._codes.clear()
+    op._others.clear()
+    op._nodes.clear()
+    op.compile()
+
+
+CONSTANT = ("zeros_of(", "sum_to(zeros_of(", "cast_back(sum_to(zeros_of(", "not_implemented(", "refuse_derivative(")
+"""How formulas begin that say that there is no gradient."""
+THIRD_ORDER = {"embedding_masked", "lay_out", "pad_more", "resample"}
+"""Operations that only a second derivative is made of, so that their own formulas are run from the third on."""
+RANDOM = {"_sample_dirichlet", "_standard_gamma"}
+"""Operations whose results are random; ``tests/networks/distributions`` compares their gradients."""
+DIFFERENTIABLE = [
+    name
+    for name, op in OPS.items()
+    if name not in THIRD_ORDER | RANDOM and not all(formula.startswith(CONSTANT) for formula in op.formulas.values())
+]
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_wrong_formulas_are_noticed(name):
+    op, found = OPS[name], outcomes()
+    classes = set(op._nodes.values())
+    users = [case for case in CASES if classes & found[case.name][1]]
+    assert users, f"no case in tests/engine/ops/cases runs the derivative of {name}"
+    survivors = []
+    for argument, formula in op.formulas.items():
+        for mutation, pattern in MUTATIONS.items():
+            wrong = pattern.format(formula)
+            if wrong == formula or pointless(formula, mutation) or (name, argument, mutation) in EQUIVALENT:
+                continue
+            if op.lists and mutation != "identity":
+                wrong = f"[{pattern.format('part')} for part in {formula}]"
+            with mutated(op, argument, wrong):
+                if not any(noticed(case) for case in users):
+                    survivors.append((argument, mutation))
+    assert survivors == []
+
+
+def noticed(case: Case) -> bool:
+    """Whether a case comes out otherwise than it did."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = plain(outcome(case, *case.arrays())[0])
+            return difference(found, outcomes()[case.name][0]) is not None
+    except Exception:
+        return True
+
+
+EQUIVALENT = {
+    ("cast", "input", "identity"),  # the engine brings gradients to their tensors' dtypes, too
+    ("cast_back", "input", "identity"),
+    ("real", "input", "identity"),
+    ("_prelu", "weight", "transposed"),  # of shape (1, channels, 1)
+    ("cholesky", "input", "transposed"),  # a symmetric gradient
+    ("nextafter", "input", "identity"),  # differs where both inputs are equal: test_registry.py draws those
+    ("clamped", "input", "identity"),  # differs below exp(-100): test_functional.py
+    ("fill", "value", "transposed"),  # of a number
+    ("masked_fill", "value", "transposed"),
+    ("index_fill", "value", "transposed"),
+}
+"""Mutations that change nothing."""

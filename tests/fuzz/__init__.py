@@ -1,5 +1,0 @@
-"""Arguments, files, texts and lines that nobody would write: a clear error or a right answer, never anything else.
-
-pytest tests/fuzz                                  the quick run, the same every time
-pytest tests/fuzz --hypothesis-profile=long -x     much longer, and different every time
-"""

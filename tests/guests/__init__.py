@@ -1,9 +1,0 @@
-"""Packages that nobody here wrote, run under PyTorch and under nbautograd, and what they compute compared.
-
-python -m tests.guests                 # run all guests and print the table
-python -m tests.guests einops nflows   # some of them
-python -m tests.guests --page          # run all, and write the table into docs/guests.md; names after it: these rows
-
-``guests.toml`` pins each guest. A file in ``packages`` or ``projects`` has its parts: short functions, written here,
-that compute something with it. The packages are fetched from the index into a cache outside the repository.
-"""

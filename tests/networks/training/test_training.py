@@ -1,0 +1,94 @@
+"""The same script under both libraries gives the same losses, and its state goes from one to the other."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd
+from tests import oracle
+from tests.networks.training.scripts import SCRIPTS
+
+STEPS = 100
+EARLY = 10
+"""After so many steps the weights are compared."""
+SAVED = 20
+"""After so many steps the states of model and optimizer travel."""
+
+
+def in_steps(T: Any) -> Any:
+    """PyTorch without oneDNN, which computes a recurrent layer at once: nobody sees how far off that is."""
+    return contextlib.nullcontext() if T is nbautograd else T.backends.mkldnn.flags(enabled=False)
+
+
+def program(T: Any, script: str) -> Any:
+    """The losses; the model and the optimizer after some steps, and a file of both after some more."""
+    with in_steps(T):
+        return all_of(T, script)
+
+
+def all_of(T: Any, script: str) -> Any:
+    training = SCRIPTS[script](T)
+    losses = training.run(EARLY)
+    early = {name: value.clone() for name, value in training.model.state_dict().items()}
+    early = early, repr(training.model), repr(training.optimizer)
+    losses += training.run(SAVED - EARLY)
+    return losses, early, saved(T, training), training.run(STEPS - SAVED)
+
+
+def saved(T: Any, training: Any) -> bytes:
+    file = io.BytesIO()
+    T.save([training.model.state_dict(), training.optimizer.state_dict()], file)
+    return file.getvalue()
+
+
+def gone_on(T: Any, script: str, file: bytes) -> list[float]:
+    """The next losses from a state that is loaded into a model of which nothing is left."""
+    training = SCRIPTS[script](T)
+    training.run(SAVED)
+    with T.no_grad():
+        for p in training.model.parameters():
+            p.zero_()
+    training.optimizer.state.clear()
+    model, optimizer = T.load(io.BytesIO(file), weights_only=True)
+    training.model.load_state_dict(model)
+    training.optimizer.load_state_dict(optimizer)
+    return training.run(15)
+
+
+@functools.cache
+def theirs(script: str) -> Any:
+    return oracle.shared(script, program, script).parts
+
+
+ours = functools.cache(functools.partial(program, nbautograd))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_same_losses_for_a_hundred_steps(script: str) -> None:
+    first, _, _, later = ours(script)
+    oracle.close([first, later], [theirs(script)[0], theirs(script)[3]])
+    assert np.mean(later[-10:]) < 0.7 * np.mean(first[:10])  # and it has learned something
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_same_model_after_a_few_steps(script: str) -> None:
+    oracle.close(ours(script)[1], theirs(script)[1])
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_pytorchs_state_goes_on_here_as_there(script: str) -> None:
+    _, _, file, later = theirs(script)
+    oracle.close(gone_on(nbautograd, script, file), later[:15])
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_our_state_goes_on_in_pytorch_as_here(script: str) -> None:
+    oracle.live()  # reads the file that is written here
+    _, _, file, later = ours(script)
+    oracle.close(later[:15], oracle.ask(gone_on, script, file))

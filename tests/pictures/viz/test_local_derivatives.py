@@ -1,0 +1,198 @@
+"""What the player says of a local derivative is true of the Jacobian, for every operation, traced and not."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import protocol, viz
+from nbautograd._engine.core import tracing
+from nbautograd.viz.capture.chain_rule import ChainStep
+from nbautograd.viz.capture.timeline import Timeline
+from nbautograd.viz.read import jacobians, local_derivative
+from nbautograd.viz.read.tiles import Tile
+from nbautograd.viz.translations.player import TEXTS
+from tests import needs
+from tests.engine.ops.cases import CASES, Case
+from tests.pictures.viz.test_chain_rule import LIBRARIES
+
+Array = np.ndarray[Any, Any]
+
+
+def weights(count: int) -> Array:
+    """A gradient of which no element is another one or 0."""
+    return np.asarray(np.cos(np.arange(count)) + 1.5)
+
+
+def root_of(case: Case) -> Any:
+    inputs = [nb.tensor(array, requires_grad=True) for array in case.arrays()]
+    made = case.call(nb, *inputs)
+    several = made if isinstance(made, (tuple, list)) else (made,)
+    return next(part for part in several if isinstance(part, nb.Tensor) and part.grad_fn is not None)
+
+
+def true_jacobians(root: Any, seed: Any) -> list[list[Array | None]]:
+    """Of each node of a pass, in order, a Jacobian for each edge; None where several gradients or complex ones came."""
+    events: list[Any] = []
+    with protocol.observe(events.append):
+        root.backward(seed, retain_graph=True)
+    found = []
+    for event in events:
+        if not isinstance(event, protocol.NodeStarted) or hasattr(event.node, "variable"):
+            continue
+        came = [(i, np.asarray(g)) for i, g in enumerate(event.gradients) if g is not None]
+        (index, g), several = came[0], len(came) > 1
+        edges = range(len(event.node.next_functions))
+        if several or g.dtype.kind == "c" or not g.size:
+            found.append([None for _ in edges])
+            continue
+        rows: list[list[Array | None]] = []
+        for unit in np.eye(g.size, dtype=g.dtype):
+            given = [nb.tensor(unit.reshape(g.shape)) if i == index else None for i in range(len(event.gradients))]
+            sent = event.node(*given)
+            rows.append([array(part) for part in (sent if isinstance(sent, (tuple, list)) else (sent,))])
+        found.append([None if any(row[e] is None for row in rows) else np.stack([r[e] for r in rows]) for e in edges])
+    return found
+
+
+def array(sent: Any) -> Array | None:
+    return None if sent is None or sent.is_complex() else sent.detach().numpy().reshape(-1)
+
+
+def array_of(tile: Tile) -> Array:
+    return np.array(tile.cells, dtype=float).reshape(tile.shape)
+
+
+def predicted(step: ChainStep, factor: Array, g: Array) -> Array:
+    """What the factor that is shown makes of a gradient, before the sums that undo broadcasting."""
+    if step.kind == jacobians.MATRIX:
+        return np.asarray(factor @ g if step.left else g @ factor)
+    came = g.reshape(-1)[list(step.places)].reshape(factor.shape) if step.places else np.broadcast_to(g, factor.shape)
+    return np.asarray(came * factor)
+
+
+def check(step: ChainStep, timeline: Timeline, jacobian: Array, count: int) -> None:
+    """Compare what is said of one step with the Jacobian."""
+    tiles = timeline.tiles
+    if step.told == "only_moves":
+        assert ((jacobian == 1).sum(0) == 1).all() and ((jacobian != 0).sum(0) == 1).all(), step
+        assert ((jacobian != 0).sum(1) <= 1).all(), step
+    elif step.told == "moves_some":
+        assert ((jacobian == 0) | (jacobian == 1)).all(), step
+    elif step.told == "no_elements":
+        assert not jacobian.size
+    elif step.told:
+        assert step.told == "all_at_once" and step.kind == jacobians.OTHER, step
+        assert count > local_derivative.UNITS or not np.isfinite(jacobian).all() or not jacobian.any(0).all(), step
+    if step.factor >= 0 and tiles[step.factor].block == (1, 1) == tiles[step.upstream].block:
+        other = np.sin(np.arange(count) + 1.0).reshape(tiles[step.upstream].shape)
+        product = predicted(step, array_of(tiles[step.factor]), other)
+        sent = product.sum(axis=tuple(dim for dim, _ in step.summed)) if step.summed else product
+        near = 1e-2 * np.abs(product).max(initial=0.0)
+        np.testing.assert_allclose(sent.reshape(-1), other.reshape(-1) @ jacobian, 1e-2, near, err_msg=str(step))
+    if step.element is not None:
+        sent_shape = tiles[step.sent].shape if step.sent >= 0 else None
+        assert sent_shape is None or len(step.element.index) == len(sent_shape)
+        if sent_shape is not None:
+            column = jacobian[:, int(np.ravel_multi_index(step.element.index, sent_shape)) if sent_shape else 0]
+            held = column[column != 0]
+            for _, local in step.element.terms:
+                near = np.isclose(float(local), [*held, 0.0], rtol=1e-3, atol=1e-4)
+                assert near.any() or step.summed or np.isnan(float(local)), (step, held)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["untraced", "traced"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_is_said_is_true_of_the_jacobian(case: Case, traced: bool) -> None:
+    with warnings.catch_warnings(), tracing.traced() if traced else nullcontext():
+        warnings.simplefilter("ignore")
+        root = root_of(case)
+        seed = nb.tensor(weights(root.numel()).reshape(tuple(root.shape))).to(root.dtype)
+        wanted = true_jacobians(root, seed)
+        timeline = viz.animate(root, seed).timeline
+    frames = [frame for frame in timeline.frames if frame.kind == "op"]
+    assert len(frames) == len(wanted)
+    for frame, known in zip(frames, wanted, strict=True):
+        slots = {edge.id: edge.slot for edge in timeline.scenes[0].edges}
+        for step in frame.chain:
+            assert (not step.told) == (step.element is not None) and (not step.told or step.told in TEXTS)
+            jacobian = known[slots[step.edge]]
+            if jacobian is not None:
+                check(step, timeline, jacobian, len(jacobian))
+            else:
+                assert step.told in ("numbers_complex", "all_at_once", "only_moves", "moves_some", "no_elements"), step
+
+
+# -- where numbers are known, and why where they are not ---------------------------------------------------------------
+
+
+def steps_of(root: Any, seed: Any = None) -> list[ChainStep]:
+    return [step for frame in viz.animate(root, seed).timeline.frames for step in frame.chain]
+
+
+@pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
+def test_a_pass_that_frees_what_is_saved_shows_its_numbers(T: Any) -> None:
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    (step,) = steps_of(x**2, T.tensor([1.0, 10.0]))  # as in a plain script, untraced
+    assert step.element is not None and step.element.terms == (("10.", "4."),) and step.factor >= 0 and not step.told
+
+
+@pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
+def test_some_elements_of_select_and_max_get_nothing(T: Any) -> None:
+    x = T.tensor([[1.0, 5.0], [4.0, 2.0]], requires_grad=True)
+    for root in (x[1], x.max(dim=1).values, x[:, 1:], x.tril(), x.masked_fill(x > 4.5, 0.0), x[T.tensor([0, 0])]):
+        step = steps_of(root.sum())[-1]
+        assert step.kind == "move" and step.told == "moves_some", root
+    for root in (x.t(), x.reshape(4), x.flip(0)):
+        assert steps_of(root.sum())[-1].told == "only_moves", root
+
+
+@pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
+def test_the_winner_of_max_is_told_by_its_place(T: Any) -> None:
+    x = T.tensor([[1.0, 5.0], [4.0, 2.0]], requires_grad=True)
+    assert steps_of(x.max(dim=1).values.sum())[-1].places == (-1, 0, 1, -1)
+
+
+def test_why_there_are_no_numbers() -> None:
+    class Own:
+        formulas = {"x": "g * g2"}  # noqa: RUF012 - what a node might claim
+
+        def name(self) -> str:
+            return "OwnBackward0"
+
+    g = np.ones(3)
+    assert local_derivative.local_derivative(Own(), "x", "g * g2", g, g, {}).unknown == "foreign"
+    many = nb.ones(local_derivative.LARGEST + 1, requires_grad=True)
+    assert steps_of(many.exp().sum())[-1].told == "numbers_large"
+    hooked = nb.ones(3, requires_grad=True).exp()
+    hooked.grad_fn.register_hook(lambda given, came: (given[0] + 1,))
+    assert steps_of(hooked.sum())[-1].told == "numbers_differ"
+    z = nb.tensor([1 + 2j], requires_grad=True)
+    assert steps_of((z * z).abs().sum())[-1].told == "numbers_complex"
+    assert steps_of(nb.ones(0, requires_grad=True).exp().sum())[-1].told == "no_elements"
+
+
+def test_what_pytorch_did_not_save_is_not_known() -> None:
+    torch = needs.package("torch")
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    steps = steps_of(torch.nn.functional.smooth_l1_loss(x, torch.zeros(2), reduction="none").sum())
+    assert all(step.element is not None or step.told in TEXTS for step in steps)
+
+
+def test_matrices_of_a_batch_are_multiplied_one_by_one() -> None:
+    a = nb.arange(12.0).reshape(2, 2, 3).requires_grad_()
+    steps = steps_of((a @ nb.ones(2, 3, 2)).sum())
+    (step,) = [step for step in steps if step.kind == "matrix"]
+    assert step.factor >= 0 and step.element is not None and step.element.count == 2
+
+
+def test_a_checkpoint_is_not_asked_twice_for_what_it_computes() -> None:
+    torch = needs.package("torch")
+    x = torch.tensor([0.5, 2.0], requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(lambda x: (x.exp() * x).sin(), x, use_reentrant=False).sum()
+    assert [step for step in steps_of(y) if step.element is None] == [] and x.grad is not None

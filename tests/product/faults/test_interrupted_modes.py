@@ -1,0 +1,74 @@
+"""Modes that exchange the code of all operations: after an interrupt each operation is in the same state as all others.
+
+Each test runs in an interpreter of its own, since it leaves modes on that Python had no time to leave.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nbautograd as nb
+
+ROOT = Path(nb.__file__).parent.parent
+
+CODE = """
+import warnings
+from contextvars import copy_context
+import nbautograd as nb
+from nbautograd._engine.compiler import op; from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd.autograd import inference
+from nbautograd._engine.compiler.op import OPS
+from nbautograd._engine.core.tensor import on_wrap
+from tests.product.faults.fault_injection import count_moments, interrupt
+
+warnings.simplefilter("ignore")
+x = nb.ones(2, requires_grad=True)
+
+def run():
+    with {mode}:
+        (x * 2).detach()
+
+def states():
+    codes = {{op.function.__code__ for op in OPS.values()}} - {{op._first_call.__code__}}
+    return {{(code is op._diverted.__code__, "traced" in code.co_filename) for code in codes}}
+
+def tidy():
+    dispatch_mode._change((), -dispatch_mode._process.local), dispatch_mode._tell()
+    inference._watching = False
+    on_wrap(None)
+    tracing._change(False, -tracing._process.blocks)
+
+run(), run(), tidy()
+total = count_moments(run)
+tidy()
+usual, seen = states(), 0
+for moment in sorted({{*range(0, total, max(1, total // 60)), *range(min(12, total)), *range(total - 12, total)}}):
+    copy_context().run(interrupt, run, moment)
+    diverted = {{state[0] for state in states()}}
+    assert diverted == {{dispatch_mode.is_on_anywhere()}}, (moment, diverted, dispatch_mode.is_on_anywhere())
+    copy_context().run(run)
+    assert (x * 3).tolist() == [3, 3]
+    tidy()
+    assert states() == usual, moment
+    seen += 1
+print(seen > 30 or seen == total)
+"""
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "nb.inference_mode()",
+        "nb.autograd.detect_anomaly(check_nan=False)",
+        "nb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)",
+        "tracing.traced()",
+    ],
+)
+def test_interrupts_while_modes_begin_and_end(mode: str) -> None:
+    code = CODE.format(mode=mode)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout == "True\n", done.stdout + done.stderr

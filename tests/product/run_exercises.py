@@ -1,0 +1,83 @@
+"""Run a notebook's cells in IPython as handed out, and at each check try wrong answers and the worked ones.
+
+``python -m tests.product.run_exercises NOTEBOOK < trials.json`` prints what the checks said, as JSON.
+``trials`` has, by number of exercise, a list of cells that a reader might write instead. The worked answers are checked
+in both languages; after each check the skeleton stands again, as the cells that follow must do without an answer.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbautograd.cli.course import edition
+from nbautograd.exercises import score
+from nbautograd.viz import language
+
+Cell = dict[str, Any]
+
+
+class Reader:
+    """A shell in which the cells of one notebook run."""
+
+    def __init__(self) -> None:
+        self.shell = InteractiveShell()
+
+    def run(self, cell: Cell) -> str:
+        """What a cell prints.
+
+        :raises Exception: what the cell raises, where its tags do not say that it does.
+        """
+        printed = io.StringIO()
+        with redirect_stdout(printed), redirect_stderr(printed):
+            result = self.shell.run_cell("".join(cell["source"]), store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None and "raises-exception" not in cell["metadata"].get("tags", ()):
+            raise RuntimeError(f"cell {cell['id']}: {type(error).__name__}: {error}\n{printed.getvalue()}") from error
+        return printed.getvalue()
+
+    def check(self, cells: dict[str, Cell], number: str, *trial: Cell) -> str:
+        """What a check says after the skeleton and what was written below it."""
+        for cell in (cells[f"try-{number}"], *trial):
+            self.run(cell)
+        return self.run(cells[f"check-{number}"])
+
+
+def read(path: Path) -> Cell:
+    notebook: Cell = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
+
+
+def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
+    english, chinese = read(path), read(path.parent / "zh" / path.name)
+    cells, translated = ({cell["id"]: cell for cell in notebook["cells"]} for notebook in (english, chinese))
+    reader, handed_out, tried, solved, in_chinese = Reader(), {}, {}, {}, {}
+    for cell in edition(english, "none")["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        text = reader.run(cell)
+        kind, _, number = cell["id"].partition("-")
+        if kind == "check" and number.isdigit():
+            handed_out[number] = text
+            written = [{"id": "trial", "source": code, "metadata": {}} for code in trials.get(number, ())]
+            tried[number] = [reader.check(cells, number, trial) for trial in written]
+            solved[number] = reader.check(cells, number, cells[f"answer-{number}"])
+            language.use("zh")
+            in_chinese[number] = reader.check(translated, number, translated[f"answer-{number}"])
+            language.use("en")
+            reader.run(cells[f"try-{number}"])
+    counted = io.StringIO()
+    with redirect_stdout(counted):
+        score()
+    said = {"handed_out": handed_out, "tried": tried, "solved": solved, "in_chinese": in_chinese}
+    return {**said, "score": counted.getvalue()}
+
+
+if __name__ == "__main__":
+    sys.__stdout__.write("\n" + json.dumps(main(Path(sys.argv[1]), json.load(sys.stdin))))

@@ -1,0 +1,287 @@
+"""The course: both languages hold the same code, exercises are solved, and saved notebooks show what they should."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import re
+import shutil
+import tokenize
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import needs
+
+from .jupyterlab import READY, RUN_ALL, browse, serve
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NUMBERED = sorted(path.name for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
+NAMES = [*NUMBERED, *sorted(path.name for path in FOLDER.glob("appendix_*.ipynb"))]
+WITHOUT_EXERCISES = {"00_why.ipynb", "appendix_tensors.ipynb"}
+LARGEST = 1_500_000  # bytes
+CHINESE = re.compile("[\u4e00-\u9fff]")
+MACHINE = re.compile(r"/(root|work|home|Users|mnt|srv|private)/|/tmp/(?!ipykernel_)|site-packages|[A-Z]:\\\\")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+SKIPS = {"nbval-skip", "nbval-ignore-output"}
+DRAWS = re.compile(r"^%(graph|backward|grads|zero_grads)\b", re.M)
+
+
+def _refresh() -> Any:
+    """The script beside the notebooks, as a module."""
+    spec = importlib.util.spec_from_file_location("refresh", FOLDER / "refresh.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+needs.package("nbclient")
+refresh = _refresh()
+both = pytest.mark.parametrize("path", [folder + name for name in NAMES for folder in ("", "zh/")])
+each = pytest.mark.parametrize("name", NAMES)
+
+
+def read(path: str) -> dict[str, Any]:
+    return json.loads((FOLDER / path).read_text(encoding="utf-8"))
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def code(path: str) -> list[dict[str, Any]]:
+    return [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
+
+
+def tags(cell: dict[str, Any]) -> set[str]:
+    return set(cell["metadata"].get("tags", ()))
+
+
+def text(cell: dict[str, Any]) -> str:
+    """What a cell printed."""
+    return "".join("".join(output.get("text", ())) for output in cell["outputs"])
+
+
+def errors(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    return [output for output in cell["outputs"] if output["output_type"] == "error"]
+
+
+def red(path: str) -> int:
+    """How many outputs JupyterLab shows in red: errors and warnings."""
+    found = [output for cell in code(path) for output in cell["outputs"]]
+    return sum(output["output_type"] == "error" or output.get("name") == "stderr" for output in found)
+
+
+def pictures(path: str) -> int:
+    """How many drawings are stored."""
+    found = [output.get("data", {}).get("text/html", ()) for cell in code(path) for output in cell["outputs"]]
+    return sum("".join(html).count('src="data:image/svg') for html in found)
+
+
+def test_the_course_is_whole() -> None:
+    assert [name[:2] for name in NUMBERED] == [f"{number:02}" for number in range(len(NUMBERED))]
+
+
+@each
+def test_both_languages_have_the_same_cells_and_code(name: str) -> None:
+    words = refresh.words_of(name.removesuffix(".ipynb"))
+    english, chinese = read(name)["cells"], read("zh/" + name)["cells"]
+    assert [(cell["id"], cell["cell_type"]) for cell in english] == [
+        (cell["id"], cell["cell_type"]) for cell in chinese
+    ]
+    for ours, theirs in zip(english, chinese, strict=True):
+        if ours["cell_type"] == "markdown":
+            assert not CHINESE.search(source(ours).replace("中文", "")), ours["id"]
+            assert CHINESE.search(source(theirs)) or not re.search("[a-z]{3}", source(theirs)), theirs["id"]
+            continue
+        assert ours["metadata"] == theirs["metadata"], ours["id"]
+        extra = refresh.CHINESE if ours["id"] == "setup" else ""
+        assert source(theirs) == refresh.translated(source(ours), words) + extra, ours["id"]
+
+
+@both
+def test_it_was_run_from_top_to_bottom_and_nothing_of_this_machine_is_stored(path: str) -> None:
+    notebook = read(path)
+    assert (FOLDER / path).stat().st_size < LARGEST
+    assert "widgets" not in notebook["metadata"]
+    assert [cell["execution_count"] for cell in code(path)] == list(range(1, len(code(path)) + 1))
+    for cell in code(path):
+        assert not (tags(cell) & SKIPS) or cell["metadata"].get("reason"), f"{cell['id']} is ignored without a reason"
+        assert bool(errors(cell)) == ("raises-exception" in tags(cell)), cell["id"]
+        assert cell["outputs"] or not DRAWS.search(source(cell)), f"{cell['id']} shows nothing"
+        for output in cell["outputs"]:
+            assert not [mime for mime in output.get("data", ()) if "widget" in mime], cell["id"]
+            said = json.dumps({key: output[key] for key in ("text", "traceback", "evalue") if key in output})
+            said += "".join(output.get("data", {}).get("text/plain", ()))
+            assert not MACHINE.search(said), f"{cell['id']}: {MACHINE.search(said)}"
+
+
+@each
+def test_exercises_have_a_place_a_check_and_a_folded_answer(name: str) -> None:
+    everything = read(name)["cells"]
+    cells = {cell["id"]: cell for cell in everything}
+    numbers = [key.removeprefix("try-") for key in cells if key.startswith("try-")]
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+    assert len(numbers) >= 2 or name in WITHOUT_EXERCISES
+    for number in numbers:
+        answer, check = cells[f"answer-{number}"], cells[f"check-{number}"]
+        assert everything.index(answer) == everything.index(check) + 1
+        assert answer["metadata"]["jupyter"]["source_hidden"] and "hide-input" in tags(answer)
+        assert source(answer).startswith("# A worked answer"), "a folded cell shows its first line"
+        assert "not tried yet" in text(check)
+    assert not numbers or "exercises solved" in text(cells["score"])
+
+
+@pytest.mark.parametrize("name", [name.removesuffix(".ipynb") for name in NAMES])
+def test_what_code_says_to_people_is_translated(name: str) -> None:
+    english = "\n".join(source(cell) for cell in code(f"{name}.ipynb"))
+    for words in refresh.words_of(name, everywhere=False):
+        assert words in english, words
+    for cell in code(f"zh/{name}.ipynb"):
+        plain = "\n".join(line for line in source(cell).splitlines() if not line.startswith("%"))
+        for token in tokenize.generate_tokens(io.StringIO(plain).readline):
+            if token.type == tokenize.COMMENT and re.search("[a-z]{3,} [a-z]{2,} [a-z]", token.string):
+                assert CHINESE.search(token.string), (cell["id"], token.string)
+
+
+def anchors(path: Path) -> set[str]:
+    """The headings of a notebook or of a page, as links name them."""
+    if path.suffix == ".ipynb":
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        lines = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown").splitlines()
+    else:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    return {line.lstrip("#").strip().replace("`", "").replace(" ", "-") for line in lines if re.match("#{1,6} ", line)}
+
+
+def links(path: Path) -> list[str]:
+    """Where a notebook's text or a page leads to, inside the project."""
+    if path.suffix == ".ipynb":
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        written = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    else:
+        written = path.read_text(encoding="utf-8")
+    return [link for link in LINK.findall(written) if "://" not in link and not link.startswith("attachment:")]
+
+
+@pytest.mark.parametrize("path", ["README.md", *(folder + name for name in NAMES for folder in ("", "zh/"))])
+def test_links_lead_to_files_and_headings(path: str) -> None:
+    here = FOLDER / path
+    for link in links(here):
+        file, _, anchor = link.partition("#")
+        target = (here.parent / file).resolve() if file else here
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_tables_name_every_notebook_topic_and_question() -> None:
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        for folder in ("", "zh/"):
+            title = source(read(folder + name)["cells"][0]).splitlines()[0].removeprefix("# ")
+            number, _, words = title.partition(" · ")
+            assert number in (name[:2], "Appendix", "附录") and f"[{words}]({folder}{name})" in page
+    topics, _ = (part.split("|---|")[-1] for part in page.split("\n## ")[1:])
+    rows = [row for row in topics.splitlines() if row.startswith("| ")]
+    assert len(rows) > 40 and all(".ipynb" in row for row in rows)
+
+
+@pytest.mark.parametrize("page", ["faq.md", "zh/faq.md"])
+def test_each_question_has_an_answer_and_leads_into_the_course(page: str) -> None:
+    here = FOLDER.parent / "docs" / page
+    text = here.read_text(encoding="utf-8")
+    answers = re.split(r"^(?:### |\*\*)(\d+)\. ", text, flags=re.MULTILINE)[1:]
+    assert [int(number) for number in answers[::2]] == list(range(1, 26))
+    assert [answer[:40] for answer in answers[1::2] if len(answer) < 40] == []
+    site = re.findall(r"\]\(((?:\.\./)?course/[^)]+)\)", text)
+    assert len(site) > 25
+    for link in site:
+        file, _, anchor = link.removeprefix("../").partition("#")
+        target = FOLDER / file.removeprefix("course/")
+        assert target.exists() and (not anchor or anchor in anchors(target)), link
+
+
+# -- in JupyterLab -----------------------------------------------------------------------
+
+OPEN = "path => { window.jupyterapp.commands.execute('docmanager:open', { path }); }"
+SHOWN = """([path, cells]) => {
+    document.querySelector('.jp-Dialog .jp-mod-reject')?.click();  // which kernel? none
+    window.__panel = [...window.jupyterapp.shell.widgets('main')].find((panel) => panel.context?.path === path);
+    return window.__panel?.node.querySelectorAll('.jp-Cell').length === cells;
+}"""
+LOOK = """async () => {
+    const node = window.__panel.node;
+    const images = [...node.querySelectorAll('.jp-OutputArea-output img')];
+    await Promise.all(images.map((image) => image.decode()));
+    const colours = images.map((image) => {
+        const canvas = document.createElement('canvas');
+        [canvas.width, canvas.height] = [200, 200];
+        const context = canvas.getContext('2d');
+        context.drawImage(image, 0, 0, 200, 200);
+        return new Set(new Uint32Array(context.getImageData(0, 0, 200, 200).data.buffer)).size;
+    });
+    const red = node.querySelectorAll("[data-mime-type='application/vnd.jupyter.stderr']").length;
+    return { colours, red, text: node.textContent };
+}"""
+"""How many colours each picture has, how many outputs are red, and all that is written."""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """JupyterLab with the course: as it is saved, but without a kernel; and one notebook to be run."""
+    needs.package("jupyterlab")
+    driver = needs.package("playwright.sync_api")
+    if needs.CHROMIUM is None:
+        pytest.skip(needs.reason("Chromium"))
+    home = tmp_path_factory.mktemp("lab")
+    root = home / "work"
+    (root / "saved").mkdir(parents=True)
+    for name in NAMES:
+        notebook = read(name)
+        del notebook["metadata"]["kernelspec"]
+        (root / "saved" / name).write_text(json.dumps(notebook), encoding="utf-8")
+    shutil.copytree(FOLDER, root / "course", ignore=shutil.ignore_patterns("zh", "*.py", ".*"))
+    with (
+        serve(home, root) as (url, token),
+        driver.sync_playwright() as playwright,
+        browse(playwright, home / "chromium") as page,
+    ):
+        page.goto(f"{url}lab?token={token}")
+        page.wait_for_function("window.jupyterapp?.commands.hasCommand('docmanager:open')", timeout=60_000)
+        page.evaluate("async () => { await window.jupyterapp.restored; }")
+        yield page
+
+
+@pytest.mark.browser
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_saved_notebooks_show_their_pictures_and_no_stray_error(lab: Any) -> None:
+    for name in NAMES:
+        path = f"saved/{name}"
+        lab.evaluate(OPEN, path)
+        lab.wait_for_function(SHOWN, arg=[path, len(read(name)["cells"])])
+        seen = lab.evaluate(LOOK)
+        assert seen["red"] == red(name), name
+        assert "Error displaying widget" not in seen["text"], name
+        assert len(seen["colours"]) >= pictures(name) > 0 and min(seen["colours"]) > 3, (name, seen["colours"])
+    assert not lab.blocked and not lab.errors
+
+
+@pytest.mark.browser
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_the_third_notebook_runs_and_plays(lab: Any) -> None:
+    (name,) = (name for name in NAMES if name.startswith("03"))
+    lab.evaluate(OPEN, f"course/{name}")
+    lab.wait_for_function(READY, timeout=120_000)
+    lab.evaluate(RUN_ALL)
+    lab.wait_for_function("window.__ran", timeout=120_000)
+    assert lab.evaluate("window.__ran") == "ok"
+    shown = lab.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    player = shown.locator(".nb-player:has(.nb-slider)").first
+    player.wait_for(timeout=60_000)
+    player.get_by_role("button", name="Step forward").click()
+    lab.wait_for_function("document.querySelector('.nb-player:has(.nb-slider)').dataset.step === '1'")
+    assert shown.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == red(name)
+    assert not lab.errors and not lab.blocked

@@ -1,0 +1,96 @@
+"""The pages for a first change, magic and picture work as they are written: followed in a copy of the project."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import needs
+
+ROOT = Path(__file__).parents[2]
+STEP = re.compile(r"<!-- (put|run)(?:: (\S+), (.+?))? -->\n```\w+\n(.*?)```", re.DOTALL)
+PLACE = re.compile(r'(before|in place of) "(.*)"')
+PAGES = {
+    "first_change": ["put", "put", "put", "run", "run", "put", "run"],
+    "first_magic": ["put", "put", "put", "run", "put", "run"],
+    "first_picture": ["put", "run", "put", "run"],
+}
+"""By page, its steps."""
+
+
+def put(path: Path, place: str, code: str) -> None:
+    """Write code at the end of a file, into a list or dict, or at the only line that begins as is said."""
+    text = path.read_text(encoding="utf-8")
+    line = PLACE.fullmatch(place)
+    if place == "at the end":
+        text = f"{text.rstrip()}\n\n\n{code}"
+    elif line is not None:
+        lines = text.splitlines(keepends=True)
+        (at,) = [i for i, each in enumerate(lines) if each.startswith(line[2].replace('\\"', '"'))]
+        lines[at : at + (line[1] == "in place of")] = [code]
+        text = "".join(lines)
+    else:
+        start = re.search(rf"^{place.removeprefix('in ')}\b.* = [\[{{]\n", text, re.MULTILINE).end()
+        end = re.compile(r"^[\]}]", re.MULTILINE).search(text, start).start()
+        rows = [*text[start:end].splitlines(keepends=True), code]
+        text = text[:start] + "".join(sorted(rows) if "__all__" in place else rows) + text[end:]
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("page", PAGES)
+def test_following_the_page(page: str, tmp_path: Path) -> None:
+    for package in ("ruff", "IPython"):
+        needs.package(package)
+    ignored = shutil.ignore_patterns("__pycache__", "*.ipynb_checkpoints", "screenshots", "api", "course")
+    for name in ("nbautograd", "tests", "docs", "benchmarks"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    for path in [ROOT / "pyproject.toml", *ROOT.glob("*.py")]:
+        shutil.copy(path, tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / "sanitize.cfg", tmp_path / "notebooks")
+    steps = STEP.findall((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+    assert [kind for kind, *_ in steps] == PAGES[page]
+    python = shlex.quote(sys.executable)
+    programs = ""
+    for name, module in (("python", ""), ("pytest", "-m pytest"), ("ruff", "-m ruff")):
+        programs += f'{name}() {{ {python} {module} "$@"; }}\n'
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    said = []
+    for kind, path, place, code in steps:
+        if kind == "put":
+            put(tmp_path / path, place, code)
+            continue
+        done = subprocess.run(
+            ["bash", "-ec", programs + code], cwd=tmp_path, env=environment, capture_output=True, text=True,
+            encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, code + done.stdout + done.stderr
+        said.append(done.stdout)
+    CHECKS[page](tmp_path, said)
+
+
+def adds_an_operation(folder: Path, said: list[str]) -> None:
+    passed = re.search(r"(\d+) passed", said[0])
+    assert passed is not None and int(passed[1]) >= 3, said[0]  # derivatives, formulas, strict arrays
+    assert "tensor([-0.1600])" in said[1]
+    assert "def lorentz(" in (folder / "nbautograd/__init__.pyi").read_text(encoding="utf-8")
+
+
+def adds_a_magic(folder: Path, said: list[str]) -> None:
+    shown = re.findall(r"```text\n(.*?)```", (ROOT / "docs" / "first_magic.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert shown and shown[0].strip() in said[0], said[0]
+
+
+def adds_a_mark(folder: Path, said: list[str]) -> None:
+    assert said[0].split()[-1] == "2" and "∅" in (folder / "empty.svg").read_text(encoding="utf-8")
+
+
+CHECKS = {"first_change": adds_an_operation, "first_magic": adds_a_magic, "first_picture": adds_a_mark}
