@@ -20,10 +20,10 @@ from nbformat.sign import NotebookNotary
 
 import nbautograd as nb
 from nbautograd import viz
+from tests.shots import DRAWN, SHOTS
 
 from .browsing import laid_out, until
 from .jupyterlab import READY, RUN_ALL, browse, serve
-from .shots import DRAWN, SHOTS
 
 pytestmark = [
     pytest.mark.browser,

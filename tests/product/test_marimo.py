@@ -19,8 +19,9 @@ from tests import needs
 needs.package("marimo")
 playwright = needs.package("playwright.sync_api")
 
+from tests.shots import SHOTS
+
 from .jupyterlab import browse
-from .shots import SHOTS
 
 pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 

@@ -12,8 +12,9 @@ from tests import needs
 nbformat, nbclient, nbconvert = needs.package("nbformat"), needs.package("nbclient"), needs.package("nbconvert")
 playwright = needs.package("playwright.sync_api")
 
+from tests.shots import DRAWN, SHOTS
+
 from .jupyterlab import browse
-from .shots import DRAWN, SHOTS
 
 pytestmark = [
     pytest.mark.browser,

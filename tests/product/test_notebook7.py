@@ -14,8 +14,9 @@ from tests import needs
 needs.package("notebook")
 playwright = needs.package("playwright.sync_api")
 
+from tests.shots import SHOTS
+
 from .jupyterlab import READY, RUN_ALL, browse, serve
-from .shots import SHOTS
 
 pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 

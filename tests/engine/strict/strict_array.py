@@ -32,7 +32,7 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-TABLE: dict[str, Any] = json.loads((Path(__file__).parents[2] / "cupy_names.json").read_text())
+TABLE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cupy_names.json").read_text())
 """What CuPy has, from a real wheel of it: see ``test_cupy_names.py``."""
 
 UFUNCS = frozenset(name for name, parameters in TABLE["numpy"].items() if parameters == "ufunc")

@@ -28,8 +28,8 @@ from nbautograd._engine.core import tracing
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.read import formulas
 from tests import needs
+from tests.pictures.viz.fake_graph import HOSTILE
 
-from ..viz.fake_graph import HOSTILE
 from .guard import fuzzed
 
 SHORT = [text for text in HOSTILE if len(text) < 1000]
