@@ -88,6 +88,21 @@ def test_links_lead_somewhere(page: str) -> None:
     assert missing == []
 
 
+TEST = re.compile(r"`([\w/]*test_\w+\.py)?(?:::(test_\w+))?`")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tests_that_a_page_names_exist(page: str) -> None:
+    """A file below ``tests`` with or without that in front; ``::name`` alone is of the file named last."""
+    file, missing = "", []
+    for path, name in TEST.findall((ROOT / page).read_text(encoding="utf-8")):
+        file = f"tests/{path.removeprefix('tests/')}" if path else file
+        if name or path:
+            there = (ROOT / file).is_file() and (not name or f"def {name}(" in (ROOT / file).read_text("utf-8"))
+            missing += [] if there else [f"{file}::{name}"]
+    assert missing == []
+
+
 CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
