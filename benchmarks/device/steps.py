@@ -7,7 +7,7 @@ from pathlib import Path
 from .rows import GROUPS
 from .schedule import Step
 
-TESTS = Path(__file__).parents[2] / "tests" / "cuda"
+TESTS = Path(__file__).parents[2] / "tests" / "engine" / "cuda"
 LAST = ("test_gpu_operations", "test_gpu_against_pytorch")
 """Tables of all operations: they take longest, and so come last."""
 SHARED = (*LAST, "test_gpu_values", "test_gpu_autograd")

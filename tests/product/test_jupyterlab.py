@@ -20,9 +20,9 @@ from nbformat.sign import NotebookNotary
 
 import nbautograd as nb
 from nbautograd import viz
+from tests.browsing import laid_out, until
 from tests.shots import DRAWN, SHOTS
 
-from .browsing import laid_out, until
 from .jupyterlab import READY, RUN_ALL, browse, serve
 
 pytestmark = [

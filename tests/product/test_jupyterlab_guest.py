@@ -15,7 +15,8 @@ needs.package("jupyterlab")
 nbformat = needs.package("nbformat")
 playwright = needs.package("playwright.sync_api")
 
-from .browsing import until
+from tests.browsing import until
+
 from .jupyterlab import READY, browse, serve
 
 pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
