@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -52,6 +52,14 @@ SWEEPING_MARKS = ("browser", "guests", "packaging", "wasm")
 QUICK = "not sweep"
 TOGETHER = 8
 """As many cases of a test one process is given at once."""
+WHOLE = {
+    "notebooks": "*",
+    "notebooks/zh": "*",
+    "tests/pictures/viz": "test_in_place.py",
+    "tests/product": "*.ipynb test_course.py test_jupyterlab*.py test_marimo.py test_nbconvert.py test_notebook7.py",
+    "tests/product/faults": "test_kernel.py",
+}
+"""By folder, the files of tests that one process runs: their tests share a kernel, a server or a page."""
 
 
 collect_ignore = [  # programs, of packages that few have
@@ -81,11 +89,22 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def is_one(file: str, files: Mapping[str, str]) -> bool:
+    """Return whether a file, named from the root, is one of those that a table names by their folders."""
+    folder, _, name = file.rpartition("/")
+    return any(fnmatch(name, pattern) for pattern in files.get(folder, "").split())
+
+
 @cache
 def is_swept(path: Path, root: Path) -> bool:
-    """Whether a file is one of ``SWEEPS``."""
-    names = SWEEPS.get(path.relative_to(root).parent.as_posix(), "").split()
-    return any(fnmatch(path.name, name) for name in names)
+    """Return whether a file is one of ``SWEEPS``."""
+    return is_one(path.relative_to(root).as_posix(), SWEEPS)
+
+
+@cache
+def is_whole(file: str) -> bool:
+    """Return whether a file is one of ``WHOLE``."""
+    return is_one(file, WHOLE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -132,9 +151,9 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``-n``: every test by itself, but a notebook as a whole, as each of its cells needs those before it.
+    """With ``-n``: every test by itself, but a file of ``WHOLE`` at once, as are ``TOGETHER`` cases of a test.
 
-    And ``TOGETHER`` cases of a test at once: to hand out a case takes longer than most cases do.
+    To hand out a case takes longer than most cases do.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -156,7 +175,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _split_scope(self, nodeid: str) -> str:
             file, test = nodeid.partition("::")[0], nodeid.partition("[")[0]
-            if file.endswith(".ipynb"):
+            if is_whole(file):
                 return file
             return nodeid if test == nodeid else f"{test} {self.tests.index(nodeid) // TOGETHER}"
 
