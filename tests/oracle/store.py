@@ -1,6 +1,7 @@
 """PyTorch's answers in files: for each file of tests a zip archive, with JSON and the numbers that it points to.
 
-``tests/stored/networks/nn/test_modules.zip`` has ``answers.json``: PyTorch's version, and by each test the list of its answers.
+``tests/stored/networks/nn/test_modules.zip`` has ``answers.json``: PyTorch's version, and by each test the list of its
+answers.
 Numbers lie apart, all of a dtype in one member, each array once: first the first byte of every number, then the second,
 because so they are compressed best. Nothing of it is executed when it is read.
 """
@@ -41,7 +42,7 @@ Answers = dict[str, list[Any]]
 
 
 def file_of(test_file: str) -> Path:
-    """Where the answers to a file of tests are: ``tests/networks/nn/test_x.py`` has ``tests/stored/networks/nn/test_x.zip``."""
+    """Return where the answers to a file are: to ``tests/ops/test_x.py`` in ``tests/stored/ops/test_x.zip``."""
     return FOLDER / Path(test_file).relative_to("tests").with_suffix(".zip")
 
 
