@@ -64,10 +64,7 @@ WHOLE = {
 
 collect_ignore = [  # programs, of packages that few have
     "tests/product/fuzz/atheris_files.py", "tests/product/device_steps.py", "tests/oracle/asking.py"]  # fmt: skip
-collect_ignore_glob = [
-    "tests/parity/guests/packages/*",
-    "tests/parity/guests/projects/*",
-]  # likewise: run by run.py beside them
+collect_ignore_glob = ["tests/parity/guests/packages/*", "tests/parity/guests/projects/*"]  # run.py runs them
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything, others each time
 settings.register_profile("same", derandomize=True, database=None)  # the same examples each time
 settings.load_profile("same")
@@ -89,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def is_one(file: str, files: Mapping[str, str]) -> bool:
+def is_listed(file: str, files: Mapping[str, str]) -> bool:
     """Return whether a file, named from the root, is one of those that a table names by their folders."""
     folder, _, name = file.rpartition("/")
     return any(fnmatch(name, pattern) for pattern in files.get(folder, "").split())
@@ -98,13 +95,13 @@ def is_one(file: str, files: Mapping[str, str]) -> bool:
 @cache
 def is_swept(path: Path, root: Path) -> bool:
     """Return whether a file is one of ``SWEEPS``."""
-    return is_one(path.relative_to(root).as_posix(), SWEEPS)
+    return is_listed(path.relative_to(root).as_posix(), SWEEPS)
 
 
 @cache
 def is_whole(file: str) -> bool:
     """Return whether a file is one of ``WHOLE``."""
-    return is_one(file, WHOLE)
+    return is_listed(file, WHOLE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -15,8 +15,8 @@ import pytest
 
 import nbautograd
 from tests import needs
-from tests.browsing import laid_out
 from tests.shots import SHOTS
+from tests.waiting import wait_for_layout
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -311,7 +311,7 @@ def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
         page.emulate_media(color_scheme=scheme)
         widget.scroll_into_view_if_needed()
         expect(widget).to_have_css("color-scheme", scheme)
-        laid_out(page)
+        wait_for_layout(page)
         frame = playing.evaluate(
             "[document.documentElement.scrollWidth, innerWidth, document.body.scrollHeight, innerHeight]"
         )

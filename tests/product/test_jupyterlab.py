@@ -20,8 +20,8 @@ from nbformat.sign import NotebookNotary
 
 import nbautograd as nb
 from nbautograd import viz
-from tests.browsing import laid_out, until
 from tests.shots import DRAWN, SHOTS
+from tests.waiting import wait_for_layout, wait_until
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
 
@@ -160,7 +160,7 @@ def test_a_graph_is_searched_folded_and_clicked_and_the_kernel_hears_of_it(page)
     playwright.expect(graph.locator(".nb-side .nb-title")).to_have_text("MulBackward0")
     playwright.expect(graph.locator(".nb-code li.nb-lit")).to_contain_text("y = torch.mul(a, b)")
     selected = "print([o.selected.name for o in Out.values() if getattr(o, 'selected', None)])"
-    assert until(lambda: "MulBackward0" in ask(page, selected))  # what is clicked goes up some time later
+    assert wait_until(lambda: "MulBackward0" in ask(page, selected))  # what is clicked goes up some time later
     graph.locator(".nb-folder").click()
     assert graph.locator(".nb-node.nb-away").count() > 4
     graph.focus()
@@ -188,7 +188,7 @@ def test_what_the_kernel_sets_the_player_shows(page):
     ask(page, code)
     playwright.expect(widget).to_have_attribute("data-step", "3")
     widget.get_by_role("button", name="Last step").click()
-    assert until(lambda: ask(page, "print(p.widget.index)").strip() == "6")
+    assert wait_until(lambda: ask(page, "print(p.widget.index)").strip() == "6")
 
 
 def test_a_notebook_is_saved_with_pictures_that_need_no_widget(page):
@@ -233,7 +233,7 @@ def test_pictures_light_and_dark(page):
         page.wait_for_function(
             "light => document.body.dataset.jpThemeLight === light", arg="true" if theme == "Light" else "false"
         )
-        laid_out(page)
+        wait_for_layout(page)
         widget.get_by_role("slider", name="Step of the backward pass").fill("4")
         widget.scroll_into_view_if_needed()
         widget.screenshot(path=SHOTS / f"player-{theme.lower()}.png")
@@ -243,7 +243,7 @@ def test_pictures_light_and_dark(page):
 
 def test_on_a_laptop_all_of_a_player_is_seen_at_once(page):
     page.set_viewport_size({"width": 1280, "height": 720})
-    laid_out(page)
+    wait_for_layout(page)
     widget = player(page)
     top, low, room = widget.evaluate("""e => [e.querySelector('.nb-bar').getBoundingClientRect().top,
         e.querySelector('.nb-ledger').getBoundingClientRect().bottom,

@@ -15,7 +15,7 @@ needs.package("jupyterlab")
 nbformat = needs.package("nbformat")
 playwright = needs.package("playwright.sync_api")
 
-from tests.browsing import until
+from tests.waiting import wait_until
 
 from .jupyterlab import READY, browse, serve
 
@@ -218,10 +218,10 @@ def test_escape_gives_the_keys_back(lab: Lab) -> None:
         before = lab.state()
         assert lab.page.evaluate("() => document.activeElement.matches('.jp-Cell')")
         lab.page.keyboard.press("b")
-        assert until(lambda state=before: len(lab.state()) == len(state) + 1)
+        assert wait_until(lambda state=before: len(lab.state()) == len(state) + 1)
         lab.page.keyboard.press("d")
         lab.page.keyboard.press("d")
-        assert until(lambda state=before: lab.state() == state)
+        assert wait_until(lambda state=before: lab.state() == state)
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def growth(lab: Lab, name: str) -> tuple[float, float]:
         heap, listeners = lab.measure()
         for _ in range(RERUNS):
             lab.run(name)
-        assert until(lambda: lab.held() <= len(PLAYERS) + KEPT), lab.held()  # anywidget keeps one for two seconds
+        assert wait_until(lambda: lab.held() <= len(PLAYERS) + KEPT), lab.held()  # anywidget keeps one for two seconds
         now = lab.measure()
         best = min(best[0], (now[0] - heap) / RERUNS), min(best[1], (now[1] - listeners) / RERUNS)
         if best[1] <= 0:

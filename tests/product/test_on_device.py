@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import needs
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 COMMAND = ROOT / "benchmarks" / "on_device.py"
@@ -90,9 +91,7 @@ def test_what_goes_wrong_stops_nothing_else(tmp_path: Path) -> None:
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     process = started(tmp_path, *WRONG, "--only", "slow")
-    deadline = time.monotonic() + 60
-    while len(statuses(tmp_path, "slow")) < 2 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: len(statuses(tmp_path, "slow")) >= 2)
     process.kill()
     process.communicate()
     before = statuses(tmp_path, "slow")
@@ -105,6 +104,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     code, _ = run(elsewhere, *WRONG, "--only", "slow", "--minutes", "0.03", "--resume", str(tmp_path))
     assert code == LEFT  # the part's time was over
     assert (elsewhere / "report.md").exists()
+    deadline = time.monotonic() + 60
     while code == LEFT and time.monotonic() < deadline:
         code, _ = run(elsewhere, *WRONG, "--only", "slow", "--minutes", "0.04")
     assert code == 0

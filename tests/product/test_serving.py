@@ -20,6 +20,7 @@ import pytest
 
 from nbautograd.cli.lab import course, first
 from tests import needs
+from tests.waiting import wait_until
 
 needs.package("jupyterlab")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -217,9 +218,7 @@ def test_without_a_browser_it_says_what_to_open(lab: Lab, without: Callable[[Lab
     lab.arguments.remove("--no-browser")
     line = without(lab)
     with lab.serving("--port=0") as page:
-        deadline = time.monotonic() + 60
-        while line not in lab.log and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_until(lambda: line in lab.log)
         assert f"nbautograd lab: {line}; open this address in " in lab.log and page in lab.log
     assert "Traceback" not in lab.log
 

@@ -18,6 +18,7 @@ import pytest
 import nbautograd as nb
 from nbautograd._names import absent
 from tests import oracle
+from tests.waiting import wait_until
 
 data = nb.utils.data
 
@@ -385,9 +386,8 @@ def test_out_of_order(tmp_path: Path, in_order: bool) -> None:
     flag = tmp_path / "third"
 
     def slow(T: Any, i: int) -> Any:
-        deadline = time.monotonic() + 60
-        while i == 0 and not flag.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        if i == 0:
+            wait_until(flag.exists)
         if i == 5:  # after 1 and 3
             flag.touch()
         return i

@@ -17,6 +17,7 @@ import pytest
 import nbautograd
 from nbautograd.autograd import reentrant
 from tests.parity.differences.both import agrees
+from tests.waiting import wait_until
 
 # -- passes inside passes ----------------------------------------------------------------------------------------------
 
@@ -194,9 +195,7 @@ def test_an_interrupt_while_the_thread_starts(monkeypatch: pytest.MonkeyPatch) -
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         run_nested(nbautograd, 5, lambda: time.sleep(0.5))
-    deadline = time.monotonic() + 5
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: threading.active_count() <= before, 5)
     assert threading.active_count() == before
 
 

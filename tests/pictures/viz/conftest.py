@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from nbautograd.viz.notebook.api import Recording
 from tests import needs
-from tests.browsing import laid_out
+from tests.waiting import wait_for_layout
 
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
 
@@ -92,7 +92,7 @@ def open_page(new_page: Any, tmp_path: Path) -> Any:
         path = shown.save(tmp_path / "page.html")
         page.goto(path.as_uri())
         expect(page.locator(".nb-player")).to_be_visible()
-        laid_out(page)
+        wait_for_layout(page)
         return page
 
     return open_

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.browsing import waits
 from tests.shots import SHOTS
+from tests.waiting import wait_in_page
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -267,7 +267,7 @@ class Fingers:
 
     def hold(self, point: tuple[float, float]) -> None:
         self.touch("touchStart", point)
-        waits(self.page, 600)
+        wait_in_page(self.page, 600)
         self.touch("touchEnd")
 
 

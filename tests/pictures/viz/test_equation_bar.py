@@ -11,7 +11,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from tests import needs
-from tests.browsing import appears
+from tests.waiting import expect_to_appear
 
 from .player_pages import layer, recording
 
@@ -135,7 +135,7 @@ def test_names_are_text(open_page: Any) -> None:
 def test_numbers_fly_where_motion_is_wanted(open_page: Any) -> None:
     page = open_page(recording(), reduced_motion="no-preference")
     page.click(".nb-forward")
-    with appears(page, ".nb-flying"):
+    with expect_to_appear(page, ".nb-flying"):
         page.click(".nb-forward")
     page.wait_for_function("() => document.querySelector('.nb-equation-bar').dataset.phase === undefined")
     expect(page.locator(".nb-equation-element")).to_be_visible()

@@ -12,7 +12,7 @@ from nbautograd import viz
 from nbautograd.viz.draw.boxes import name_text
 from nbautograd.viz.read.model import GraphModel, Node
 from tests import needs
-from tests.browsing import waits
+from tests.waiting import wait_in_page
 
 from .player_pages import long_pass
 
@@ -96,7 +96,7 @@ def test_keys_and_double_clicks_change_the_level(open_page: Any) -> None:
     page.keyboard.press("<")
     expect(page.locator(".nb-closer")).to_have_count(0)
     page.keyboard.press(">")
-    waits(page, 600)  # a second click is no part of a double click by then
+    wait_in_page(page, 600)  # a second click is no part of a double click by then
     page.locator(".nb-group .nb-symbol").nth(2).wait_for()
     expect(page.locator(".nb-closer")).to_have_attribute("aria-label", re.compile("^Close ×8"))
     page.click(".nb-closer")
@@ -118,7 +118,7 @@ def test_a_double_click_on_a_node_closes_its_layer(open_page: Any) -> None:
     assert closed == 3
     groups.first.locator(".nb-symbol").click()
     expect(page.locator(".nb-closer")).to_have_count(1)
-    waits(page, 600)  # a second click is no part of a double click by then
+    wait_in_page(page, 600)  # a second click is no part of a double click by then
     inside = page.locator(".nb-op:not(.nb-group)", has_text="Addmm").first
     inside.locator(".nb-symbol").dblclick()
     expect(page.locator(".nb-closer")).to_have_count(0)

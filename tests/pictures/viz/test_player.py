@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.browsing import waits
+from tests.waiting import wait_in_page
 
 from .player_pages import leaf, loop, recording, step_of
 
@@ -199,7 +199,7 @@ def test_loop_begins_again(open_page: Any) -> None:
 
 def test_nothing_plays_by_itself(open_page: Any) -> None:
     page = open_page(recording())
-    waits(page, 600)
+    wait_in_page(page, 600)
     assert step_of(page) == 0
 
 

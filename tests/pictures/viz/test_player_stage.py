@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.browsing import laid_out
+from tests.waiting import wait_for_layout
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -104,7 +104,7 @@ def test_the_stage(pages: dict[str, Path], window: Any, name: str, width: int) -
     window.set_viewport_size({"width": width, "height": HEIGHT})
     window.goto(pages[name].as_uri())
     expect(window.locator(".nb-slider")).to_be_visible()
-    laid_out(window)
+    wait_for_layout(window)
     looked = window.evaluate(LOOK)
     steps = looked["steps"]
     assert len(steps) > 2
@@ -125,7 +125,7 @@ def show(window: Any, path: Path, width: int = 1280) -> Any:
     window.set_viewport_size({"width": width, "height": HEIGHT})
     window.goto(path.as_uri())
     expect(window.locator(".nb-player")).to_be_visible()
-    laid_out(window)
+    wait_for_layout(window)
     return window
 
 

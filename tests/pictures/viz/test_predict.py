@@ -11,7 +11,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from tests import needs
-from tests.browsing import appears
+from tests.waiting import expect_to_appear
 
 from .player_pages import layer, step_of
 
@@ -213,7 +213,7 @@ def test_it_plays_on_after_an_answer(open_page: Any) -> None:
     page.wait_for_selector(".nb-answer")
     expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Play (space)")
     page.select_option(".nb-speed", "0.25")
-    with appears(page, ".nb-token"):  # the answer runs along its edge
+    with expect_to_appear(page, ".nb-token"):  # the answer runs along its edge
         answer(page, "6")
     page.select_option(".nb-speed", "4")
     answer(page, "3.5")

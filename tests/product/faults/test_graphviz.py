@@ -14,6 +14,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.draw import graphviz_dot
+from tests.waiting import wait_until
 
 GOOD = '#!/bin/sh\ncat > /dev/null\necho \'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"/>\'\n'
 
@@ -44,9 +45,7 @@ def ends(pid: int) -> bool:
 
 
 def wait_for(path: Path) -> int:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and not (path.exists() and path.read_text(encoding="utf-8").strip()):
-        time.sleep(0.01)
+    wait_until(lambda: path.exists() and path.read_text(encoding="utf-8").strip() != "", 20)
     return int(path.read_text(encoding="utf-8"))
 
 
