@@ -38,7 +38,7 @@ class _Names(ModuleType):
 
 
 def _absent_name(path: str, name: str) -> Any:
-    """What a module of PyTorch's answers where it has no such name: a module below it, what refuses, or an error."""
+    """Answer for a name that a module of PyTorch's has not: by a module below it, what refuses, or an error."""
     below = f"{path}.{name}"
     if is_public(below):
         return module(below)
@@ -58,7 +58,7 @@ def _look_up(path: str, name: str) -> Any:
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file for a module of PyTorch."""
+    """Return whether there is a file for a module of PyTorch."""
     name = file_of(path)
     if name in sys.modules:
         return True
@@ -70,7 +70,7 @@ def exists(path: str) -> bool:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether the package around a module has something else of its name: a function, or a module from elsewhere."""
+    """Return whether the package around a module has another thing of its name: a function, or a module of others."""
     above, _, leaf = path.rpartition(".")
     if row(path).is_hidden:
         getattr(module(above), leaf, None)  # a function of that name may not have been loaded
@@ -91,7 +91,7 @@ def file_of(path: str) -> str:
 
 
 def is_public(path: str) -> bool:
-    """Whether the package has a public module of this name, which is given without the package's own."""
+    """Return whether the package has a public module of this name, which is given without the package's own."""
     return path in MODULES or path in OWN or refused.covers(path)
 
 

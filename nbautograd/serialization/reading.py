@@ -45,7 +45,7 @@ def read(f: Any, map_location: MapLocation, mmap: bool, options: dict[str, Any])
 
 
 def _describe_foreign(start: bytes) -> str:
-    """What a file is that begins like this."""
+    """Describe a file that begins like this."""
     known = {b"\x93NUMPY": "a NumPy array: use numpy.load", b"\x89HDF": "HDF5", b"\x1f\x8b": "compressed by gzip"}
     for magic, what in known.items():
         if start.startswith(magic):

@@ -30,7 +30,7 @@ class Reader:
         self.shell = InteractiveShell()
 
     def run(self, cell: Cell) -> str:
-        """What a cell prints.
+        """Return what a cell prints.
 
         :raises Exception: what the cell raises, where its tags do not say that it does.
         """
@@ -43,7 +43,7 @@ class Reader:
         return printed.getvalue()
 
     def check(self, cells: dict[str, Cell], number: str, *trial: Cell) -> str:
-        """What a check says after the skeleton and what was written below it."""
+        """Return what a check says after the skeleton and what was written below it."""
         for cell in (cells[f"try-{number}"], *trial):
             self.run(cell)
         return self.run(cells[f"check-{number}"])

@@ -1,1 +1,1 @@
-"""What every wing may use: files written at once, advice on what to install, where users' code is."""
+"""Helpers that every wing may use: files written at once, advice on what to install, where users' code is."""

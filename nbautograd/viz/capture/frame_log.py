@@ -133,7 +133,7 @@ def is_large(model: GraphModel) -> bool:
 
 
 def _is_same(one: GraphModel, other: GraphModel) -> bool:
-    """Whether two graphs show the same numbers. Those of a loop differ in the first nodes: the rest is not compared."""
+    """Return whether two graphs show the same numbers: of a loop the first nodes tell, and the rest is not compared."""
     if (len(one.nodes), one.edges, one.roots) != (len(other.nodes), other.edges, other.roots):
         return False
     pairs = zip(one.nodes, other.nodes, strict=True)
