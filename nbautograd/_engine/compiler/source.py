@@ -91,7 +91,8 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
 
 def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> Any:
     """What an expression of a declaration comes to, with ``names`` before those of ``scope``."""
-    return eval(_expression(expression), {**scope, **names})  # as globals: a generator inside sees no other names
+    everything = {**scope, **names} if names else scope  # a large scope is not copied for each of many expressions
+    return eval(_expression(expression), everything)  # as globals: a generator inside sees no other names
 
 
 def executed(lines: str, names: dict[str, Any]) -> None:

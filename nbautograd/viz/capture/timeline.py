@@ -238,7 +238,7 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
         tiles={**one.tiles, **next_.tiles},
         leaves={**one.leaves, **next_.leaves},
         ledger={**one.ledger, **next_.ledger},
-        bad=(*one.bad, *next_.bad),
+        bad=tuple(dict.fromkeys((*one.bad, *next_.bad))),
         freed=tuple(dict.fromkeys((*one.freed, *next_.freed))),
         notes=tuple(dict.fromkeys((*one.notes, *next_.notes)))[:20],
         alarms=(*one.alarms, *next_.alarms)[:20],

@@ -52,7 +52,7 @@ def _sent(name: str, value: str, root: str, partly: bool) -> str:
 
 def edge_label(gradient: Any) -> str:
     """What an edge says of a gradient: its numbers, or its shape and norm."""
-    written = values.text(gradient, 4, brief=True)
+    written, whole = values.told(gradient, 4, brief=True)
     if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
         written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge
-    return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written
+    return written if whole else f"{values.shape_text(gradient)}\n{written}"

@@ -18,6 +18,7 @@ import copy
 import heapq
 import textwrap
 import types
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
@@ -267,9 +268,9 @@ class _Folding:
                 runs.append((child, []))
             runs[-1][1].append(piece)
         block.pieces = []
-        once = [child for child, _ in runs]
+        times = Counter(child for child, _ in runs)
         for child, statements in runs:
-            if child is not None and once.count(child) == 1:
+            if child is not None and times[child] == 1:
                 self.distribute(child, of.pop(child), statements)
                 block.pieces.append(child)
             else:

@@ -32,12 +32,14 @@ class Names:
 
     def __init__(self) -> None:
         self.taken = set(RESERVED)
+        self._next: dict[str, int] = {}
 
     def new(self, wanted: str) -> str:
         """A name that nothing has yet: the one that is wanted, or with a number."""
         name = plain = identifier(wanted)
-        number = 2
+        number = self._next.get(plain, 2)
         while name in self.taken:
             name, number = f"{plain}_{number}", number + 1
+        self._next[plain] = number
         self.taken.add(name)
         return name

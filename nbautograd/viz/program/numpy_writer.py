@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import heapq
 import sys
 from typing import Any
 
@@ -22,6 +23,29 @@ from nbautograd.viz.program.variables import RANDOM, Variables, method, widen
 __all__ = ["NumpyWriter"]
 
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
+
+
+class Ready:
+    """Nodes that a gradient has come to; the one that ran last is taken first, as the engine does."""
+
+    def __init__(self, *calls: Call) -> None:
+        self.waiting: list[tuple[int, int]] = []
+        self.calls: dict[int, Call] = {}
+        for call in calls:
+            self.add(call)
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+    def add(self, call: Call) -> None:
+        """Another one, or one that is there already."""
+        if id(call) not in self.calls:
+            self.calls[id(call)] = call
+            heapq.heappush(self.waiting, (-call.node._seq, id(call)))
+
+    def pop(self) -> Call:
+        """The next one, which is there no longer."""
+        return self.calls.pop(heapq.heappop(self.waiting)[1])
 
 
 class NumpyWriter(Variables):
@@ -80,7 +104,8 @@ class NumpyWriter(Variables):
             for value in call.outputs.values():
                 self.variable.setdefault(value, self.names.new(value.wanted))
             names = [self.variable[call.outputs[index]] for index in range(len(expected))]
-            self.values.update(zip(names, expected, strict=True))
+            for name, value in zip(names, expected, strict=True):
+                self.hold(name, value)
             targets = ", ".join(names) + ("," if len(names) == 1 else "")
             text, origin = f"{targets} = {ast.unparse(tree)}", ("call", call, names)
             self.lines.append(Line(text, place, FORWARD, name=names[0], node=call.node, origin=origin))
@@ -195,11 +220,9 @@ class NumpyWriter(Variables):
             start = self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
-        ready = {self.call_of[root]}
+        ready = Ready(self.call_of[root])
         while ready:
-            call = max(ready, key=lambda c: c.node._seq)
-            ready.discard(call)
-            self.backward_of(call, ready)
+            self.backward_of(ready.pop(), ready)
         paths: dict[str, list[Line]] = {}
         for line in self.lines:
             if line.part == BACKWARD and line.slot is not None:
@@ -208,7 +231,7 @@ class NumpyWriter(Variables):
             for i, line in enumerate(lines if len(lines) > 1 else (), 1):
                 line.comment += f", path {i} of {len(lines)}"
 
-    def backward_of(self, call: Call, ready: set[Call]) -> None:
+    def backward_of(self, call: Call, ready: Ready) -> None:
         """The lines of one node: a term per input."""
         op = call.op
         expected = self.expected(call)
@@ -223,7 +246,7 @@ class NumpyWriter(Variables):
             tree = self.chosen(call, expected[slot], written, slot)
             self.send(call, target, tree, expected[slot], slot, ready)
 
-    def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
+    def backward_of_list(self, call: Call, expected: list[Any], ready: Ready) -> None:
         """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
         (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
@@ -234,7 +257,7 @@ class NumpyWriter(Variables):
         parts = self.names.new(f"parts_of_g_{self.variable[call.outputs[0]]}")
         tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
         self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
-        self.values[parts] = list(expected)
+        self.hold(parts, list(expected))
         for i in wanted:
             target = call.targets[i]
             assert target is not None
@@ -345,14 +368,14 @@ class NumpyWriter(Variables):
             tree = method(tree, "astype", parsed(dtype_text(dtype)))
         return tree
 
-    def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: set[Call]) -> None:
+    def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: Ready) -> None:
         """The line of one term, and the node that gets it becomes ready."""
         name = self.gradient.get(target)
         about = {"node": call.node, "slot": slot, "origin": ("term", call, slot, name is None, value)}
         if name is None:
             name = self.gradient[target] = self.names.new(f"g_{self.variable[target]}")
             self.add(name, tree, value, BACKWARD, call.name, **about)
-            held = any(value is other for key, other in self.values.items() if key != name)
+            held = self.holders[id(value)] > 1
             self.fresh[name] = isinstance(value, np.generic) or (value.base is None and not held)
         else:
             before = self.values[name]
@@ -362,7 +385,7 @@ class NumpyWriter(Variables):
                 self.lines.append(Line(f"{name} += {text}", call.name, BACKWARD, name=name, **about))
             else:
                 self.lines.append(Line(f"{name} = {name} + {text}", call.name, BACKWARD, name=name, **about))
-            self.values[name] = total
+            self.hold(name, total)
             self.fresh[name] = True
         further = self.call_of.get(target)
         if further is None:
@@ -393,7 +416,7 @@ class NumpyWriter(Variables):
             self.add(name, self.array(held._a, name), held._a, DATA, f"{what}, as it was")
             origin = ("result", leaf, gradient, held._a)
             self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
-            self.values[name] = held._a + value
+            self.hold(name, held._a + value)
 
 
 def _narrow(a: Any, dtype: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class Variables:
         self.expressions = Expressions(self.bundle)
         self.lines: list[Line] = []
         self.values: dict[str, Any] = self.expressions.scope
+        self.holders: Counter[int] = Counter()
+        """How many variables hold an object, by its id()."""
         self.stored: dict[str, Any] = {}
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
@@ -60,7 +63,14 @@ class Variables:
         """Append the line that gives a variable its value."""
         text = tree if isinstance(tree, str) else ast.unparse(tree)
         self.lines.append(Line(f"{name} = {text}", comment, part, name=name, **about))
+        self.hold(name, value)
+
+    def hold(self, name: str, value: Any) -> None:
+        """Give a variable its value."""
+        if name in self.values:
+            self.holders[id(self.values[name])] -= 1
         self.values[name] = value
+        self.holders[id(value)] += 1
 
     def computed(self, tree: ast.expr) -> Any:
         """What an expression comes to."""

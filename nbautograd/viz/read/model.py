@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.language import say
@@ -205,7 +206,7 @@ class GraphModel:
         """The graph of which this is a folded view, or itself."""
         return self.whole or self
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[Node, ...]:
         """The leaves in the order of their variables; those without a variable last."""
         leaves = [node for node in self.nodes if node.kind == "leaf"]

@@ -28,6 +28,7 @@ __all__ = [
     "shape",
     "shape_text",
     "text",
+    "told",
 ]
 
 MANY = 6  # numbers that are written out
@@ -51,10 +52,23 @@ def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     >>> text(np.zeros((64, 32)))
     'mean 0. · norm 0.'
     """
-    written = _safely(value, lambda: _text(value, many, rows=True, brief=brief))
+    return told(value, many, room, brief=brief)[0]
+
+
+def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> tuple[str, bool]:
+    """The same, and whether it is each element, and no summary of them."""
+    whole = False
+
+    def write() -> str:
+        nonlocal whole
+        made = _text(value, many, rows=True, brief=brief)
+        whole = hasattr(value, "shape") and _is_written_out(value, many)
+        return made
+
+    written = _safely(value, write)
     if max(map(len, written.split("\n"))) > room and len(getattr(value, "shape", ())):
-        return text(value, 0, brief=brief) if many else written
-    return written
+        return text(value, 0, brief=brief) if many else written, False
+    return written, whole
 
 
 def inline(value: Any, many: int = MANY) -> str:
@@ -153,6 +167,11 @@ def is_near(value: Any, most: int) -> bool:
     return _size(value) <= (min(most, FAR) if far else most)
 
 
+def _is_written_out(value: Any, many: int) -> bool:
+    shape = value.shape
+    return 0 < _size(value) <= many and len(shape) <= 2 and (len(shape) < 2 or shape[0] <= ROWS)
+
+
 def _size(value: Any) -> int:
     return math.prod(getattr(value, "shape", ()))
 
@@ -175,7 +194,7 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
     size = _size(value)
     if size == 0:
         return "[]"
-    if size > many or len(value.shape) > 2 or (len(value.shape) == 2 and value.shape[0] > ROWS):
+    if not _is_written_out(value, many):
         return _summary(value, brief)
     array = host(value)
     if array.dtype.kind not in "biufc":
