@@ -66,6 +66,8 @@ class Expressions:
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
         self.scope: dict[str, Any] = {"np": np}
+        self.written: dict[Any, ast.expr] = {}
+        """Bodies and formulas in which operands still have the names of the declaration, by all that they depend on."""
 
     def function(self, function: Any, style: str = READABLE) -> str:
         """The name of a function of this package in the program."""
@@ -93,28 +95,63 @@ class Expressions:
 
     def body_call(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """The result of an operation."""
+        key = _key((op.name, None, style, dtype), operands)
+        tree = self.written.get(key) if key is not None else None
+        if tree is None:
+            tree = self._body(op, operands, style, dtype)
+            if key is not None:
+                self.written[key] = copied(tree)
+        return Folded().visit(Substituted(operands, style).visit(copied(tree)))  # type: ignore[no-any-return]
+
+    def _body(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         arguments = [ast.Name(name) for name in op.positional]
         if op.rest:
             arguments.append(ast.Starred(ast.Name(op.rest), ast.Load()))  # type: ignore[arg-type]
         keywords = [ast.keyword(name, ast.Name(name)) for name in op.keywords]
         call = ast.Call(ast.Name(op.name), arguments, keywords)  # type: ignore[arg-type]
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
-        tree = writer.operation(op, call, {op.rest} if op.rest else set())
-        return Folded().visit(Substituted(operands, style).visit(tree))  # type: ignore[no-any-return]
+        return writer.operation(op, call, {op.rest} if op.rest else set())
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
 
         :param dtype: what it is computed in.
         """
+        key = _key((op.name, text, style, dtype), operands)
+        tree = self.written.get(key) if key is not None else None
+        if tree is None:
+            tree = self._formula(text, op, operands, style, dtype)
+            if key is not None:
+                self.written[key] = copied(tree)
+        return Folded().visit(Substituted(operands, style).visit(copied(tree)))  # type: ignore[no-any-return]
+
+    def _formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         tree = parsed(text)
         if dtype is None or dtype.kind != "c":
             tree = WithoutConj().visit(tree)
         tree = Metadata(operands).visit(tree)
         tree = Folded().visit(Options(operands).visit(tree))  # so that what does not hold is not written
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
-        tree = writer.visit(tree)
-        return Folded().visit(Substituted(operands, style).visit(tree))  # type: ignore[no-any-return]
+        return writer.visit(tree)  # type: ignore[no-any-return]
+
+
+def _key(about: tuple[Any, ...], operands: Mapping[str, Operand]) -> Any:
+    """What a written expression depends on before variables stand in it; None where that is not known."""
+    parts = []
+    for name, operand in operands.items():
+        value, tree = operand.value, operand.tree
+        if isinstance(value, (np.ndarray, np.generic)):
+            known: Any = value.shape, value.dtype, value.strides
+        elif value is None or type(value) in (bool, int, float, str):
+            known = type(value), repr(value)
+        else:
+            return None
+        if not isinstance(tree, (ast.Name, ast.Call)):
+            if not isinstance(tree, ast.Constant):
+                return None
+            known = known, type(tree.value), repr(tree.value)
+        parts.append((name, type(tree), known))
+    return *about, tuple(parts)
 
 
 class _Writer(ast.NodeTransformer):

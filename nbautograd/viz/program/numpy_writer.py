@@ -152,6 +152,7 @@ class NumpyWriter(Variables):
                 reasons.append(ArithmeticError("it comes to other numbers"))
             self.choices.failed(key, style)
             self.bundle.restore(before)
+            self.expressions.written.clear()  # their functions may have been dropped
         if reordered is not None:  # written once more: its definitions have been dropped with the bundle's state
             tree = written(reordered)
             return _ordered(tree, self.computed(tree), expected) or tree
