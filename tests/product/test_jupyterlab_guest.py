@@ -170,7 +170,7 @@ PLACES: dict[str, list[str]] = {
     "player": [],
     "player: button": [],
     "player: cells": ["ArrowRight", "ArrowRight", "ArrowRight"],
-    "player: search": [],
+    "player: search": ["/"],
     "predict: answer": ["ArrowRight", "ArrowRight"],
     "lens": [],
     "lens: pass": ["Enter"],

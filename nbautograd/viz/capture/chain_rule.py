@@ -2,31 +2,33 @@
 
 What the equation under the picture shows. Each part is a tile; one element is written out as its terms, so that there
 are always numbers to follow: a single product where the Jacobian is diagonal, a sum of products for a row of a matrix
-product, and a sum over the broadcast dimensions where an input was smaller than the result.
+product, a sum over the broadcast dimensions where an input was smaller than the result, and for everything else the
+sum over those elements that came which depend on it. A sentence says what the operation does with them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.read import jacobians, values
+from nbautograd.viz.read import jacobians, stories, values
 from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, OTHER
-from nbautograd.viz.read.local_derivative import LocalDerivative, Output, local_derivative
+from nbautograd.viz.read.introspect import node_name
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
+from nbautograd.viz.read.local_derivative import Came, LocalDerivative, local_derivative
 from nbautograd.viz.read.model import Formula, GraphModel
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.operations import broadcast_dims
+from nbautograd.viz.read.terms import SHOWN, Terms, Work
 from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
 
 __all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_before"]
 
-TERMS = 4  # of a sum that are written out
 CELLS = 400_000  # numbers in the tiles of a whole recording
 KEPT = 4_000_000  # elements of what PyTorch's nodes have saved that are copied for a pass
 EXACT = 4096  # elements of a tensor that is recognised by its numbers
@@ -39,6 +41,8 @@ class TilePool:
         self.tiles: list[Tile] = []
         self._numbers: dict[Any, int] = {}
         self._cells = 0
+        self.work = Work()
+        """What may still be computed of local derivatives."""
 
     def add(self, value: Any) -> int:
         """The number of the value's tile; -1 where there is none, or no room for more."""
@@ -75,7 +79,7 @@ class Element:
     terms: tuple[tuple[str, str], ...]
     """(upstream, local), the first few."""
     count: int
-    """How many terms there are."""
+    """How many terms there are; -1 where that is not known."""
     sent: str
 
 
@@ -85,7 +89,7 @@ class ChainStep:
 
     edge: str
     kind: str
-    """How the gradient enters: ``diagonal``, ``matrix``, ``move`` or ``other`` (see ``read.jacobians``)."""
+    """How the gradient enters: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see ``read.jacobians``)."""
     upstream_name: str
     sent_name: str
     local: list[Mark]
@@ -101,35 +105,48 @@ class ChainStep:
     """(dimension, its size) of each broadcast dimension that was summed over."""
     element: Element | None = None
     told: str = ""
-    """Which of the player's sentences says what the local derivative is, where no element can be written out."""
+    """Which of the player's sentences says why no element can be written out."""
+    story: str = ""
+    """Which of them says what the operation does with the elements that came."""
     places: tuple[int, ...] = ()
     """For each element of the product the one of the upstream gradient that it is made from, where that is another
-    one; of what is moved for each element that was sent, -1 where it is from nowhere and zero."""
+    one."""
+    rows: Terms | None = None
+    """Of what is no product: of which elements that came each one that was sent is the sum."""
+    more: tuple[int, ...] = ()
+    """The tiles of the further gradients that came, of an operation with several results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The one gradient that a node received, and what its formulas name, copied before the node runs and frees it."""
+    """The gradients that a node received, and what its formulas name, copied before the node runs and frees it."""
 
-    gradient: Any = None
-    output: Output = (0, 1)
-    """For which of how many results it came."""
+    gradients: Came = field(default_factory=dict)
+    count: int = 1
+    """How many results the node has."""
     known: Operands | None = field(default_factory=dict)
     """None: it was too much to be kept."""
 
+    @property
+    def gradient(self) -> Any:
+        """The only one that came; None where there are several."""
+        return next(iter(self.gradients.values())) if len(self.gradients) == 1 else None
+
+    def changed(self, gradient: Any) -> Arrival:
+        """The same after a hook has changed the only one."""
+        return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
+
     @classmethod
     def at(cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands]) -> Arrival:
-        """What arrived at a node that is about to run; nothing where gradients came for several results.
+        """What arrived at a node that is about to run.
 
         :param kept: what ``kept_before`` gave at the start of the pass.
         """
-        came = [(i, gradient) for i, gradient in enumerate(gradients) if gradient is not None]
-        if len(came) != 1:
-            return cls()
-        (index, gradient), known = came[0], kept.get(node)
+        came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
+        known = kept.get(node)
         if known is None and not hasattr(node, "variable") and not can_be_noted(node):
             known = _kept(node)
-        return cls(gradient, (index, len(gradients)), known)
+        return cls(came, len(gradients), known)
 
 
 def kept_before(model: GraphModel) -> dict[Any, Operands]:
@@ -154,29 +171,38 @@ def _kept(node: Any) -> Operands:
 
 
 def chain_step(
-    node: Any, formula: Formula, edge: str, names: tuple[str, str], came: Arrival, sent: Any, pool: TilePool
+    node: Any,
+    formula: Formula,
+    edge: str,
+    names: tuple[str, str],
+    came: Arrival,
+    sent: Any,
+    pool: TilePool,
+    pair: str = "",
 ) -> ChainStep:
     """The step along one edge.
 
     :param node: the live node.
     :param names: of the gradient that came, and of the one that was sent.
+    :param pair: the operation from which the gradient came, where it came from one only.
     """
-    upstream = came.gradient
+    gradients = list(came.gradients.values())
     derivative = local_derivative(
-        node, formula.input, formula.source, upstream, sent, came.known, came.output, formula.slot
+        node, formula.input, formula.source, came.gradients, sent, came.known, came.count, formula.slot, pool.work
     )
-    shape, went = values.shape(upstream), values.shape(sent)
+    shape, went = values.shape(gradients[0]), values.shape(sent)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape
         summed = tuple((dim, wide[dim]) for dim in broadcast_dims(wide, went))
-    element = _element(derivative, upstream, sent, summed)
+    element = _element(derivative, gradients, sent, summed)
+    upstream, *more = (pool.add(gradient) for gradient in gradients)
     return ChainStep(
         edge,
         derivative.kind,
         *names,
         formula.local,
-        pool.add(upstream),
+        upstream,
         pool.add(derivative.factor),
         pool.add(derivative.product) if summed else -1,
         pool.add(sent),
@@ -184,39 +210,40 @@ def chain_step(
         summed,
         element,
         "" if element is not None else _told(derivative, sent),
+        stories.story_of(
+            node_name(node), formula.input, derivative.kind, derivative.permutes, pair, element is not None
+        ),
         _places(derivative, shape),
+        derivative.terms,
+        tuple(more),
     )
 
 
 _UNKNOWN = {
     "large": "numbers_large", "unsaved": "numbers_unsaved", "complex": "numbers_complex", "foreign": "numbers_foreign",
+    "differs": "numbers_differ",
 }  # fmt: skip
 
 
 def _told(derivative: LocalDerivative, sent: Any) -> str:
     """The sentence about a local derivative of which no element is written out."""
-    if derivative.unknown == "differs":
-        return "numbers_differ"
-    if derivative.kind == MOVE:
-        return "only_moves" if derivative.permutes else "moves_some"
     if not math.prod(values.shape(sent)):
         return "no_elements"
-    return "all_at_once" if derivative.kind == OTHER else _UNKNOWN.get(derivative.unknown, "all_at_once")
+    return _UNKNOWN.get(derivative.unknown, "numbers_large")
 
 
 def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
     places = derivative.places
-    stays = derivative.kind == DIAGONAL and places is not None and places.shape == came
-    if places is None or stays or places.size > MOST * MOST:
+    if derivative.kind != DIAGONAL or places is None or places.shape == came or places.size > MOST * MOST:
         return ()
     return tuple(places.reshape(-1).tolist())
 
 
 def _element(
-    derivative: LocalDerivative, upstream: Any, sent: Any, summed: tuple[tuple[int, int], ...]
+    derivative: LocalDerivative, gradients: Sequence[Any], sent: Any, summed: tuple[tuple[int, int], ...]
 ) -> Element | None:
     """The largest element that was sent, written out; None where the local derivative is not known."""
-    if derivative.factor is None and derivative.jacobian is None:
+    if derivative.factor is None and derivative.terms is None:
         return None
     wanted = values.host(sent)
     if wanted.dtype.kind not in "biuf" or not wanted.size:
@@ -225,15 +252,19 @@ def _element(
     largest = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
     index = np.unravel_index(largest, wanted.shape)
     place = tuple(int(i) for i in index)
-    if derivative.jacobian is not None:
-        ups, factors = values.host(upstream).reshape(-1), derivative.jacobian[:, largest]
-        ups, factors = ups[factors != 0], factors[factors != 0]
+    known = derivative.terms
+    if known is not None:
+        all_ups = np.concatenate([values.host(gradient).reshape(-1) for gradient in gradients])
+        own = known.of(largest)
+        if own is None:
+            return None
+        ups, factors = all_ups[own[0]], np.asarray(own[1])
+        count = known.count if known.only >= 0 else len(own[0])
     else:
-        ups, factors = _terms_at(derivative, values.host(upstream), place, summed)
-    if not len(ups):
-        return None
-    terms = tuple((values.inline(u), values.inline(f)) for u, f in zip(ups[:TERMS], factors[:TERMS], strict=True))
-    return Element(place, terms, len(ups), values.inline(wanted[index]))
+        ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
+        count = len(ups)
+    terms = tuple((values.inline(u), values.inline(f)) for u, f in zip(ups[:SHOWN], factors[:SHOWN], strict=True))
+    return Element(place, terms, count, values.inline(wanted[index]))
 
 
 def _terms_at(
@@ -242,6 +273,10 @@ def _terms_at(
     """The upstream gradients and the local derivatives of which the element is the sum of products."""
     factor, spread = derivative.factor, derivative.upstream
     assert factor is not None
+    if derivative.kind == OUTER:
+        return upstream[place[:1]].reshape(-1), factor[place[1:]].reshape(-1)
+    if derivative.kind == MATRIX and upstream.ndim == 1:
+        return upstream, factor[place]
     if derivative.kind == MATRIX:
         *batch, row, column = place
         came, matrix = upstream[tuple(batch)], factor[tuple(batch)]

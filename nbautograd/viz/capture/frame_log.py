@@ -48,6 +48,11 @@ class FrameLog:
         """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
         return self.drawn.entire
 
+    @property
+    def told(self) -> GraphModel:
+        """The graph whose nodes the steps name: of a large one, what the picture shows of it."""
+        return self.drawn if is_large(self.drawn) else self.model
+
     def timeline(self, passes: int) -> Timeline:
         """What has been recorded in so many passes."""
         frames = list(self.frames)

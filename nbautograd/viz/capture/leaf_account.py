@@ -49,7 +49,7 @@ class LeafAccount:
         self.grad_tile = self.pool.add(grad)
 
     def state(self) -> LeafState:
-        """The two rows."""
+        """The leaf's row."""
         count = len(self.terms)
         arriving = self.sum_text or "–"
         if count > 1:
@@ -64,6 +64,7 @@ class LeafAccount:
             self.grad_tile,
             count if expected > 1 else 0,
             expected if expected > 1 else 0,
+            bool(self.after),
         )
 
     def row(self) -> LedgerRow:

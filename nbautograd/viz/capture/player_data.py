@@ -63,14 +63,19 @@ OPTIONAL = {
     "element",
     "told",
     "local",
+    "story",
     "places",
+    "rows",
+    "more",
     "got",
+    "kept",
     "of",
 }  # of a part of a frame, left out where there is none
-WHOLE = 300  # members of a group that the player is told one by one
+WHOLE = 300  # members of a group, or leaves of a graph, that the player is told one by one
 _TOLD = (
     "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where", "cell",
-    "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times", "failed",
+    "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
+    "parameters", "failed",
 )  # fmt: skip
 
 
@@ -91,15 +96,17 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         if node.hooks:
             about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
         nodes[node.id] = about
-    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
+    every = model.entire.leaves  # also those that are inside of a group
+    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= WHOLE else model.leaves)]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
     values = {edge.id: model.entire.by_id[edge.src] for edge in model.entire.edges} if model.stands else {}
     inner = {edge.id: value.label or value.name for edge in model.edges if (value := values.get(edge.id))
              and value.id != edge.src}  # fmt: skip
     groups = [
-        [group.id, group.label, group.closed, group.members if len(group.members) <= WHOLE else (), group.parent]
+        [group.id, group.label, group.closed and group.kind != "rail",
+         group.members if len(group.members) <= WHOLE else (), group.parent]
         for group in model.groups
-    ]
+    ]  # fmt: skip
     return {
         "label": model.short_label,
         "leaves": leaves,

@@ -32,6 +32,7 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import Resolve
+from nbautograd.viz.read.stories import pair_of
 
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
@@ -125,7 +126,7 @@ class Recorder:
         if seeds:
             roots, gradients = ", ".join(names), ", ".join(shown for _, shown in seeds)
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
-            drawn = self.log.drawn.by_id
+            drawn = self.log.told.by_id
             met = {key: leaf for key, leaf in self.leaves.items() if key in drawn}
             frame = replace(
                 frame,
@@ -264,10 +265,11 @@ class Recorder:
             _note_size(sizes, edge.id, event.gradient)
             written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
+            pair = pair_of(self.model, key)
             chain = [
-                chain_step(event.node, formula, edge.id, names, self.came, event.gradient, self.log.pool)
+                chain_step(event.node, formula, edge.id, names, self.came, event.gradient, self.log.pool, pair)
                 for formula in self.model.by_id[key].formulas
-                if formula.slot == event.index and self.came.gradient is not None
+                if formula.slot == event.index and self.came.gradients
             ]
             changes = {
                 "active": (*self.open.active, edge.id),
@@ -318,7 +320,7 @@ class Recorder:
         ran = say("hook_ran", what=what, change=changed)
         self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
         if event.kind in ("tensor", "pre") and self.came.gradient is not None and event.after is not None:
-            self.came = replace(self.came, gradient=event.after)
+            self.came = self.came.changed(event.after)
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
             passed = {key: edge_label(event.after) for key in self.open.received}  # and what goes on along the edge

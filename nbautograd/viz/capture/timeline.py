@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LeafState:
-    """What a leaf's two rows say; of a computed value that several operations use, the row of its sum."""
+    """What a leaf's row says; of a computed value that several operations use, the row of its sum."""
 
     arriving: str = "–"
     count: str = ""
@@ -47,6 +47,18 @@ class LeafState:
     got: int = 0
     of: int = 0
     """Of a sum over several paths, how many of its terms have come; 0 of 0 where there is one path only."""
+    kept: bool = False
+    """Whether the sum has been added to ``.grad``."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether something has arrived that is not in ``.grad`` yet: that is what the row shows then."""
+        return self.arriving != "–" and not self.kept
+
+    @property
+    def held(self) -> str:
+        """The text of ``.grad``, with the terms of its sum where it is theirs alone."""
+        return self.arriving if self.kept and self.arriving.endswith(f" = {self.grad}") else self.grad
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,11 @@ __all__ = [
     "group_lines",
     "head_height",
     "is_alarming",
+    "is_beside",
     "label_size",
     "measure",
     "name_text",
+    "name_width",
     "row_height",
     "value_text",
 ]
@@ -39,6 +41,8 @@ WIDEST = 330.0
 BOLD = 1.1  # width of bold letters relative to regular ones
 NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
 PILE = 4.0  # offset between the cards of a pile
+USUAL = "f32"
+SHORT = 12  # characters of a value beside its name
 
 
 def grids_of(
@@ -88,25 +92,25 @@ def _size(node: Node, states: Sequence[LeafState], grids: Mapping[str, Grid]) ->
     tile_wide, tile_high = grid.size if grid is not None else (0.0, 0.0)
     if node.kind == "op":
         written = 0.0 if grid is not None else width(cut(node.value, 24), 11, mono=True)
-        wide = max(width(node.name, SMALLEST), width(node.symbol, 16), written, tile_wide + 6)
-        return _even(max(wide + 16, 60)), 46.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
-    head = BOLD * width(name_text(node), 14) + width(about_text(node), SMALLEST) + 14
-    value = max(width(cut_lines(value_text(node, grid)), 12, mono=True), tile_wide)
+        wide = max(width(node.symbol, 16), written, tile_wide + 6)
+        return _even(max(wide + 16, 44)), 32.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
+    head = head_width(node, grid)
+    value = 0.0 if is_beside(node, grid) else max(width(cut_lines(value_text(node, grid)), 12, mono=True), tile_wide)
     if node.retains:
         value = max(value, *(width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states), 0.0)
     rows, height = 0.0, head_height(node, grid)
     if node.kind == "leaf":
         every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
         rows = max(_rows_width(state, rows_grid) for state in every)
-        height += 2 * row_height(every, rows_grid)
+        height += row_height(every, rows_grid)
     elif any(state.of for state in states):
         rows, height = max(_rows_width(state) for state in states), height + ROW
-    least = 116.0 if node.kind == "leaf" else 84.0
+    least = 96.0 if node.kind == "leaf" else 56.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
 
 
 def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
-    """The height of each of the two rows of a leaf."""
+    """The height of a leaf's row."""
     if grid is not None:
         return max(ROW, grid.size[1] + 2 * ROW_PAD)
     return ROW + DOWN * max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in states)
@@ -118,8 +122,32 @@ def name_text(node: Node) -> str:
     return fit_path(node.name, room, 14)
 
 
+def is_beside(node: Node, grid: Grid | None) -> bool:
+    """Return whether a value stands beside the name, not below it: a tile without numbers, or a short text."""
+    if grid is not None:
+        return not grid.written
+    return 0 < len(node.value) <= SHORT and "\n" not in node.value and not node.retains
+
+
+def name_width(node: Node) -> float:
+    """The width of a name, and of what is said below it where the value stands beside both."""
+    return BOLD * width(name_text(node), 14)
+
+
+def head_width(node: Node, grid: Grid | None) -> float:
+    """The width of a box's name with what stands beside it."""
+    name, about = name_width(node), width(about_text(node), SMALLEST)
+    if not is_beside(node, grid):
+        return name + about + 14
+    if grid is not None:
+        return max(name, about) + 10 + grid.size[0]
+    return name + 8 + width(node.value, 12, mono=True) + about + 14 * bool(about)
+
+
 def head_height(node: Node, grid: Grid | None = None) -> float:
     """The height of a box's name and value, which is a tile if there is a grid for it."""
+    if is_beside(node, grid):
+        return 30.0 if grid is None else max(44.0, grid.size[1] + 14)
     text = value_text(node, grid)
     lines = cut_lines(text).count("\n") + 1 if text else 0
     tile = grid.size[1] + 7 if grid is not None else 0.0
@@ -133,7 +161,8 @@ def value_text(node: Node, grid: Grid | None = None) -> str:
 
 def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     """(text, size, class, in the font of code) of the lines of a group."""
-    about = " · ".join(part for part in (node.label, about_text(node)) if part)
+    many = say("parameter_count", n=node.parameters) if node.parameters else node.label
+    about = " · ".join(part for part in (many, about_text(node)) if part)
     named = fit(node.name, GROUP, SMALLEST)
     if node.module or node.kind == "pile":  # what is in a module is read where it is opened
         named = fit_path(node.module or node.name, GROUP, SMALLEST)
@@ -155,9 +184,9 @@ def _group_size(node: Node) -> tuple[float, float]:
 
 
 def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
-    """How wide the rows of a leaf are in a state: a tile where there is one, else a text."""
+    """How wide the row of a leaf is in a state: a tile where there is one, else a text."""
     tiled = LEAD + grid.size[0] if grid is not None else 0.0
-    arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.grad))
+    arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held))
     came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
     held = tiled if grid is not None and state.grad != "None" else grad + LEAD
     return max(came + width(state.count, SMALLEST) + 14, held)
@@ -182,9 +211,12 @@ def cut_lines(text: str) -> str:
     return "\n".join(cut(line, 46) for line in text.split("\n")[:4])
 
 
-def about_text(node: Node) -> str:
-    """Type, shape, device, version and base of a tensor, in a line."""
-    parts = [node.dtype, cut(node.shape, 18), cut(node.device, 10)]
+def about_text(node: Node, *, usual: bool = False) -> str:
+    """Type, shape, device, version and base of a tensor, in a line.
+
+    :param usual: name the type also where it is PyTorch's default, which its printing leaves out, too.
+    """
+    parts = [node.dtype if usual or node.dtype != USUAL else "", cut(node.shape, 18), cut(node.device, 10)]
     parts += [f"v{node.version}"] * (node.version + node.now > 0 and node.kind != "leaf") + [
         say("view_of_n", name=cut(node.view_of, 12))
     ] * bool(node.view_of and not node.cut)

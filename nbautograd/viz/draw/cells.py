@@ -48,7 +48,7 @@ class Room:
     """Whether a vector whose numbers are too wide beside each other is written as a column."""
 
 
-BOX = Room(72.0, (4.5, 12.0), 3, 192.0, 18.0)
+BOX = Room(60.0, (3.75, 10.0), 3, 192.0, 18.0)
 """The value in a node's box."""
 ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
 """What arrives at a leaf, and its ``.grad``."""

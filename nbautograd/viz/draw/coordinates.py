@@ -14,11 +14,11 @@ from nbautograd.viz.draw.layering import SMALL, LayeredGraph
 
 __all__ = ["BreadthAssignment", "DepthAssignment", "isotonic"]
 
-BREADTH_GAP = 20.0  # between two boxes of one layer
+BREADTH_GAP = 16.0  # between two boxes of one layer
 BEND_GAP = 14.0  # beside a line that passes
 LANE_GAP = 9.0  # between two lanes beside the drawing
-DEPTH_GAP = 34.0  # between two layers, at least
-LABEL_ROOM = 14.0  # beyond a label's own length
+DEPTH_GAP = 28.0  # between two layers, at least
+LABEL_ROOM = 10.0  # beyond a label's own length
 LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label stands above or below the boxes, and needs less room between
 
 Pulls = list[list[tuple[int, float]]]

@@ -78,7 +78,8 @@ def _columns(node: Node, box: Node | None) -> list[str]:
     if node.kind == "op":
         return [node.name, value, about, node.where, *more]
     if node.kind in ("group", "pile"):
-        return [say(f"kind_{node.kind}"), node.label, about, node.where, node.source]
+        held = say("parameter_count", n=node.parameters) if node.parameters else ""
+        return [say(f"kind_{node.kind}"), node.label, held, about, node.where, node.source]
     if node.kind == "leaf":
         return [say("leaf"), value, about, f".grad {node.grad}", *more]
     return [say("constant") if about or not node.named else "", value, about, *node.notes]

@@ -26,7 +26,7 @@ from nbautograd.viz.read.model import GraphModel
 __all__ = ["Arranged", "Box", "Layout", "Point", "labelled", "layout"]
 
 MARGIN = 12.0  # around the whole
-ROW_GAP = 22.0  # between two rows, beside the labels there
+ROW_GAP = 10.0  # between two rows, beside the labels there
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _branch(line: tuple[Point, ...]) -> tuple[Point, ...]:
 
 def _row_gap(labels: Mapping[str, Size]) -> float:
     """Between two rows, which have labels between them."""
-    return ROW_GAP + min(max((high for _, high in labels.values()), default=0.0), 4 * ROW_GAP)
+    return ROW_GAP + min(max((high for _, high in labels.values()), default=0.0), 2 * ROW_GAP)
 
 
 def _layered(model: GraphModel, sizes: Mapping[str, Size], labels: Mapping[str, Size], frame: _Frame) -> LayeredGraph:

@@ -1,7 +1,12 @@
 """A long drawing in rows: the layers of a left-to-right layout cut into pieces that lie below each other.
 
-Every second row is turned by half a turn, as a river meanders: it runs from right to left, so that a line reaches the
-next row by a short turn at the end of its own, and lines that do not cross before a turn do not cross in it.
+Every row runs from left to right, as the lines of a text do. What goes on in the next row returns between the two: it
+leaves its row at the right, runs back below it and comes in at the left. Lines that do not cross before that do not
+cross in it.
+
+    ─ a ── b ──╮
+    ╭──────────╯
+    ╰─ c ── d
 """
 
 from __future__ import annotations
@@ -18,10 +23,10 @@ __all__ = ["Ribbon"]
 
 Line = Sequence[Point]
 
-TURN = 24.0  # how far the innermost line of a turn goes beyond its row
-NEXT_TURN = 15.0  # from one line of a turn to the next outer one
-CROSSING = 60.0  # what a line that turns costs when the cuts are chosen, in pixels of a row
-MOST_TURNS = 4  # lines that turn at the end of a row
+TURN = 18.0  # how far the innermost of the returning lines goes beyond its row
+NEXT_TURN = 13.0  # from one of them to the next outer one
+CROSSING = 60.0  # what a line that returns costs when the cuts are chosen, in pixels of a row
+MOST_TURNS = 4  # lines that return at the end of a row
 
 
 @dataclass(slots=True)
@@ -30,7 +35,6 @@ class _Row:
     last: int  # layers
     start: float
     end: float  # depths
-    turned: bool
     low: float = 0.0
     high: float = 0.0  # breadths
     top: float = 0.0
@@ -53,7 +57,7 @@ class Ribbon:
     ) -> None:
         self.along, self.lines = along, lines
         self.rows: list[_Row] = []
-        self.turns: list[dict[Point, float]] = []  # per cut: (breadth before, after) -> how far the line goes out
+        self.turns: list[list[Point]] = []  # per cut, the lines as (breadth before, after), the lowest one first
         self.possible = not graph.lanes and len(along.starts) >= 2 * count and self.cut(count)
         if self.possible:
             self.measure(graph, across)
@@ -105,12 +109,10 @@ class Ribbon:
             r = best[rows][r][1]
             cuts.append(r)
         first = 0
-        for i, r in enumerate(reversed(cuts)):
-            self.rows.append(_Row(first, r, starts[first], ends[r], i % 2 == 1))
+        for r in reversed(cuts):
+            self.rows.append(_Row(first, r, starts[first], ends[r]))
             first = r + 1
-        for row in self.rows[:-1]:
-            inner_first = sorted(passing[row.last], reverse=not row.turned)
-            self.turns.append({pair: TURN + NEXT_TURN * i for i, pair in enumerate(inner_first)})
+        self.turns = [sorted(passing[row.last], reverse=True) for row in self.rows[:-1]]
         return True
 
     # -- how large the rows are -------------------------------------------------------------------
@@ -133,16 +135,15 @@ class Ribbon:
             row.low, row.high = min(spans[row.first]), max(spans[row.first])
 
     def stack(self, gap: float) -> None:
-        """Put the rows below each other, with room for the turns at their ends."""
-        room = [max(turns.values()) for turns in self.turns]
-        self.left = max(room[1::2], default=0.0)
+        """Put the rows below each other, with room for the lines that return between them."""
+        self.left = max(map(_out, map(len, self.turns)), default=0.0)
         self.length = max(row.end - row.start for row in self.rows)
         top = 0.0
-        for row in self.rows:
+        for row, turns in zip(self.rows, [*self.turns, []], strict=True):
             row.top = top
-            top += row.high - row.low + gap
-        self.span = top - gap
-        self.width = self.left + self.length + max(room[0::2], default=0.0)
+            self.span = top + row.high - row.low
+            top = self.span + gap + TURN + NEXT_TURN * len(turns)
+        self.width = self.left + self.length + self.left
 
     # -- where things go -------------------------------------------------------------------
 
@@ -152,8 +153,6 @@ class Ribbon:
 
     def within(self, row: _Row, depth: float, breadth: float) -> Point:
         """The same for a point of a row that is known."""
-        if row.turned:
-            return self.left + self.length - (depth - row.start), row.top + row.high - breadth
         return self.left + depth - row.start, row.top + breadth - row.low
 
     def node(self, layer: int) -> Callable[[float, float], Point]:
@@ -162,14 +161,21 @@ class Ribbon:
         return lambda depth, breadth: self.within(row, depth, breadth)
 
     def line(self, points: Line) -> list[Point]:
-        """A line, with a turn of two more points wherever it goes on in the next row."""
+        """A line, with a return of four more points wherever it goes on in the next row."""
         placed = [self.point(*points[0])]
         for (d0, b0), (d1, b1) in pairwise(points):
             row, next_ = self.row_of(d0), self.row_of(d1)
             end, goal = self.within(row, d0, b0), self.within(next_, d1, b1)
             if row is not next_:
-                out = self.turns[self.rows.index(row)][round(b0, 1), round(b1, 1)]
-                x = self.left - out if row.turned else self.left + self.length + out
-                placed += [(x, end[1]), (x, goal[1])]
+                turns = self.turns[self.rows.index(row)]
+                i = turns.index((round(b0, 1), round(b1, 1)))
+                right, left = self.left + row.end - row.start + _out(i + 1), self.left - _out(len(turns) - i)
+                between = row.top + row.high - row.low + TURN + NEXT_TURN * i
+                placed += [(right, end[1]), (right, between), (left, between), (left, goal[1])]
             placed.append(goal)
         return placed
+
+
+def _out(count: int) -> float:
+    """How far the outermost of so many returning lines goes beyond its row."""
+    return TURN + NEXT_TURN * (count - 1) if count else 0.0

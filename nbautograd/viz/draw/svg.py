@@ -27,8 +27,11 @@ from nbautograd.viz.draw.boxes import (
     group_lines,
     head_height,
     is_alarming,
+    is_beside,
+    label_size,
     measure,
     name_text,
+    name_width,
     value_text,
 )
 from nbautograd.viz.draw.cells import Grid, scale_key
@@ -39,13 +42,14 @@ from nbautograd.viz.draw.theme import LIGHT, MONO, SANS, SMALLEST
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.tiles import is_tiled
+from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["draw"]
 
 NOTE = 18.0  # height of a note below the drawing
 KEY = 260.0  # width of the key to a scale
 NBSP = "\u00a0"
+HIDDEN = ' visibility="hidden"'
 LEAN = 6.0  # how far the curve of a gradient's line keeps from the value's
 
 
@@ -71,7 +75,7 @@ def draw(
     grids = grids_of(model) if grids is None else grids
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     picture = _Picture(model, places, state or FrameState(), title or say("graph_of", label=model.label), description)
-    picture.tiles = PictureTiles(model, picture.state, grids, painted)
+    picture.tiles, picture.painted = PictureTiles(model, picture.state, grids, painted), painted
     return picture.text()
 
 
@@ -81,15 +85,16 @@ class _Picture:
     def __init__(self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str) -> None:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
-        self.tiles = PictureTiles(model, state, {}, False)
+        self.tiles, self.painted = PictureTiles(model, state, {}, False), True
         self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
         self.out: list[str] = []
 
     def text(self) -> str:
         """The SVG text of the whole picture."""
         scales = self.tiles.scales()
-        high = self.places.height + NOTE * (len(self.model.notes) + bool(scales))
-        longest = max((width(note, 11) + 32 for note in self.model.notes), default=0.0)
+        notes = self.model.notes if self.painted else ()  # a player says them elsewhere
+        high = self.places.height + NOTE * (len(notes) + bool(scales))
+        longest = max((width(note, 11) + 32 for note in notes), default=0.0)
         wide = max(self.places.width, longest, KEY * len(scales))
         w, h = _n(wide), _n(high)
         p = self.prefix
@@ -116,7 +121,7 @@ class _Picture:
         for node in self.model.nodes:
             self.node(node)
         self.labels()
-        for i, note in enumerate(self.model.notes):
+        for i, note in enumerate(notes):
             self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
         if scales:
             self.out.append(scale_key(16, high - NOTE + 2, scales))
@@ -207,9 +212,10 @@ class _Picture:
             )
             if edge.id in self.state.sums:
                 grid = self.tiles.grids.get(edge.id)
-                high = grid.size[1] if grid is not None and self.tiles.of_edge(edge.id) else DOWN
-                self.put(spot[0], spot[1] - high / 2 - 4, f"Σ {self.state.sums[edge.id]:,}", "nb-sum-of", LIGHT["grad"],
-                         SMALLEST, anchor="middle")  # fmt: skip
+                count, tile = f"{self.state.sums[edge.id]:,}", self.tiles.of_edge(edge.id)
+                wide = grid.size[0] if grid is not None and tile else label_size(shown)[0]
+                said = count if shown == "Σ" and not tile else f"Σ {count}"
+                self.put(spot[0] - wide / 2 - 4, spot[1] + 4, said, "nb-sum-of", LIGHT["grad"], SMALLEST, anchor="end")
         self.out.append("</g>")
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
@@ -245,17 +251,16 @@ class _Picture:
         fill, ink = ("bad-bg", "bad") if bad else ("grad-bg", "grad") if active else ("op-bg", "op")
         self.out.append(
             f'<rect class="nb-shape" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}" '
-            f'rx="{_n(min(23.0, box.height / 2))}" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
+            f'rx="{_n(min(16.0, box.height / 2))}" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
             f'stroke-width="{"2.4" if active else "1.5"}"/>'
         )
         x, y = box.center[0], box.y
         self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
-        self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], SMALLEST, anchor="middle")
         grid = self.tiles.grids.get(f"{node.id}:value")
         if grid is not None:
-            self.out += self.tiles.drawn(f"{node.id}:value", node.tile, x - grid.size[0] / 2, y + 43)
+            self.out += self.tiles.drawn(f"{node.id}:value", node.tile, x - grid.size[0] / 2, y + 29)
         elif node.value:
-            self.put(x, y + 51, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
+            self.put(x, y + 37, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
         self.saved(node, box)
         if node.id in self.state.leaves:
             self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
@@ -310,55 +315,72 @@ class _Picture:
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
         name, own = name_text(node), node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
-        self.put(
-            box.x + box.width - PAD, box.y + 20, about_text(node), "nb-about", LIGHT["muted"], SMALLEST, anchor="end"
-        )
-        at, grid = box.y + 40, self.tiles.grids.get(f"{node.id}:value")
-        if grid is not None:
-            self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD, box.y + 31)
-            at += grid.size[1] + 7
+        at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD
+        beside, about = is_beside(node, grid), about_text(node)
+        if beside and grid is not None:
+            self.put(box.x + PAD, box.y + 36, about, "nb-about", LIGHT["muted"], SMALLEST)
+            self.out += self.tiles.drawn(f"{node.id}:value", node.tile, right - grid.size[0], box.y + 7)
+        else:
+            self.put(right, box.y + 20, about, "nb-about", LIGHT["muted"], SMALLEST, anchor="end")
+            if grid is not None:
+                self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD, box.y + 31)
+                at += grid.size[1] + 7
         state = self.state.leaves.get(node.id)
-        text = value_text(node if state is None else replace(node, grad=state.grad), grid)
+        text = "" if beside else value_text(node if state is None else replace(node, grad=state.grad), grid)
+        if beside and grid is None:
+            x = box.x + PAD + name_width(node) + 8
+            self.put(x, box.y + 20, node.value, "nb-value", LIGHT["fg"], 12, mono=True)
         lines = cut_lines(text).split("\n") if text else []
         for i, line in enumerate(lines):
             slot = f"{node.id}:grad" if node.retains and i == len(lines) - 1 else ""
             self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True, slot=slot, indent=6 * bool(slot))
             at += LINE
         if node.kind == "leaf":
-            self.leaf_rows(node, box)
+            self.leaf_row(node, box)
         elif state is not None and state.of:
             self.joint_row(node, box, state)
 
-    def leaf_rows(self, node: Node, box: Box) -> None:
-        """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
+    def leaf_row(self, node: Node, box: Box) -> None:
+        """What is arriving in this pass, then what ``.grad`` holds: both in one place, of which one is seen."""
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
-        high = (box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))) / 2
-        top = box.y + box.height - 2 * high
-        waiting = state.arriving == "–"
-        ink = LIGHT["muted"] if waiting else LIGHT["grad"]
-        fill = LIGHT["leaf-bg"] if waiting else LIGHT["grad-bg"]
-        left, right, inner = _n(box.x + 0.75), box.x + box.width, _n(box.width - 1.5)
+        high = box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))
+        top, left, right = box.y + box.height - high, box.x + 0.75, box.x + box.width
+        fill = LIGHT["grad-bg" if state.waits else "leaf-bg"]
         self.out.append(
-            f'<rect class="nb-arriving{"" if waiting else " nb-some"}" data-slot="{node.id}:row" '
-            f'x="{left}" y="{_n(top)}" width="{inner}" height="{_n(high)}" fill="{fill}"/>'
+            f'<rect class="nb-arriving{" nb-some" * state.waits}" data-slot="{node.id}:row" x="{_n(left)}" '
+            f'y="{_n(top)}" width="{_n(box.width - 1.5)}" height="{_n(high - 0.75)}" rx="7" fill="{fill}"/>'
         )
-        for y in (top, top + high):
-            self.out.append(
-                f'<line class="nb-rule" x1="{left}" y1="{_n(y)}" x2="{_n(right - 0.75)}" y2="{_n(y)}" '
-                f'stroke="{LIGHT["line"]}"/>'
-            )
+        self.out.append(
+            f'<line class="nb-rule" x1="{_n(left)}" y1="{_n(top)}" x2="{_n(right - 0.75)}" y2="{_n(top)}" '
+            f'stroke="{LIGHT["line"]}"/>'
+        )
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
-        sign = self.bead(node, box.x, y, state) + ("" if is_tiled(came) else f" {state.arriving}")
-        self.put(x, y, sign, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
-        self.put(right - PAD, y, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
+        if state.waits or not self.tiles.painted:
+            self.arriving(node, state, came, (x, y, right - PAD, at, top, high))
+        if state.waits and self.tiles.painted:
+            return
+        self.out.append(f'<g class="nb-holds"{HIDDEN * state.waits}>')
         colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
-        grad = ".grad" if is_tiled(held) else f".grad {state.grad}"
-        self.put(x, y + high, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
-        for name, tile, down in (("arriving", came, 0.0), ("grad", held, high)):
-            key = f"{node.id}:{name}"
-            if (grid := self.tiles.grids.get(key)) is not None:
-                self.out += self.tiles.drawn(key, tile, at, top + down + (high - grid.size[1]) / 2)
+        grad = ".grad" if is_tiled(held) else f".grad {state.held}"
+        self.put(x, y, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
+        self.row_tile(f"{node.id}:grad", held, at, top, high)
+        self.out.append("</g>")
+
+    def arriving(self, node: Node, state: LeafState, came: Tile | None, places: tuple[float, ...]) -> None:
+        """What has arrived in this pass and is not in ``.grad`` yet; in a player, where that may come later, too."""
+        x, y, right, at, top, high = places
+        self.out.append(f'<g class="nb-arrives"{HIDDEN * (not state.waits)}>')
+        sign = self.bead(node, x - PAD, y, state) + ("" if is_tiled(came) else f" {state.arriving}")
+        self.put(x, y, sign, "nb-in", LIGHT["grad"], 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
+        self.put(right, y, state.count, "nb-in", LIGHT["grad"], SMALLEST, anchor="end", slot=f"{node.id}:count")
+        self.row_tile(f"{node.id}:arriving", came, at, top, high)
+        self.out.append("</g>")
+
+    def row_tile(self, key: str, tile: Tile | None, x: float, top: float, high: float) -> None:
+        """The tile of a leaf's row, in its middle."""
+        if (grid := self.tiles.grids.get(key)) is not None:
+            self.out += self.tiles.drawn(key, tile, x, top + (high - grid.size[1]) / 2)
 
     def joint_row(self, node: Node, box: Box, state: LeafState) -> None:
         """The sum over paths of a computed value, which several operations use."""
@@ -434,9 +456,10 @@ def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
 
 def _tip(node: Node) -> str:
     """What a node says when the pointer rests on it."""
-    lines = [node.expression or node.name, node.name if node.expression else "", node.value, about_text(node)]
+    about = about_text(node, usual=True)
+    lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):
-        lines = [node.symbol, node.name, node.label, about_text(node)]
+        lines = [node.symbol, node.name, node.label, about]
     kept = ", ".join(f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6])
     lines += [
         node.module or " / ".join(node.scope),

@@ -32,16 +32,16 @@ _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOT
 """What people alone read in a script: the indentation, comments on lines of their own."""
 PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
-    "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "overview", "sizes", "beads", "stage",
+    "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage",
     "playback", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "passes",
     "chain", "equation", "answer", "predict", "paths", "sensitivity", "nudge", "forward", "program", "timeline",
-    "controls", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
+    "controls", "drawer", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
 LIVE = ("saving", "live")
 """Those of a live view's."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
-          "touch", "overview", "sizes")  # fmt: skip
+          "touch", "sizes")  # fmt: skip
 """Those that make up the player's style sheet."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from nbautograd._engine.base.installing import command
@@ -17,7 +18,7 @@ from nbautograd.viz.draw.loop_grid import grid
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.read import fold
+from nbautograd.viz.read import fold, levels
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
@@ -26,15 +27,19 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
-WINDOWS = (820.0, 360.0), (352.0, 360.0), (640.0, 360.0), (1240.0, 400.0)
+WINDOWS = (820.0, 440.0), (352.0, 440.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
-CLEARLY = 0.8  # of what a drawing fills, where another one is better
+CLEARLY = 0.95  # of what a drawing fills, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
-VIEWS = 12  # groups of a drawing that can be opened without a kernel
-VIEW_BYTES = 400_000  # and how much they may take
+LAPTOP, STILL = WINDOWS[3:]
+"""The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
+VIEWS = 16  # groups of a drawing that can be opened without a kernel
+VIEW_BYTES = 1_000_000  # and how much they may take
 SEARCHED = 4000  # operations that are found also where they are folded
+STEPS = 16  # operations and groups of a folded graph that are seen at first
 LARGE = 260  # nodes of a drawing of which there are no further views
+_LEVEL = re.compile("L([0-9]{1,3})")
 
 
 def arrange(
@@ -81,16 +86,21 @@ def arrange(
 
 
 def _beyond(places: Layout, window: Size) -> float:
-    """How many windows a drawing fills at its full size; in a narrow one, scrolling sideways is worse."""
+    """How many windows a drawing fills at its full size, the longer way; in a narrow one, sideways is worse."""
     sideways, down = max(places.width / window[0], 1.0), max(places.height / window[1], 1.0)
-    return down * sideways ** (2 if window[0] < TELEPHONE else 1)
+    return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
+
+
+def _is_short(model: GraphModel) -> bool:
+    """Whether few operations and groups are drawn."""
+    return sum(node.kind in ("op", "group") for node in model.nodes) <= STEPS
 
 
 class Figure:
     """Drawings of graphs, each a *scene*, of which groups can be opened; and the steps in which something happens.
 
     A *view* is a scene with other groups open. Its key is ``"scene:groups"``, where groups are ids in order, and
-    perhaps ``fold`` or ``open``, which stand for folding all layers and loops, and none.
+    perhaps ``L`` and the number of a level (see ``levels``), or ``open``, where nothing is folded.
     """
 
     direction: str | None = None
@@ -148,14 +158,32 @@ class Figure:
         """The steps, as JSON."""
         return []
 
+    def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
+        """The layout of a view for windows of these sizes."""
+        raise NotImplementedError
+
+    def places(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[Layout]:
+        """The same, each made once."""
+        new = [window for window in windows if (id(model), window) not in self._places]
+        for window, made in zip(new, self.arranged(scene, model, new) if new else (), strict=True):
+            self._places[id(model), window] = model, made  # so that the model stays, and its id is no other's
+        return [self._places[id(model), window][1] for window in windows]
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, Size], tuple[GraphModel, Layout]]:
+        return {}
+
+    @cached_property
+    def _levels(self) -> dict[int, tuple[GraphModel, dict[str, GraphModel]]]:
+        return {}
+
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""
         raise NotImplementedError
 
     def alternatives(self, scene: int, model: GraphModel) -> list[str]:
         """The SVG of a view before the first step, and those for windows of other sizes, where they differ."""
-        several = len(model.nodes) <= FEW and model is self.scenes[scene]
-        return list(dict.fromkeys(self.drawings(scene, model, WINDOWS if several else WINDOWS[:1])))
+        return list(dict.fromkeys(self.drawings(scene, model, WINDOWS if len(model.nodes) <= FEW else WINDOWS[:1])))
 
     def tables(self) -> list[str]:
         """HTML below the picture, for where no widget runs."""
@@ -168,29 +196,79 @@ class Figure:
     # -- views -------------------------------------------------------------------
 
     def view(self, scene: int, groups: Collection[str]) -> GraphModel:
-        """A scene with these groups open besides those that are open at first."""
-        folding = True if "fold" in groups else False if "open" in groups else self.fold
-        return fold.view(self.scenes[scene], opened=self.opened | set(groups), fold=folding)
+        """A scene with these groups open besides those that are open at first; at a level, where they name one.
+
+        What is open at a level is drawn with all that is around it if that fits a window, else with what is before and
+        after it as one box each.
+        """
+        first, opened = self.scenes[scene], self.opened | set(groups)
+        level = next((int(match[1]) for key in groups if (match := _LEVEL.fullmatch(key))), 0)
+        if not level or first.entire.tree is None:
+            return fold.view(first, opened=opened, fold=False if "open" in groups else self.fold)
+        whole = levels.view(first, level, opened)
+        if not {*groups} - {f"L{level}", ""} or (needed := self._needs(scene, whole)) <= 1:
+            return whole
+        alone = levels.view(first, level, opened, alone=True)
+        return alone if self._needs(scene, alone) < needed else whole
+
+    def levels(self, scene: int) -> Mapping[str, GraphModel]:
+        """The levels of a scene by their keys, the one at which most is drawn first, without the first view."""
+        first = self.scenes[scene]
+        if scene not in self._levels or self._levels[scene][0] is not first:
+            self._levels[scene] = first, dict(self._levels_of(scene, first))
+        return self._levels[scene][1]
+
+    def _levels_of(self, scene: int, first: GraphModel) -> Iterator[tuple[str, GraphModel]]:
+        if first.entire.tree is None:
+            return
+        drawn = len(first.entire.nodes) if first.entire is first else LARGE + 1
+        if first.entire is not first and first.groups and len(first.entire.nodes) <= LARGE:
+            yield "open", self.view(scene, ["open"])
+            drawn = len(first.entire.nodes)
+        for level in range(levels.count(first), 0, -1):
+            view = self.view(scene, [f"L{level}"])
+            if len(view.nodes) < drawn:
+                if len(view.nodes) != len(first.nodes):
+                    yield f"L{level}", view
+                drawn = len(view.nodes)
+
+    def _needs(self, scene: int, model: GraphModel, window: Size = LAPTOP) -> float:
+        """How many windows a view fills."""
+        return _beyond(self.places(scene, model, (window,))[0], window)
+
+    def whole(self, scene: int) -> GraphModel:
+        """The view that a still picture shows: the first one, or as much of it as fits a laptop's window."""
+        best = first = self.scenes[scene]
+        if len(first.nodes) > LARGE or (least := self._needs(scene, first, STILL)) <= 1:
+            return first
+        for view in self.levels(scene).values():
+            coarser = len(view.nodes) < len(first.nodes) and _is_short(view)
+            if coarser and (needed := self._needs(scene, view, STILL)) < least:
+                best, least = view, needed
+                if least <= 1:
+                    break
+        return best
 
     def _further(self, scene: int) -> Iterator[tuple[str, GraphModel]]:
-        """Views with one group more open, or all folded or open, so that a page without a kernel can show them."""
+        """Views at other levels, or with one group open, so that a page without a kernel can show them."""
         first = self.scenes[scene]
         if first.tree is None or len(first.nodes) > LARGE:
             return
-        other = [""]
-        for key in ("fold", "open"):
-            view = self.view(scene, [key])
-            if view.groups != first.groups and len(view.nodes) <= LARGE and (view.whole is None or key == "fold"):
-                other.append(key)
-                yield key, view
-                break
-        for key in other:
-            base = self.view(scene, [key] if key else [])
-            for group in [group.id for group in base.groups if group.closed][:VIEWS]:
+        known = self.levels(scene)
+        coarser = {key: view for key, view in known.items() if len(view.nodes) < len(first.nodes)}
+        yield from coarser.items()
+        short = {"": first} | {key: view for key, view in coarser.items() if _is_short(view)}
+        needs = {key: max(self._needs(scene, view), 1.0) for key, view in short.items()}
+        seen = min(needs, key=needs.__getitem__)
+        for key in dict.fromkeys(("", seen)):
+            base = known.get(key, first)
+            closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
+            for group in closed[: -VIEWS - 1 : -1]:  # the first ones of a pass
                 groups = sorted({key, group} - {""})
                 view = self.view(scene, groups)
                 if len(view.nodes) <= LARGE:
                     yield ",".join(groups), view
+        yield from ((key, view) for key, view in known.items() if key not in coarser)
 
     def data(self, room: int = VIEW_BYTES) -> dict[str, Any]:
         """All that the player needs, as JSON.
@@ -207,7 +285,8 @@ class Figure:
         views = {f"{number}:": number for number in range(len(drawn))}
         for number in range(len(self.scenes)):
             for key, model in self._further(number) if room > 0 else ():
-                own, scene = self.alternatives(number, model), _scene(model, used[number])
+                scene = _scene(model, used[number])
+                own = self.drawings(number, model, (LAPTOP,)) if "," in key else self.alternatives(number, model)
                 room -= sum(map(len, own)) + len(json.dumps(scene, ensure_ascii=False))
                 if room < 0:
                     break

@@ -8,6 +8,7 @@ from typing import Any
 from nbautograd.viz.draw.boxes import measure
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
+from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -66,13 +67,17 @@ class Picture(Figure):
         """One line that says what this is."""
         return self.model.label
 
+    def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
+        """The layout of a view for windows of these sizes."""
+        return arrange(model, measure(model), self.direction, windows=windows)
+
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view for windows of these sizes, without the colours that are set."""
         return self._drawn(model, windows, painted=False)
 
     def _drawn(self, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1], painted: bool = True) -> list[str]:
-        arranged, words = arrange(model, measure(model), self.direction, windows=windows), graph_text(model)
-        return [draw(model, places, description=words, painted=painted) for places in arranged]
+        words = graph_text(model)
+        return [draw(model, places, description=words, painted=painted) for places in self.places(0, model, windows)]
 
     @property
     def svg(self) -> str:
@@ -82,7 +87,7 @@ class Picture(Figure):
         """
         if self.engine == "dot":
             return export.dot_svg(self.model, self.direction or "LR")
-        return output.coloured(self._drawn(self.model)[0])
+        return output.coloured(self._drawn(self.whole(0))[0])
 
     def smaller(self) -> Iterator[str]:
         """The same with more of it folded."""

@@ -16,6 +16,8 @@ from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
+from nbautograd.viz.draw.theme import SMALLEST
+from nbautograd.viz.escape import width
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, ledger_text, nudge, output
 from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
@@ -23,7 +25,7 @@ from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
 
-SUMMED = 84.0, 16.0  # width and height of what is said of a sum above it
+CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and from how many terms on there is one
 
 
 class Recording(Figure):
@@ -63,7 +65,6 @@ class Recording(Figure):
         self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
         self.replay, self.code = replay, code
-        self._layouts: dict[int, list[Layout]] = {}
 
     @property
     def scenes(self) -> tuple[GraphModel, ...]:
@@ -109,23 +110,21 @@ class Recording(Figure):
 
     def place(self, scene: int, model: GraphModel | None = None) -> Layout:
         """The layout of a scene, or of another view of it, with room for every text that the animation will show."""
-        return self._places(scene, model or self.scenes[scene], WINDOWS[:1])[0]
+        return self.places(scene, model or self.scenes[scene])[0]
 
-    def _places(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
-        if model is self.scenes[scene] and (known := self._layouts.get(scene)) and len(known) >= len(windows):
-            return known[: len(windows)]
+    def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
+        """The layout of a view for windows of these sizes."""
         grids = self._grids(scene, model)
         sizes = measure(model, self.timeline.leaf_states(scene), grids)
         labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
         for key in labels.keys() & grids.keys():
             (wide, high), text = grids[key].size, labels[key]
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
-        for key in several(model).keys() & labels.keys():  # above it, how many are summed, and their sizes as a curve
-            labels[key] = max(labels[key][0], SUMMED[0]), labels[key][1] + 2 * SUMMED[1]
-        arranged = arrange(model, sizes, self.direction, labels, windows)
-        if model is self.scenes[scene]:
-            self._layouts[scene] = arranged
-        return arranged
+        for key, count in several(model).items():  # beside it, how many are summed, and their sizes as a curve
+            if key in labels:
+                beside = max(width(f"Σ {count:,}", SMALLEST), CURVE if count >= CURVED else 0.0) + 6
+                labels[key] = labels[key][0] + 2 * beside, labels[key][1]
+        return arrange(model, sizes, self.direction, labels, windows)
 
     def _grids(self, scene: int, model: GraphModel) -> dict[str, Grid]:
         timeline = self.timeline
@@ -143,7 +142,7 @@ class Recording(Figure):
         seen = replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
         return [
             draw(model, places, seen, description=words, grids=grids, painted=painted)
-            for places in self._places(scene, model, windows)
+            for places in self.places(scene, model, windows)
         ]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
@@ -153,7 +152,7 @@ class Recording(Figure):
     def frame_svg(self, index: int, scene: int = -1) -> str:
         """The picture after ``index`` steps."""
         scene = self.timeline.scene_at(index) if scene < 0 else scene
-        return self._drawn(scene, self.scenes[scene], self.timeline.state_at(index, scene))[0]
+        return self._drawn(scene, self.whole(scene), self.timeline.state_at(index, scene))[0]
 
     @property
     def svg(self) -> str:
@@ -162,7 +161,7 @@ class Recording(Figure):
             return draw(GraphModel((), (), ()))
         shown = [frame.scene for frame in self.timeline.frames if frame.kind != "created"]
         scene = shown[-1] if shown else 0
-        return output.coloured(self._drawn(scene, self.scenes[scene], self._end(scene))[0])
+        return output.coloured(self._drawn(scene, self.whole(scene), self._end(scene))[0])
 
     def _end(self, scene: int) -> FrameState:
         final = self.timeline.final(scene)

@@ -15,12 +15,12 @@ from nbautograd._engine.base.missing_graph import cut_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.read import fold as folding, formulas, introspect, values
+from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
-from nbautograd.viz.read.notes import remarks, trace_of
+from nbautograd.viz.read.notes import line_of, remarks, trace_of
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.turns import Turns, name_of, turns_of
@@ -29,8 +29,8 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["Resolve", "build"]
 
 READ = 100_000  # nodes of a graph that is read whole; of a larger one the part nearest to the roots
+TURNS = 4  # operations of a graph in which loops are looked for
 DESCRIBED = 500  # operations of a graph that are all described, so that a group that is opened can tell everything
-SMALL = 8  # up to so many operations, every intermediate result gets its own box
 
 
 def build(
@@ -60,11 +60,12 @@ def build(
         scopes = module_scopes(walk, namespace or {})
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
-    repeats = any(segment.kind == "loop" for _, segment in tree.inner())
-    turns = turns_of(walk.order, namespace or {}) if repeats else ()
+    turns = turns_of(walk.order, namespace or {}) if ops >= TURNS else ()
     for _, segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
+    owned = [scope if walk.uses_leaf(node) else () for node, scope in zip(walk.order, scopes, strict=True)]
+    levels.divide(tree, turns, [line_of(node) for node in walk.order], owned)
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace or {})
     if ops > described:
@@ -234,7 +235,7 @@ class _Builder:
         return [(node, index) for index in self.names.indices[node]]
 
     def has_box(self, output: tuple[Any, int]) -> bool:
-        """Whether a result is drawn as a box of its own."""
+        """Return whether a result is drawn as a box of its own: one that a variable holds, or one of several."""
         if output in self.names.root_tensors:
             return True
         node, index = output
@@ -242,7 +243,7 @@ class _Builder:
             return False
         if self.names.own_name(node, index):
             return True
-        return len(self.walk.ops) <= SMALL and (index > 0 or bool(self.reader.result(node, index)[0]))
+        return index > 0 and bool(self.reader.result(node, index)[0])
 
     def box(self, node: Any, index: int, op: str) -> str:
         """The box of a result."""

@@ -27,7 +27,7 @@ from nbautograd.viz.read import formulas
 from nbautograd.viz.read.model import Edge, GraphModel, Group, Node
 from nbautograd.viz.read.segments import Segment, plan
 
-__all__ = ["BUDGET", "Segment", "allowed", "choose", "collapse", "nearest", "plan", "view"]
+__all__ = ["BUDGET", "Kept", "Segment", "allowed", "choose", "collapse", "nearest", "plan", "view"]
 
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
@@ -49,7 +49,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     everything = [segment for _, segment in tree.inner()]
     for segment in everything:
         segment.closed = False
-    kept = _Kept(everything, opened)
+    kept = Kept(everything, opened)
     if fold is not False:
         _close_layers(tree, kept)
     layered = fold is None and any(segment.closed for segment in everything)
@@ -71,7 +71,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     return tree if drawn <= budget else _in_runs(tree, budget, kept)
 
 
-class _Kept:
+class Kept:
     """Which segments stay open: those that were asked for, and those around them."""
 
     def __init__(self, segments: Sequence[Segment], opened: Collection[str]) -> None:
@@ -83,12 +83,12 @@ class _Kept:
         return any(segment.start <= start and stop <= segment.stop for start, stop in self.segments)
 
 
-def _close(segments: Iterable[Segment], kept: _Kept) -> None:
+def _close(segments: Iterable[Segment], kept: Kept) -> None:
     for segment in segments:
         segment.closed = bool(segment.children) and segment not in kept
 
 
-def _close_layers(tree: Segment, kept: _Kept) -> None:
+def _close_layers(tree: Segment, kept: Kept) -> None:
     """Close the layers of a segment; of one that stays open, those inside it."""
     layers = _layers(tree)
     _close(layers, kept)
@@ -124,7 +124,7 @@ def _visible(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
             yield from _visible(child, depth + 1)
 
 
-def _in_runs(tree: Segment, budget: int, kept: _Kept) -> Segment:
+def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:
     """What is left, in segments of equal length; the end, next to the result, stays as it is, and so does ``kept``."""
     atoms = list(_units(tree, kept))
     last = min(24, budget // 4)
@@ -147,7 +147,7 @@ def _in_runs(tree: Segment, budget: int, kept: _Kept) -> Segment:
     return Segment(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
 
 
-def _units(tree: Segment, kept: _Kept) -> Iterator[Segment]:
+def _units(tree: Segment, kept: Kept) -> Iterator[Segment]:
     """What is drawn for a segment, where that is not inside of something that stays open."""
     for child in tree.children:
         if child.closed or not child.children or child in kept:
@@ -242,13 +242,18 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
         return replace(model, groups=groups, handles=model.handles)
     stands = {key: segment.id for segment in closed for key in model.order[segment.start : segment.stop]}
     hidden = _hide_boxes(model, stands)
+    parameters = _parameters(model, stands)
+    stands |= parameters
     stands |= _pile(model, stands, max(24, budget // 4))
     leaves = _leaves_of(model)
-    about = {segment.id: _group_node(model, segment, leaves) for segment in closed}
-    piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf")
+    held = Counter(parameters.values())
+    drawn = {segment.id: _group_node(model, segment, leaves) for segment in closed}
+    about = {key: replace(node, parameters=held[key]) for key, node in drawn.items()}
+    piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf" and key not in about)
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)
     drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
+    inner = {one.id: segment.id for segment in closed for _, one in segment.inner() if one is not segment}
     ops = sum(node.kind == "op" for node in nodes.values())
     said = say("folded", ops=len(model.order), drawn=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
@@ -262,7 +267,7 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
         model.counts or (len(model.leaves), len(model.order)),
         order=model.order,
         tree=tree,
-        stands={key: drawn for key, drawn in drawn_for.items() if drawn != key} | lines,
+        stands=inner | {key: drawn for key, drawn in drawn_for.items() if drawn != key} | lines,
     )
 
 
@@ -295,8 +300,10 @@ def _merged_edges(
     """
     edges: dict[Any, Edge] = {}
     drawn_for: dict[str, str] = {}
+    results = [edge for edge in model.edges if edge.kind == "result" and edge.src in stands]
+    made = {edge.dst: stands[edge.src] for edge in results}  # what uses a root that a group made gets it from the group
     for edge in model.edges:
-        src, dst = stands.get(edge.src, edge.src), stands.get(edge.dst, edge.dst)
+        src, dst = made.get(edge.src, stands.get(edge.src, edge.src)), stands.get(edge.dst, edge.dst)
         if src == dst or src not in nodes or dst not in nodes:
             drawn_for[edge.id] = ""
             continue
@@ -324,13 +331,28 @@ def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
     return hidden | {key for key, used in uses.items() if not used and key not in more}
 
 
-def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:
-    """Which leaves are drawn as one: those that only go to the same groups and, where that leaves too many, others."""
-    leaves = [node.id for node in model.leaves if node.id not in model.roots]
-    users: dict[str, dict[str, None]] = {key: {} for key in leaves}
+def _users(model: GraphModel, stands: Mapping[str, str]) -> dict[str, dict[str, None]]:
+    """What uses each leaf that is no root and not inside of a group."""
+    users: dict[str, dict[str, None]] = {
+        node.id: {} for node in model.leaves if node.id not in model.roots and node.id not in stands
+    }
     for edge in model.edges:
         if edge.src in users:
             users[edge.src][stands.get(edge.dst, edge.dst)] = None
+    return users
+
+
+def _parameters(model: GraphModel, stands: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of modules that only one group uses, with that group: they are drawn inside of it."""
+    groups = set(stands.values())
+    owners = {key: next(iter(own)) for key, own in _users(model, stands).items() if len(own) == 1}
+    return {key: own for key, own in owners.items() if own in groups and "." in model.by_id[key].name}
+
+
+def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:
+    """Which leaves are drawn as one: those that only go to the same groups and, where that leaves too many, others."""
+    users = _users(model, stands)
+    leaves = list(users)
     groups = set(stands.values())
     piles: dict[str, str] = {}
     for by_name in (True, False):
@@ -403,6 +425,12 @@ def _within(modules: Iterable[str]) -> str:
     return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
+def _named(own: Sequence[Node]) -> str:
+    """The variables that hold what a line gave."""
+    names = [node.label for node in own if node.named and node.label] or [own[-1].label]
+    return ", ".join(names[-3:])
+
+
 def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
@@ -418,16 +446,20 @@ def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]
     owner = module or (_owner(name for node in own for name in leaves.get(node.id, ())) if scope else "")
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
+    times = f"×{segment.times:,}"
+    symbol = {"loop": times, "turns": times, "line": _named(own)}.get(segment.kind, segment.label) or many
+    line = segment.kind == "line" and len(places) == 1
+    silent = scope or line or segment.kind == "rail"
     return Node(
         segment.id,
         "group",
-        one_line(f"{owner}: {shown}" if owner else shown, 60),
+        one_line(places[0][1] if line else f"{owner}: {shown}" if owner else shown, 60),
         label=many,
-        symbol={"loop": f"×{segment.times:,}", "scope": segment.label, "step": segment.label}.get(segment.kind, many),
+        symbol=symbol,
         where=places[-1][0] if places else "",
         cell=places[-1][2] if places else "",
         line=places[-1][3] if places else 0,
-        source=places[-1][1] if len(places) == 1 and not scope else "",
+        source=places[-1][1] if len(places) == 1 and not silent else "",
         saved=None,
         scope=own[0].scope,
         module=module,

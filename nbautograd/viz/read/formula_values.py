@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read import introspect, values
+from nbautograd.viz.read import introspect, pytorch_operands, values
 from nbautograd.viz.read.formulas import LONGEST
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.notes import Digest, trace_of
@@ -85,10 +85,15 @@ def kept_operands(node: Any) -> dict[str, Any]:
         if name not in operands:  # reading it may run a hook, which some users allow once
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name == "dim" else value
+    if trace is None and not hasattr(node, "formula_slots"):
+        pytorch_operands.add_to(operands, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node, node_name(node))
     slots: Mapping[str, str] = attribute(declared, "formula_slots") or {}
+    for what, slot in slots.items():  # an index of several parts is kept whole there, elsewhere its tensors alone
+        if type(parts := getattr(node, slot, None)) is tuple and what.isidentifier():
+            operands[what] = tuple(map(_copied, parts))
     for what, slot in slots.items():
         name, _, metadata = what.partition(".")
         if name not in operands and hasattr(node, slot):
@@ -112,7 +117,7 @@ def _signed(dim: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    if not hasattr(value, "shape") or isinstance(value, (int, float, complex)):
+    if not hasattr(value, "shape") or not hasattr(value, "dtype") or isinstance(value, (int, float, complex)):
         return value
     if isinstance(value, Digest) or not values.is_near(value, LARGEST):
         return TooLarge(values.shape(value))

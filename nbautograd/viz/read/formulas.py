@@ -24,6 +24,7 @@ __all__ = [
     "LONGEST",
     "SYMBOLS",
     "Mark",
+    "is_readable",
     "latex",
     "marks",
     "plain",
@@ -56,7 +57,27 @@ _BINARY: dict[type[ast.operator], tuple[str, int]] = {
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"
 }  # fmt: skip
-_SILENT = {"conj", "spread", "sum_to"}  # shown as their first argument
+_SILENT = {"conj", "spread", "sum_to", "cast_back"}  # shown as their first argument
+_NOTATION = {"ratio", "times", "mm_like", "outer_product", "zeros_of", "count", "each", "is_nonnegative", *_SILENT}
+"""Functions of the backward pass alone that have a notation."""
+_CALLABLE = (
+    "abs adaptive_avg_pool2d avg_pool2d bmm channel_shuffle convolution cos cosh diagonal digamma exp exp2 expand flip "
+    "floor gather i0 imag index_select inverse isfinite isnan lgamma log log1p logical_and logical_or masked_fill "
+    "masked_select matmul mm mv permute pixel_shuffle pixel_unshuffle put real roll rot90 rsqrt select sgn sigmoid sin "
+    "sinh sum t take tanh transpose tril triu trunc unfold unsqueeze view_as_real where"
+)
+_PUBLIC = frozenset(_CALLABLE.split())
+"""And those that a user may call, too."""
+_CONSTANTS = {
+    "PI": "π", "LOG_2": "ln 2", "LOG_10": "ln 10", "TWO_OVER_SQRT_PI": "2/√π", "INVERSE_SQRT_2PI": "1/√(2π)",
+    "HALF_SQRT_PI": "√π/2", "SQRT_2PI": "√(2π)", "SQRT_2_OVER_PI": "√(2/π)", "SQRT_HALF": "√½", "NAN": "nan",
+    "FLIPPED": "norm",
+}  # fmt: skip
+_WRITTEN = {
+    "softmax_back(g, result, dim)": "result * (g - sum(g * result))",
+    "log_softmax_back(g, result, dim)": "g - exp(result) * sum(g)",
+}
+"""Formulas that are written in another way than they are computed."""
 _MATRIX = {"mm", "mm_like", "mv", "bmm", "matmul"}
 _TRANSPOSED = {"mT": "ᵀ", "T": "ᵀ", "mH": "ᵀ", "H": "ᵀ"}
 
@@ -84,10 +105,24 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
     '∂y/∂a · b'
     """
     try:
-        tree = ast.parse(source.strip()[:LONGEST], mode="eval").body
+        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:LONGEST], mode="eval").body
         return _marks(tree, names, 0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [["i", one_line(source)]]
+
+
+def is_readable(source: str) -> bool:
+    """Whether a formula of our own names only functions that have a notation or that a user may call.
+
+    >>> is_readable("g * cos(input)"), is_readable("gather_back(g, input.shape, dim, index)")
+    (True, False)
+    """
+    try:
+        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:LONGEST], mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    called = {part.func.id for part in ast.walk(tree) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+    return all(name in _NOTATION or name in _PUBLIC or name.startswith("along_") for name in called)
 
 
 def plain(written: list[Mark]) -> str:
@@ -115,7 +150,7 @@ def plain(written: list[Mark]) -> str:
 _LATEX = {
     "·": r"\cdot", "−": "-", "mod": r"\bmod", "≥": r"\ge", "≤": r"\le", "≠": r"\ne", "¬": r"\neg", "@": r"\,",
     "ᵀ": r"^{\top}", "in": r"\in", "and": r"\wedge", "if": r"\text{ if }", "else": r"\text{ else }",
-    "(": r"\left(", ")": r"\right)", "Σ": r"\sum",
+    "(": r"\left(", ")": r"\right)", "Σ": r"\sum", "⊗": r"\otimes",
 }  # fmt: skip
 _LATEX_NAMES = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 _LATEX_ESCAPES = str.maketrans({c: "\\" + c for c in "_#$%&{}"} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "})
@@ -146,7 +181,16 @@ def latex(written: list[Mark]) -> str:
     return " ".join(parts).replace(" ^", "^")
 
 
+_LATEX_CONSTANTS = {
+    "π": r"\pi", "ln 2": r"\ln 2", "ln 10": r"\ln 10", "2/√π": r"\frac{2}{\sqrt{\pi}}",
+    "1/√(2π)": r"\frac{1}{\sqrt{2 \pi}}", "√π/2": r"\frac{\sqrt{\pi}}{2}", "√(2π)": r"\sqrt{2 \pi}",
+    "√(2/π)": r"\sqrt{\frac{2}{\pi}}", "√½": r"\sqrt{\frac{1}{2}}",
+}  # fmt: skip
+
+
 def _latex_name(name: str) -> str:
+    if name in _LATEX_CONSTANTS:
+        return _LATEX_CONSTANTS[name]
     if name in _LATEX_NAMES:
         return "\\" + name
     escaped = name.translate(_LATEX_ESCAPES)
@@ -213,7 +257,7 @@ def _grouped(written: list[Mark]) -> str:
 
 def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
     if isinstance(tree, ast.Name):
-        return names.get(tree.id, [["i", one_line(tree.id, 60)]])
+        return names.get(tree.id, [["i", one_line(_CONSTANTS.get(tree.id, tree.id), 60)]])
     if isinstance(tree, ast.Constant):
         return [["n", f"{tree.value:g}" if isinstance(tree.value, float) else one_line(tree.value, 60)]]
     if isinstance(tree, ast.UnaryOp):
@@ -331,6 +375,10 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
             return _product(left, right, outer)
         written = [*left, ["o", "@"], *_marks(operands[1], names, 3)]
         return _bracketed(written) if outer > 2 else written
+    if name == "outer_product" and len(operands) == 2:
+        return [*_marks(operands[0], names, 3), ["o", "⊗"], *_marks(operands[1], names, 3)]
+    if name == "is_nonnegative" and operands:
+        return [*_marks(operands[0], names, 3), ["o", "≥"], ["n", "0"]]
     if name in ("t", "transpose") and operands:
         return [*_marks(operands[0], names, 5), ["o", "ᵀ"]]
     if name == "logical_and" and len(operands) == 2:

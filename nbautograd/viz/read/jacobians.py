@@ -4,7 +4,8 @@ A formula is a vector-Jacobian product as a Python expression of ``g``, the grad
 
 - *diagonal*: each element of ``g`` meets one number (``g * other``, ``spread(g / n, input.shape)``), so the local
   derivative is a tensor: the formula with 1 for ``g``;
-- *matrix*: ``g`` is multiplied by a matrix from one side (``mm(g, t(mat2))``);
+- *matrix*: ``g`` is multiplied by a matrix from one side (``mm(g, t(mat2))``, ``mv(t(input), g)``);
+- *outer*: each element of ``g`` meets each of a vector (``outer_product(g, vec)``);
 - *move*: elements only went to places of the result (``g.reshape(input.shape)``, ``select_back(g, ...)``), so each
   derivative is 1 where one went and 0 elsewhere;
 - *other*: each element sent depends on several (softmax, convolution).
@@ -24,6 +25,7 @@ __all__ = [
     "MATRIX",
     "MOVE",
     "OTHER",
+    "OUTER",
     "DiagonalParts",
     "MatrixParts",
     "diagonal_parts",
@@ -34,10 +36,11 @@ __all__ = [
     "sums_over",
 ]
 
-DIAGONAL, MATRIX, MOVE, OTHER = "diagonal", "matrix", "move", "other"
+DIAGONAL, MATRIX, OUTER, MOVE, OTHER = "diagonal", "matrix", "outer", "move", "other"
 
 _ELEMENTWISE = {"conj", "cast_back", "spread", "each", "zeros_of", "sum_to"}  # of g, whatever the other arguments are
 _PRODUCTS = {"mm", "mm_like", "bmm"}
+_OUTER = "outer_product"
 _PERMUTES = {
     "t", "transpose", "permute", "unsqueeze", "squeeze", "movedim", "flip", "roll", "rot90", "view_as_real", "cut",
     "unstacked", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "conj",
@@ -57,7 +60,7 @@ _MOVES = _PERMUTES | {
 
 @lru_cache(2000)
 def entry_of(source: str) -> str:
-    """How ``g`` enters a formula: ``diagonal``, ``matrix``, ``move`` or ``other``.
+    """How ``g`` enters a formula: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other``.
 
     >>> [entry_of(f) for f in ("-g * cos(input)", "mm(g, t(mat2))", "g.reshape(input.shape)", "g - sum_along(g, dim)")]
     ['diagonal', 'matrix', 'move', 'other']
@@ -69,7 +72,7 @@ def entry_of(source: str) -> str:
     if _is_diagonal(tree):
         return DIAGONAL
     if any(_factors(branch) for _, branch in _branches(tree)):
-        return MATRIX
+        return OUTER if _is_outer(tree) else MATRIX
     return MOVE if _is_move(tree) else OTHER
 
 
@@ -94,7 +97,7 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
     kind = entry_of(source)
     if kind == DIAGONAL:
         return formulas.unbracketed(formulas.marks(source, {**names, "g": [["n", "1"]]}))
-    if kind != MATRIX:
+    if kind not in (MATRIX, OUTER):
         return []
     return formulas.marks(ast.unparse(_factor(_read(source))), names)
 
@@ -221,14 +224,23 @@ def _factors(tree: ast.expr) -> tuple[ast.expr, bool, ast.expr | None] | None:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult) and not _has_g(tree.right):
         inner = _factors(tree.left)
         return None if inner is None or inner[2] is not None else (inner[0], inner[1], tree.right)
-    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _PRODUCTS):
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)):
+        return None
+    name = tree.func.id
+    if name not in (*_PRODUCTS, _OUTER, "mv"):
         return None
     left, right = tree.args[:2]
     if isinstance(left, ast.Name) and left.id == "g" and not _has_g(right):
-        return right, False, None
+        return None if name == "mv" else (right, False, None)
+    if name == _OUTER:
+        return None
     if isinstance(right, ast.Name) and right.id == "g" and not _has_g(left):
         return left, True, None
     return None
+
+
+def _is_outer(tree: ast.expr) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == _OUTER for part in ast.walk(tree))
 
 
 class _WithoutSums(ast.NodeTransformer):

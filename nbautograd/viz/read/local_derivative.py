@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,15 +17,23 @@ import numpy as np
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.formula_values import LARGEST, Evaluate, Operands, TooLarge, evaluator
 from nbautograd.viz.read.introspect import node_name
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_parts, entry_of, matrix_parts, only_permutes
+from nbautograd.viz.read.jacobians import (
+    DIAGONAL,
+    MATRIX,
+    MOVE,
+    OTHER,
+    OUTER,
+    diagonal_parts,
+    entry_of,
+    matrix_parts,
+    only_permutes,
+)
+from nbautograd.viz.read.terms import Terms, Work, terms_of
 
-__all__ = ["LocalDerivative", "Output", "count_of", "local_derivative"]
+__all__ = ["Came", "LocalDerivative", "count_of", "local_derivative"]
 
-MOVED = 256  # elements whose way is told one by one
-UNITS = 32  # elements of a gradient of which each is followed through a formula that is no product
-
-Output = tuple[int, int]
-"""Which of how many results of a node a gradient is of."""
+Came = Mapping[int, Any]
+"""The gradients that a node received, by the number of the result they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +50,9 @@ class LocalDerivative:
     upstream: np.ndarray[Any, Any] | None = None
     """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
     places: np.ndarray[Any, Any] | None = None
-    """And where in ``g`` that element is; also where elements only move, with -1 for a zero."""
-    jacobian: np.ndarray[Any, Any] | None = None
-    """Of a formula that is no product, if it is small: a row for each element of ``g``, a column for each that was
-    sent."""
+    """And where in ``g`` that element is."""
+    terms: Terms | None = None
+    """Of a formula that is no product, the terms of each element that was sent, or of one."""
     permutes: bool = False
     """Whether each element that was sent is one that came."""
     unknown: str = ""
@@ -55,117 +63,116 @@ def local_derivative(
     node: Any,
     parameter: str,
     source: str,
-    g: Any,
+    came: Came,
     sent: Any,
     known: Operands | None,
-    output: Output = (0, 1),
+    count: int = 1,
     slot: int = 0,
+    work: Work | None = None,
 ) -> LocalDerivative:
-    """What ``node`` multiplied ``g`` by to get ``sent``, the gradient of ``parameter``.
+    """What ``node`` multiplied the gradients that ``came`` by to get ``sent``, the gradient of ``parameter``.
 
     The numbers are left out where they cannot be told, and where they do not come to what was sent.
 
     :param known: what the formula names, copied before the node ran; None: it was too much.
-    :param output: which of the node's results ``g`` is the gradient of.
+    :param count: how many results the node has.
     :param slot: along which edge it was sent, for a formula of all tensors of a list.
+    :param work: how much may still be computed.
     """
-    kind = entry_of(source)
+    kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
-    if known is None or not (values.is_near(g, LARGEST) and values.is_near(sent, LARGEST)):
+    gradients = list(came.values())
+    if known is None or not all(values.is_near(value, LARGEST) for value in (*gradients, sent)):
         return replace(nothing, unknown="large")
     try:
-        upstream, wanted = values.host(g), values.host(sent)
-        if kind != MOVE and "c" in (upstream.dtype.kind, wanted.dtype.kind):
+        arrays, wanted = {index: values.host(value) for index, value in came.items()}, values.host(sent)
+        if any(array.dtype.kind == "c" for array in (*arrays.values(), wanted)):
             return replace(nothing, unknown="complex")
         evaluate = evaluator(node, parameter, source, wanted.shape, known)
     except Exception:  # a picture is drawn also of objects that cannot be read
         return replace(nothing, unknown="unsaved")
     if evaluate is None:
-        numbers = _single_number(node, source, upstream) if kind == DIAGONAL else None
+        only = next(iter(arrays.values()))
+        numbers = _single_number(node, source, only) if kind == DIAGONAL else None
         return numbers if numbers is not None and _comes_to(numbers, wanted) else replace(nothing, unknown="foreign")
-    value = _placed(node, evaluate, output, slot)
+    formula = _Formula(node, source, evaluate, arrays, count, slot)
     try:
         with np.errstate(all="ignore"):
-            return _numbers(nothing, source, value, upstream, wanted) or replace(nothing, unknown="differs")
+            return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
     except Exception:  # something that the formula names is not there
         lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
         large = any(isinstance(known.get(name), TooLarge) for name in lacks)
         return replace(nothing, unknown="large" if large else "unsaved")
 
 
-def _placed(node: Any, evaluate: Evaluate, output: Output, slot: int) -> Evaluate:
-    """The same with ``g`` as a formula gets it, of an operation with several results a list; of a list one item."""
-    index, count = output
-    several = hasattr(introspect.declared(node, node_name(node)), "count")
+@dataclass(frozen=True, slots=True)
+class _Formula:
+    """A formula of a node, with the gradients that came."""
 
-    def value(part: str, g: Any = None, **more: Any) -> Any:
-        given = [g if i == index else None for i in range(count)] if several else g
-        result = evaluate(part, g=given, **more)
-        return result[slot] if isinstance(result, (list, tuple)) else result
+    node: Any
+    source: str
+    evaluator: Evaluate
+    came: Mapping[int, np.ndarray[Any, Any]]
+    count: int
+    slot: int
 
-    return value
+    @property
+    def g(self) -> np.ndarray[Any, Any]:
+        """The gradient, of which there is one only."""
+        (only,) = self.came.values()
+        return only
+
+    def evaluate(self, part: str, g: Any = None) -> Any:
+        """A part of the formula with another ``g``, for each of the gradients that came where it is a mapping."""
+        several = hasattr(introspect.declared(self.node, node_name(self.node)), "count")
+        given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
+        norm = node_name(self.node).startswith("Native")  # PyTorch tells of the first of its three results alone
+        count = max(self.count, 3 if norm else 1)
+        parts = [given.get(i) for i in range(count)] if several else next(iter(given.values()))
+        result = self.evaluator(part, g=parts)
+        return result[self.slot] if isinstance(result, (list, tuple)) else result
+
+    def elements(self, shape: tuple[int, ...], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """All elements that it sends, in a row, for all elements that came, in a row."""
+        parts, start = {}, 0
+        for index, array in self.came.items():
+            own = given[start : start + array.size]
+            parts[index] = own.reshape(array.shape).astype(array.dtype)
+            start += array.size
+        sent = np.asarray(self.evaluate(self.source, parts)).real
+        return _undone(sent, shape).reshape(-1).astype(np.float64)
 
 
 def _numbers(
-    nothing: LocalDerivative, source: str, evaluate: Evaluate, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
+    nothing: LocalDerivative, formula: _Formula, sent: np.ndarray[Any, Any], work: Work
 ) -> LocalDerivative | None:
     """The numbers of a formula, if they come to what was sent."""
-    if nothing.kind == MOVE:
-        places = _moved(source, evaluate, g, sent)
-        if places is not None:
-            return replace(nothing, places=places, permutes=bool(places.min(initial=0) >= 0))
-        product = np.asarray(evaluate(source, g=g))
-        return nothing if _agree(_undone(product, sent.shape), sent, product) else None
     numbers = None
     if nothing.kind == DIAGONAL:
-        numbers = _diagonal(source, evaluate, g)
-    elif nothing.kind == MATRIX:
-        numbers = _matrix(source, evaluate, g)
+        numbers = _diagonal(formula)
+    elif nothing.kind in (MATRIX, OUTER):
+        numbers = _matrix(nothing.kind, formula)
     if numbers is not None and _comes_to(numbers, sent):
         return numbers
-    return _units(nothing, source, evaluate, g, sent)
+    came = np.concatenate([array.reshape(-1) for array in formula.came.values()]).astype(np.float64)
 
+    def call(given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return formula.elements(sent.shape, given)
 
-def _moved(
-    source: str, evaluate: Evaluate, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any] | None:
-    """For each element that was sent the one of ``g`` that it is, -1 for a zero; None where some are sums.
-
-    The formula tells: it is given the places themselves, from 1 on, in place of ``g``; and once more in reverse order,
-    because a sum of two places may look like a third one.
-    """
-    if g.size > MOVED or sent.size > MOVED:
+    wanted = sent.reshape(-1).astype(np.float64)
+    product = np.asarray(formula.evaluate(formula.source, formula.came))
+    if not _agree(_undone(product, sent.shape), sent, np.concatenate([product.reshape(-1), came])):
         return None
-    ways = []
-    for numbers in (np.arange(1.0, g.size + 1), np.arange(g.size, 0.0, -1)):
-        moved = np.asarray(evaluate(source, g=numbers.reshape(g.shape))).real
-        places = moved.astype(np.int64)
-        if moved.shape != sent.shape or (places != moved).any() or ((places < 0) | (places > g.size)).any():
-            return None
-        ways.append(places)
-    forth, back = ways
-    if not np.array_equal(np.where(forth, g.size + 1 - forth, 0), back):
-        return None
-    went = forth[forth > 0]
-    arrived = np.where(forth > 0, g.reshape(-1)[forth - 1], 0) if g.size else np.zeros(sent.shape)
-    return forth - 1 if len(set(went.tolist())) == went.size and _agree(arrived, sent, sent) else None
+    terms = terms_of(call, came, wanted, nothing.kind == MOVE, work)
+    permutes = nothing.permutes or (terms is not None and _permutes(terms))
+    kind = nothing.kind if nothing.kind == MOVE else OTHER
+    return replace(nothing, kind=kind, terms=terms, permutes=kind == MOVE and permutes)
 
 
-def _units(
-    nothing: LocalDerivative, source: str, evaluate: Evaluate, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
-) -> LocalDerivative | None:
-    """The whole Jacobian of a small formula, row by row; nothing where it is large; None where it does not agree."""
-    product = np.asarray(evaluate(source, g=g)).real
-    if not _agree(_undone(product, sent.shape), sent, product):
-        return None
-    if not 0 < g.size <= UNITS or not 0 < sent.size <= LARGEST // UNITS:
-        return nothing
-    rows = []
-    for unit in np.eye(g.size, dtype=g.dtype):
-        rows.append(_undone(np.asarray(evaluate(source, g=unit.reshape(g.shape))).real, sent.shape).reshape(-1))
-    jacobian, came = np.stack(rows), g.reshape(-1)
-    summed = _agree(came @ jacobian, sent.reshape(-1), came[:, None] * jacobian)
-    return replace(nothing, jacobian=jacobian) if summed else nothing
+def _permutes(terms: Terms) -> bool:
+    """Whether each element that was sent is one that came."""
+    count = len(terms.ends)
+    return terms.only < 0 and terms.ends == tuple(range(1, count + 1)) and len(set(terms.ups)) == count
 
 
 def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:
@@ -197,22 +204,25 @@ def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDeri
     return LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
 
 
-def _diagonal(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> LocalDerivative:
-    parts = diagonal_parts(source)
-    product = np.asarray(evaluate(parts.product, g=g)).real
-    factor = np.asarray(evaluate(parts.product, g=np.ones_like(g))).real
+def _diagonal(formula: _Formula) -> LocalDerivative:
+    parts, g = diagonal_parts(formula.source), formula.g
+    product = np.asarray(formula.evaluate(parts.product, g)).real
+    factor = np.asarray(formula.evaluate(parts.product, np.ones_like(g))).real
     numbered = np.arange(g.size).reshape(g.shape)
-    places = np.broadcast_to(np.asarray(evaluate(parts.upstream, g=numbered)), product.shape)
+    places = np.broadcast_to(np.asarray(formula.evaluate(parts.upstream, numbered)), product.shape)
     factor = np.broadcast_to(factor, product.shape)
     return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)
 
 
-def _matrix(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> LocalDerivative | None:
-    for parts in matrix_parts(source) if g.ndim >= 2 else ():
-        if parts.test is None or evaluate(parts.test):
-            factor = np.asarray(evaluate(parts.matrix)).real
+def _matrix(kind: str, formula: _Formula) -> LocalDerivative | None:
+    g = formula.g
+    for parts in matrix_parts(formula.source):
+        if parts.test is None or formula.evaluate(parts.test):
+            factor = np.asarray(formula.evaluate(parts.matrix)).real
             if parts.scale is not None:
-                factor = factor * evaluate(parts.scale)
+                factor = factor * formula.evaluate(parts.scale)
+            if kind == OUTER:
+                return LocalDerivative(OUTER, factor, False, np.multiply.outer(g, factor))
             return LocalDerivative(MATRIX, factor, parts.left, factor @ g if parts.left else g @ factor)
     return None
 

@@ -109,6 +109,8 @@ class Node:
     """Of a group, how many operations (or leaves) it stands for."""
     times: int = 0
     """Of a group, how often its structure repeats; 0 where nothing repeats."""
+    parameters: int = 0
+    """Of a group, how many parameters of modules are inside of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class Group:
 
     id: str
     kind: str
-    """``loop`` of several steps, ``step`` of a loop, ``scope`` with a name, or ``run`` of whatever follows."""
+    """``loop`` of several equal steps, ``turns``: all those of a loop in the code, ``step`` of a loop, ``scope`` with a
+    name, ``line`` of code, ``run`` of whatever follows, or ``rail``: all that is before or after an open group."""
     label: str
     times: int
     """Steps of a loop; otherwise 0."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from nbautograd.viz.language import say
 
-__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "note", "passed_over", "remarks", "trace_of"]
+__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "line_of", "note", "passed_over", "remarks", "trace_of"]
 
 KEY = "nbautograd"
 """Of ``node.metadata``."""
@@ -36,6 +36,12 @@ def trace_of(node: Any) -> Any:
         return trace
     except Exception:  # a picture is drawn of any object
         return None
+
+
+def line_of(node: Any) -> tuple[str, int] | None:
+    """The file and the line of code in which an operation ran; None where that is not known."""
+    trace = trace_of(node)
+    return None if trace is None or not trace.lineno else (trace.filename, trace.lineno)
 
 
 def can_be_noted(node: Any) -> bool:

@@ -167,11 +167,14 @@ class OperationReader:
                 continue
             n = local_derivative.count_of(node, parameter, text, introspect.result_shape(*self.walk.next[node][slot]))
             known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
-            right = formulas.marks(text, known)
+            shown = attribute(cls, "formula_value") is None or formulas.is_readable(text)
+            name = self.names.slot_name(node, slot)
+            result = self.names.results.get((node, 0)) or "result"
+            right = formulas.marks(text, known) if shown else [*known["g"], ["o", "·"], ["d", result, name]]
             if jacobians.sums_over(text) and (over := self.summed_over(node, slot)):
                 right = formulas.summed(right, over)
-            written = [["d", root, self.names.slot_name(node, slot)], ["o", "+="], *right]
-            local = jacobians.factor_marks(text, known)
+            written = [["d", root, name], ["o", "+="], *right]
+            local = jacobians.factor_marks(text, known) if shown else []
             source = one_line(text, formulas.LONGEST)
             derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)

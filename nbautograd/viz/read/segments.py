@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 
-__all__ = ["Segment", "plan"]
+__all__ = ["Segment", "label_of", "plan"]
 
 LONGEST = 600  # segments of one step of a loop
 DEEPEST = 30  # nested scopes
@@ -88,10 +88,14 @@ def _level(
             level.append(segments[at])
         else:
             inner = _level(segments[at:end], scopes[at:end], depth + 1, known, carried)
-            label = one_line(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
-            level.append(_segment("scope", label, inner, known))
+            level.append(_segment("scope", label_of(scope), inner, known))
         at = end
     return _loops(level, known, carried)
+
+
+def label_of(scope: Any) -> str:
+    """What a block is called."""
+    return one_line(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
 
 
 def _segment(kind: str, label: str, children: list[Segment], known: dict[Hashable, int], times: int = 0) -> Segment:

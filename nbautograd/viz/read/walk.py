@@ -105,6 +105,10 @@ class GraphWalk:
         traces = (trace_of(node) for node in self.order)
         return [tuple(attribute(trace, "scope", None) or ()) for trace in traces]
 
+    def uses_leaf(self, node: Any) -> bool:
+        """Return whether a leaf is among the inputs of an operation."""
+        return any(to in self.next and to not in self.rank for to, _ in self.next[node])
+
     def inputs(self) -> list[list[int]]:
         """For each operation the ranks of those whose results it uses."""
         return [[self.rank[to] for to, _ in self.next[node] if to in self.rank] for node in self.order]

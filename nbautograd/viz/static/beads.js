@@ -28,7 +28,7 @@ const beadsIn = (svg) => ({
 
 /** A bead on each edge on which broadcasting is undone by a sum. */
 function addSumBeads(player) {
-  const { history, links, stage, t } = player, scene = history.sceneAt(player.index);
+  const { history, links, stage, t } = player, scene = history.sceneAt(player.shown);
   for (const { chain } of history.frames.filter((frame) => frame.scene === scene)) {
     for (const step of chain || []) {
       const flow = step.summed && stage.part("flow", step.edge);

@@ -1,3 +1,6 @@
+const PRODUCTS = ["diagonal", "matrix", "outer"]; // kinds of steps whose local derivative is one tensor
+const TERMS = { most: 9, wide: 150, lines: 2 }; // of a sum that are written out
+
 /** Which elements of the upstream gradient and of the local derivative an element that was sent is made of. */
 class Chain {
   constructor(step, tiles) {
@@ -5,31 +8,61 @@ class Chain {
     [this.upstream, this.factor, this.product, this.sent] = ["upstream", "factor", "product", "sent"].map(
       (name) => tiles[step[name]] || null,
     );
+    this.came = [step.upstream, ...(step.more || [])].map((number) => tiles[number] || null);
+    this.rows = step.rows || null; // of what is no product, the terms of each element, or of one
     // every element has a cell of its own
-    this.whole = [this.upstream, this.factor, this.sent].every((tile) => tile && !tile.block) && !this.product?.block;
+    const own = (tile) => !!tile && !tile.block;
+    this.whole = [...this.came, this.sent].every(own)
+      && (this.rows ? true : own(this.factor) && !this.product?.block);
   }
 
-  /** Whether it can be told which elements of the upstream gradient an element that was sent is made of. */
-  get known() {
-    return this.whole || this.moved;
+  /** Whether it can be told which elements of the upstream gradient any element that was sent is made of. */
+  get known() { return this.whole && this.came.length === 1 && !(this.rows?.only >= 0); }
+
+  /** Whether an element that was sent may be a sum of several products, of what is no product of tensors. */
+  get adds() {
+    const { ends, only } = this.rows || { ends: [] };
+    return only >= 0 || ends.some((end, i) => end - (ends[i - 1] ?? 0) > 1);
   }
 
-  /** Whether elements only go to other places. */
-  get moved() {
-    const { step, upstream, sent } = this;
-    return step.kind === "move" && !!step.places && upstream && sent && !upstream.block && !sent.block;
-  }
-
-  /** [upstream, local] by their places, for each product that the element is the sum of. */
+  /**
+   * [upstream, factor, local] for each product that the element is the sum of: the places of two cells, and the local
+   * derivative; of several gradients that came, the place among all. Null where they are not known.
+   */
   terms(place) {
-    const { kind, places } = this.step;
-    if (this.moved) return places[place] < 0 ? [] : [[places[place], place]];
-    if (!this.whole || !["diagonal", "matrix"].includes(kind)) return [];
-    return kind === "matrix" ? this.products(place) : this.summed(place).map((k) => [this.source(k), k]);
+    const { kind } = this.step, { cells } = this.factor || {};
+    if (!this.whole) return [];
+    if (this.rows) return this.row(place);
+    if (!PRODUCTS.includes(kind)) return [];
+    const both = kind === "diagonal" ? this.summed(place).map((k) => [this.source(k), k]) : this.products(place);
+    return both.map(([u, f]) => [u, f, cells[f]]);
+  }
+
+  /** Whether an element can be written out. */
+  tells(place) { return this.whole && !!this.terms(place) && (!!this.rows || PRODUCTS.includes(this.step.kind)); }
+
+  /** All elements that came. */
+  get cells() { return this.came.flatMap(({ cells }) => cells); }
+
+  /** A cell of a tile as text. */
+  said({ cells, form }, place) { return shortNumber(cells[place], form); }
+
+  /** One term as text. */
+  termText([u, , local]) {
+    return `${shortNumber(this.cells[u], this.came[0].form)} × ${shortNumber(local, this.factor?.form)}`;
+  }
+
+  row(place) {
+    const { ends, ups, factors = [], only = -1 } = this.rows;
+    if (only >= 0 && place !== only) return null;
+    const [start, end] = only >= 0 ? [0, ends[0]] : [place ? ends[place - 1] : 0, ends[place]];
+    return ups.slice(start, end).map((up, i) => [up, up, factors.length ? factors[start + i] : 1]);
   }
 
   products(place) {
     const { step, upstream, factor, sent } = this;
+    if (step.kind === "outer") return [[Math.floor(place / sent.columns), place % sent.columns]];
+    if (upstream.shape.length === 1) return upstream.cells.map((_, k) => [k, place * factor.columns + k]);
     const row = Math.floor(place / sent.columns), // of all matrices of a batch
       column = place % sent.columns;
     const inner = step.left ? factor.columns : upstream.columns,
@@ -71,14 +104,50 @@ class Chain {
 
   /** The elements that were sent to which an element of one of the tiles contributes. */
   reached(part, cell) {
-    const column = { upstream: 0, factor: 1, product: 1 }[part],
-      found = [];
+    const column = { factor: 1, product: 1 }[part] ?? 0, found = [], at = this.offset(part) + cell;
     for (let place = 0; place < this.sent.cells.length; place++) {
-      if (this.terms(place).some((term) => term[column] === cell)) found.push(place);
+      if ((this.terms(place) || []).some((term) => term[column] === at)) found.push(place);
     }
     return found;
   }
 
-  /** The largest element that was sent. */
-  get largest() { return largestAt(this.sent.cells); }
+  /** How many elements came before those of one of several gradients. */
+  offset(part) {
+    const before = this.came.slice(0, this.partsOf().indexOf(part));
+    return part === "factor" || part === "product" ? 0 : before.reduce((sum, { cells }) => sum + cells.length, 0);
+  }
+
+  /** The cells of one of the gradients that came, of which terms are. */
+  cellsOf(part, terms) {
+    const first = this.offset(part), { cells } = this.came[this.partsOf().indexOf(part)];
+    return new Set(terms.map(([u]) => u - first).filter((u) => u >= 0 && u < cells.length));
+  }
+
+  /** What the cells of the gradients that came are called. */
+  partsOf() { return this.came.map((_, i) => (i ? `upstream${i}` : "upstream")); }
+
+  /** The element that is written out where none is chosen. */
+  get largest() { return this.rows?.only >= 0 ? this.rows.only : largestAt(this.sent.cells); }
+
+  /** How many letters the longest of all local derivatives has: their tile is as wide for each element. */
+  get longest() {
+    this.letters ??= Math.max(0, ...this.rows.factors.map((factor) => shortNumber(factor).length));
+    return this.letters;
+  }
+
+  /** The local derivatives of all that came with respect to one element that was sent, as a tile. */
+  localOf(place) {
+    const cells = this.upstream.cells.map(() => 0);
+    for (const [u, , local] of this.terms(place) || []) cells[u] = local;
+    return { shape: this.upstream.shape, columns: this.upstream.columns, cells, form: "", longest: this.longest };
+  }
 }
+
+/** The terms of a sum that say something: not those where nothing came; of many, the largest first. */
+function telling(terms, cells) {
+  const some = terms.filter(([u]) => cells[u] !== 0), size = ([u, , local]) => Math.abs(cells[u] * local) || 0;
+  if (!some.length) return terms.slice(0, 1);
+  return some.length > TERMS.most ? some.sort((a, b) => size(b) - size(a)) : some;
+}
+
+const inBrackets = (text, brackets) => (brackets ? `(${text})` : text);

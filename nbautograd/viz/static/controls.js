@@ -2,7 +2,7 @@ const SPEEDS = [0.25, 0.5, 1, 2, 4];
 const CLOSER = 1.25, FURTHER = 0.8; // by what the buttons and keys zoom
 const CLASSES = { in: "zoom-in", out: "zoom-out" }; // what is called otherwise than its icon
 
-/** The bar above the picture: search, what is in view, and the transport; and the legend below the picture. */
+/** The controls below the picture, which go through the pass; and the tools, which are in the drawer. */
 class Controls {
   constructor(player) {
     this.player = player;
@@ -16,14 +16,20 @@ class Controls {
     this.speeds = this.choice("", t("speed"), SPEEDS.map((x) => [x, `${x}×`, x === 1]),
       (value) => { player.playback.speed = value; });
     this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
-    const { everything } = player.groups;
-    this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
-    this.scaled = player.history.scenes.some((scene) => operationsOf(scene) >= SIZED_FROM);
+    this.repeats = player.groups.folds && this.toggle("repeats", t("fold_all"), () => player.groups.toggleEverything());
+    this.scaled = this.distinguishes();
     this.scale = this.toggle("scale", t("scale"), () => this.showScale(), this.scaled);
-    this.map = this.toggle("map", t("overview_toggle"), () => player.overview.toggle(), player.overview.on);
     this.legend = sizeLegend(t);
-    this.legend.hidden = !this.scaled || !player.plays;
-    this.bar = this.toolbar();
+    this.legend.hidden = !this.scaled;
+    this.transport = player.plays && this.movers();
+    this.tools = this.toolbox();
+  }
+
+  /** Whether gradients are drawn as wide as they are large: of a large graph, whose gradients differ in that. */
+  distinguishes() {
+    const { frames, scenes } = this.player.history;
+    if (!this.player.plays || !scenes.some((scene) => operationsOf(scene) >= SIZED_FROM)) return false;
+    return new Set(frames.flatMap(({ sizes = {} }) => Object.values(sizes).map(bin))).size > 1;
   }
 
   button(name, label, onclick) {
@@ -50,6 +56,13 @@ class Controls {
     ...options.map(([value, text, chosen]) => h("option", { value, selected: chosen && "" }, text)));
   }
 
+  /** Whether something is folded, on the button that opens it. */
+  showFolds() {
+    const { folded } = this.player.groups;
+    this.repeats?.setAttribute("aria-pressed", String(folded));
+    this.repeats?.classList?.toggle("nb-pressed", folded);
+  }
+
   slide(here) { this.goTo(here < 0 ? here : this.player.stops[here] ?? this.player.last); }
 
   goTo(index) {
@@ -57,7 +70,7 @@ class Controls {
     this.player.go(index);
   }
 
-  /** Whether gradients are drawn by their sizes: the legend takes a line of the drawing's window. */
+  /** Whether gradients are drawn by their sizes. */
   showScale() {
     this.scaled = !this.scaled;
     this.legend.hidden = !this.scaled;
@@ -65,26 +78,31 @@ class Controls {
     return this.scaled;
   }
 
-  toolbar() {
-    const { player } = this, { plays, search, t } = player;
-    return h("div", { class: "nb-bar", role: "group", "aria-label": t("playback") },
-      h("span", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
-      h("span", { class: "nb-buttons nb-find" }, search.field, search.matches),
-      h("span", { class: "nb-buttons", role: "group", "aria-label": t("view") }, plays && this.scale, this.repeats,
-        this.map, this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
-        this.button("in", t("in"), () => player.stage.zoom(CLOSER)),
-        this.button("fit", t("fit"), () => player.stage.fit(true)),
-        this.button("save", t("save"), () => player.save()), player.marks.button),
-      plays && this.transport());
-  }
-
-  transport() {
+  /** What one moves through a pass with. */
+  movers() {
     const { player } = this, { t } = player;
     const step = (name, to) => this.button(name, t(name), () => player.step(to()));
-    return h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
-      step("first", () => player.beginning()), step("back", () => player.backward()), this.play,
-      step("forward", () => player.forward()), step("last", () => player.last), this.loop),
-    this.track.element, player.predict.button, player.predict.score, player.stacks.element, this.speeds);
+    return h("span", { class: "nb-transport", role: "group", "aria-label": t("playback") },
+      this.track.element, step("back", () => player.backward()), this.play, step("forward", () => player.forward()));
+  }
+
+  /** What the drawer has for whoever looks for more: where one is, search, what is in view, how the pass plays. */
+  toolbox() {
+    const { player } = this, { plays, predict, search, stacks, t } = player;
+    const step = (name, to) => this.button(name, t(name), () => player.step(to()));
+    const row = (name, ...parts) => h("div", { class: "nb-tool", role: "group", "aria-label": t(name) }, ...parts);
+    return h("div", { class: "nb-tools" },
+      h("div", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
+      row("search", search.field, search.matches),
+      row("view", this.button("out", t("out"), () => player.further()),
+        this.button("in", t("in"), () => player.closer()),
+        this.button("fit", t("fit"), () => player.stage.fit(true)), this.repeats, plays && this.scale,
+        this.button("save", t("save"), () => player.save()), player.marks.button),
+      this.legend,
+      plays && row("playback", step("first", () => player.beginning()), step("last", () => player.last), this.loop,
+        this.speeds, this.track.forward),
+      plays && row("ask", predict.button, predict.score),
+      stacks.several && row("compare", stacks.choice));
   }
 
   showPlaying(on) {
@@ -104,4 +122,3 @@ class Controls {
     this.slider.setAttribute("aria-valuetext", `${where}: ${text}`);
   }
 }
-

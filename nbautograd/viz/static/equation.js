@@ -1,11 +1,16 @@
-const ROOM = { wide: 184, high: 80, least: 60 }; // of a tile in the bar, in pixels
-const SIGN_WIDE = 34, AROUND_PARTS = 44; // pixels: a sign with the gaps beside it, and what is around all parts
-const WRITTEN = 3; // terms of a sum that are written out
+const ROOM = { wide: 230, high: 62, least: 24 }; // of a tile in the bar, in pixels
+const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
+const SENTENCE = 164, TABS = 110; // pixels: what is said beside them, and the buttons for several edges
+const STACKED = 780; // pixels: in a narrower player its parts stand below each other
+const SIGNS = { matrix: "@", outer: "⊗" }; // between the upstream gradient and the local derivative
 const ARRIVED = 0.4,
   MET = 0.5,
   SENT = 0.6; // of a step's time: when the parts of the equation appear
 const FLIGHT = 320; // milliseconds
 const GHOST = { wide: 120, high: 48, line: 15 }; // the room for a tile that flies
+const PARTS = { upstream: "upstream", factor: "local", sent: "sent" }; // of the chain rule, as the page calls them
+const FLOWS_BY = { CopySlices: "written_over" }; // what is said of operations of the engine itself
+const asShown = (text) => text.replaceAll("-", "−").replace(/\.$/, ""); // what the kernel has written, as in tiles
 const lastName = (gradient) => gradient.slice(gradient.lastIndexOf("∂") + 1);
 
 /**
@@ -22,21 +27,41 @@ class EquationBar {
     this.largest = this.scale();
     this.tall = this.high();
     this.element.style.setProperty("--nb-tile", `${this.tall}px`);
+    const { frames } = player.history; // what any of the steps needs has its room in all of them
+    this.element.classList.toggle("nb-branches", frames.some(({ chain = [] }) => chain.length > 1));
+    this.element.classList.toggle("nb-fails", frames.some(({ kind }) => kind === "error"));
   }
 
   /** The room for tiles that the highest of the recording needs: the bar is as high in all its steps. */
   high() {
     const { tiles = [], values = [] } = this.player.data.timeline;
-    const needs = [...tiles, ...values].map((tile) =>
+    const needs = [...tiles, ...values].filter(({ cells }) => cells.length > 1).map((tile) =>
       (rowHeight(tile, ROOM.high) * tile.cells.length) / tile.columns + (tile.histogram ? 22 : 0));
     return Math.ceil(Math.min(Math.max(ROOM.least, ...needs), ROOM.high));
   }
 
-  /** The room for each of several tiles beside each other: on a telephone they share its width. */
-  room(count = 3) {
-    const { whole } = this.player, share = (whole - AROUND_PARTS - (count - 1) * SIGN_WIDE) / count;
-    return { high: this.tall, wide: whole < TELEPHONE ? Math.max(Math.min(ROOM.wide, share), ROOM.least) : ROOM.wide };
+  /** The room for each tile: those that need less than their share leave the rest to the others. */
+  room(tiles = this.now.tiles || []) {
+    const needs = tiles.map((tile) => Math.min(wideAs(tile, this.tall), ROOM.wide)).sort((a, b) => a - b);
+    const words = this.stacked ? 0 : SENTENCE; // in a narrow one they stand below
+    let left = this.wide - words - AROUND_PARTS - (tiles.length - 1) * SIGN_WIDE, wide = ROOM.wide;
+    needs.forEach((need, i) => {
+      const share = left / (needs.length - i);
+      if (need > share) wide = Math.min(wide, Math.max(share, ROOM.least));
+      left -= Math.min(need, share);
+    });
+    return { high: this.tall, wide };
   }
+
+  /** How wide the bar is, or will be: it is hidden before the first step. */
+  get wide() {
+    const { controls, drawer, strip } = this.player, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
+    if (this.stacked) return strip.clientWidth - AROUND_BAR;
+    return strip.clientWidth - controls.transport.offsetWidth - drawer.button.offsetWidth - AROUND_BAR - tabs;
+  }
+
+  /** Whether its parts stand below each other. */
+  get stacked() { return this.player.strip.clientWidth <= STACKED; }
 
   /** The largest gradient of the recording: all tiles of gradients have one scale. */
   scale() {
@@ -69,7 +94,7 @@ class EquationBar {
   }
 
   content(frame) {
-    if (!frame) return this.idle();
+    if (!frame) return [];
     if (frame.kind === "forward") return this.player.forwardPass.equation(this, frame);
     if (frame.kind === "error") return this.failure(frame);
     if (frame.chain?.length) return this.chain(frame);
@@ -93,17 +118,6 @@ class EquationBar {
       : !!this.flowing(frame);
   }
 
-  /** What the bar will show, before the first step. */
-  idle() {
-    const { t } = this.player;
-    const empty = (role) => this.plain(role, "", h("span", { class: "nb-equation-empty" }));
-    return [
-      h("div", { class: "nb-equation-parts" }, empty(t("upstream")), this.sign("×"), empty(t("local")), this.sign("="),
-        empty(t("sent_on"))),
-      h("div", { class: "nb-equation-words" }, h("div", {}, t("equation_hint"))),
-    ];
-  }
-
   /** The gradient with which a pass starts. */
   seed(frame) {
     const { t } = this.player;
@@ -121,7 +135,6 @@ class EquationBar {
       "div",
       { class: "nb-equation-cell" },
       h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name)),
-      h("div", { class: "nb-equation-sub" }),
       h("div", { class: "nb-equation-tile" }, ...body),
     );
   }
@@ -145,13 +158,13 @@ class EquationBar {
     if (!came) return null;
     const { t } = this.player;
     this.views = {};
-    this.now = { whole: false };
+    this.now = { whole: false, tiles: [...came, ...went].map(([, tile]) => tile) };
     const cells = (part, role, list) => list.map(([name, tile]) => this.cell(part, role, name, tile));
     return [
       h("div", { class: "nb-equation-parts" }, ...cells("upstream", t("upstream"), came), this.sign("→"),
         ...cells("sent", t("sent_on"), went)),
       h("div", { class: "nb-equation-words" },
-        h("div", {}, t(frame.group ? "group_sums" : "own_backward", { name: frame.title }))),
+        h("div", {}, t(frame.group ? "group_sums" : FLOWS_BY[frame.title] || "own_backward", { name: frame.title }))),
     ];
   }
 
@@ -173,25 +186,27 @@ class EquationBar {
     const chain = (this.now = new Chain(step, this.tiles)),
       [from, to] = [this.player.links.resultOf(step.edge), lastName(step.sent_name)];
     this.views = {};
-    this.now.parts = chain.product ? 4 : ["diagonal", "matrix"].includes(step.kind) ? 3 : 2;
-    const upstream = this.cell("upstream", t("upstream"), step.upstream_name, chain.upstream);
-    const local = this.cell("factor", t("local"), `∂${from}/∂${to}`, chain.factor, step.local);
+    const product = PRODUCTS.includes(step.kind), moves = !product && !this.multiplies(chain);
+    const passes = step.product !== undefined && chain.factor?.cells.every((cell) => cell === 1); // what came is summed
+    const multiplied = !moves && !passes, factor = product ? chain.factor : multiplied && chain.localOf(chain.largest);
+    this.now.tiles = [...chain.came, multiplied && factor, passes ? null : chain.product, chain.sent].filter(Boolean);
+    const came = chain.came.map((tile, i) =>
+      this.cell(chain.partsOf()[i], t("upstream"), frame.receives?.[i]?.[0] ?? step.upstream_name, tile));
+    const local = multiplied && this.cell("factor", t("local"), `∂${from}/∂${to}`, factor, step.local);
     const sent = this.cell("sent", t("sent_on"), step.sent_name, chain.sent);
-    const factors =
-      step.kind === "matrix" && step.left
-        ? [local, this.sign("@"), upstream]
-        : [upstream, this.sign(step.kind === "matrix" ? "@" : "×"), local];
-    const before = step.product !== undefined && [
-      this.cell("product", t("before_sum"), "", chain.product),
-      this.sign(`Σ dim ${step.summed.map(([d]) => d).join(", ")}`),
-    ];
-    const parts = ["diagonal", "matrix"].includes(step.kind)
-      ? [...factors, this.sign("="), ...(before || []), sent]
-      : [upstream, this.sign("→"), sent];
+    const sign = this.sign(SIGNS[step.kind] || "×"), sums = step.product !== undefined
+      && this.sign(`Σ dim ${step.summed.map(([d]) => d).join(", ")}`);
+    const factors = step.kind === "matrix" && step.left ? [local, sign, ...came] : [...came, sign, local];
+    const before = sums && !passes ? [this.cell("product", t("before_sum"), "", chain.product), sums] : [];
+    const parts = passes ? [...came, sums, this.sign("="), sent] : moves ? [...came, this.sign("→"), sent]
+      : [chain.adds && this.sign("Σ"), ...factors, this.sign("="), ...before, sent].filter(Boolean);
     this.words = h("div", { class: "nb-equation-words" });
     this.explain(null);
     return [this.tabs(frame), h("div", { class: "nb-equation-parts" }, ...parts), this.words].filter(Boolean);
   }
+
+  /** Whether what was sent is a sum of products that can be shown: what only moves has no local derivatives. */
+  multiplies({ rows, whole, came }) { return !!rows?.factors.length && whole && came.length === 1; }
 
   /** A button for each edge along which the node sends. */
   tabs(frame) {
@@ -249,8 +264,8 @@ class EquationBar {
       const view = (this.views[part] = new TileView(tile, {
         name: `${role} ${name}`.trim(),
         largest: scale,
-        ...this.room(this.now.parts),
-        point: this.now.whole ? (cell) => this.point(part, cell) : null,
+        ...this.room(),
+        point: this.now.whole && (part !== "factor" || !this.now.rows) ? (cell) => this.point(part, cell) : null,
         pick: (cell) => {
           this.pinned = part === "sent" ? cell : (this.now.reached(part, cell)[0] ?? null);
           this.explain(null);
@@ -258,13 +273,13 @@ class EquationBar {
       }));
       body = view.svg;
     }
-    const shape = tile?.cells.length > 1 ? tile.shape.join("×") : "";
+    const shape = tile?.cells.length > 1 && !(part === "factor" && this.now.rows) ? tile.shape.join("×") : "";
     const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // a number stands in the tile
     return h(
       "div",
-      { class: `nb-equation-cell nb-is-${part}` },
-      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name)),
-      h("div", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape),
+      { class: `nb-equation-cell nb-is-${part.replace(/\d+$/, "")}`, "data-part": PARTS[part.replace(/\d+$/, "")] },
+      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name), " ",
+        h("span", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape)),
       h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null),
     );
   }
@@ -281,47 +296,43 @@ class EquationBar {
 
   /** Write out one element: its terms, what they come to, and what that means. */
   explain(at) {
-    const { now, player } = this,
-      { t } = player,
-      { step } = now;
-    const name = lastName(step.sent_name),
-      from = this.player.links.resultOf(step.edge),
-      root = rootOf(step.sent_name);
-    if (!now.whole || !["diagonal", "matrix"].includes(step.kind)) {
+    const { now } = this, { step } = now, name = lastName(step.sent_name);
+    const wanted = at?.place ?? this.pinned ?? now.largest, place = now.tells(wanted) ? wanted : now.largest;
+    if (!now.tells(place)) {
       this.words.replaceChildren(...this.told(step, name));
       return;
     }
-    const place = at?.place ?? this.pinned ?? now.largest,
-      terms = now.terms(place);
-    const index = now.index(place, now.sent.shape),
-      value = now.sent.cells[place];
-    const { upstream, factor, sent } = now, said = ({ cells, form }, i) => shortNumber(cells[i], form);
-    const product = ([u, f]) => `${said(upstream, u)} × ${said(factor, f)}`;
-    const written = terms
-      .slice(0, WRITTEN)
-      .map((term) => (terms.length > 1 ? `(${product(term)})` : product(term)))
-      .join(" + ");
-    const shown = now.sent.cells.length > 1 ? `${name}[${index.join(", ")}]` : name;
-    const dims = step.summed?.map(([d]) => d).join(", ");
-    const ways = this.player.links.users(this.player.links.byId.get(step.edge)?.src).length;
-    const note =
-      dims !== undefined
-        ? t("summed_dims", { dims, name })
-        : terms.length > 1
-          ? t("n_products", { count: terms.length })
-          : "";
+    this.showLocal(place);
+    const all = now.terms(place), terms = now.rows ? telling(all, now.cells) : all;
     this.words.replaceChildren(
-      h(
-        "div",
-        { class: "nb-equation-element" },
-        `${written}${terms.length > WRITTEN ? " + …" : ""} = `,
-        h("b", {}, said(sent, place)),
-      ),
-      ...meaning(t, shown, root, value, ways > 1).slice(0, 1).map((text) => h("div", {}, text)),
-      ...(ways > 1 ? [h("div", { class: "nb-soft" }, t("one_way", { name, via: from, count: ways }))] : []),
-      ...(note ? [h("div", { class: "nb-soft" }, note)] : []),
-    );
-    this.lightUp(at, place, terms);
+      h("div", { class: "nb-equation-element" }, this.summed(terms), h("b", {}, now.said(now.sent, place))),
+      ...this.story(step, name), ...this.means(place, name), ...this.note(terms.length, name));
+    this.lightUp(at, place, now.rows ? terms.slice(0, TERMS.most) : all);
+  }
+
+  /** The terms of an element, as far as there is room for them. */
+  summed(terms) {
+    const { now } = this, { only = -1, count } = now.rows || {}, shown = terms.slice(0, this.most);
+    const written = shown.map((term) => inBrackets(now.termText(term), terms.length > 1)).join(" + ");
+    return written && `${written}${this.left(only < 0 ? terms.length : count, shown.length)} = `;
+  }
+
+  /** What the number of an element means for the root. */
+  means(place, name) {
+    const { now, player } = this, { links, t } = player, { edge, sent_name: sent } = now.step;
+    const shown = now.sent.cells.length > 1 ? `${name}[${now.index(place, now.sent.shape).join(", ")}]` : name;
+    const count = links.users(links.byId.get(edge)?.src).length, via = links.resultOf(edge), ways = count > 1;
+    const lines = meaning(t, shown, rootOf(sent), now.sent.cells[place], ways).slice(0, 1);
+    return [...lines.map((text) => h("div", {}, text)),
+      ...(ways ? [h("div", { class: "nb-soft" }, t("one_way", { name, via, count }))] : [])];
+  }
+
+  /** Of which sums an element is the result, where no sentence says so. */
+  note(count, name) {
+    const { step } = this.now, { t } = this.player, dims = step.summed?.map(([dim]) => dim).join(", ");
+    const text = dims !== undefined ? t("summed_dims", { dims, name })
+      : count > 1 && !step.story ? t("n_products", { count }) : "";
+    return text ? [h("div", { class: "nb-soft" }, text)] : [];
   }
 
   lightUp(at, place, terms) {
@@ -330,7 +341,7 @@ class EquationBar {
     const marks = lit
       ? {
           sent: new Set(at?.reached || [place]),
-          upstream: new Set(terms.map(([u]) => u)),
+          ...Object.fromEntries(this.now.partsOf().map((part) => [part, this.now.cellsOf(part, terms)])),
           factor: new Set(terms.map(([, f]) => f)),
           product: new Set(terms.map(([, f]) => f)),
         }
@@ -339,22 +350,51 @@ class EquationBar {
     for (const [part, view] of Object.entries(views)) view.light(marks[part] || new Set());
   }
 
+  /** How many terms of a sum are written out, by the room that the tiles leave. */
+  get most() {
+    const heads = 150, tiles = Object.values(this.views || {}).map(({ svg }) =>
+      Math.max(Number(svg.getAttribute("width")) + SIGN_WIDE, heads));
+    const free = this.wide - AROUND_PARTS - tiles.reduce((sum, width) => sum + width, 0);
+    const least = this.player.whole < TELEPHONE && this.frame.chain.length > 1 ? 1 : 2; // lines are few there
+    return Math.max(least, Math.min(TERMS.most, Math.floor(free / TERMS.wide) * TERMS.lines));
+  }
+
+  /** "+ …" for the terms that are not written out, with their number where it is known. */
+  left(all, written) {
+    if (all >= 0 && all <= written) return "";
+    return all < 0 ? " + …" : ` + … ${this.player.t("terms_left", { count: all - written })}`;
+  }
+
+  /** What the operation does with the elements that came. */
+  story(step, name) {
+    return step.story ? [h("div", { class: "nb-story-line" }, this.player.t(step.story, { name }))] : [];
+  }
+
+  /** The local derivatives of what came with respect to one element, of what is no product. */
+  showLocal(place) {
+    const { factor } = this.views;
+    if (!this.now.rows || !factor || factor.place === place) return;
+    const tile = this.now.localOf(place), { svg } = new TileView(tile, { name: this.player.t("local"),
+      largest: largestOf(tile), ...this.room() });
+    factor.svg.replaceWith(svg);
+    this.views.factor = Object.assign(factor, { svg, place, rects: [...svg.querySelectorAll("rect")] });
+  }
+
   /** What is said where no element can be written out from the tiles. */
   told(step, name) {
-    const { t } = this.player,
-      { element } = step;
-    if (!element) return [h("div", {}, t(step.told, { name: this.frame.title }))];
-    const written = element.terms.map(([u, f]) => `${u} × ${f}`);
-    const more = element.count > written.length ? " + …" : "";
+    const { t } = this.player, { element } = step, line = this.story(step, name);
+    if (!element) return [h("div", { class: line.length ? "nb-soft" : "" }, t(step.told, { name: this.frame.title })),
+      ...line];
+    const { count = -1 } = element, some = element.terms.filter(([u]) => Number(u) !== 0);
+    const used = (some.length ? some : element.terms).slice(0, this.most);
+    const complete = count === element.terms.length && some.length <= used.length;
+    const more = complete ? "" : this.left(count, used.length);
+    const written = used.map((term) => inBrackets(term.map(asShown).join(" × "), used.length > 1)).join(" + ");
     return [
       h("div", { class: "nb-soft" }, t("element", { index: `${name}[${element.index.join(", ")}]` })),
-      h(
-        "div",
-        { class: "nb-equation-element" },
-        `${written.slice(0, WRITTEN).join(" + ")}${more} = `,
-        h("b", {}, element.sent),
-      ),
-      element.count > 1 && h("div", { class: "nb-soft" }, t("n_products", { count: element.count })),
+      h("div", { class: "nb-equation-element" }, written && `${written}${more} = `, h("b", {}, asShown(element.sent))),
+      ...line,
+      element.count > 1 && !line.length && h("div", { class: "nb-soft" }, t("n_products", { count: element.count })),
     ].filter(Boolean);
   }
 
@@ -415,9 +455,9 @@ class EquationBar {
       row = frame.ledger?.[frame.node];
     if (!row) return [this.remark(frame.caption)];
     this.views = {};
-    this.now = { whole: false };
     const name = frame.subtitle,
       tile = (number) => this.tiles[number] || null;
+    this.now = { whole: false, tiles: [row.before_tile, row.total_tile, row.after_tile].map(tile).filter(Boolean) };
     const none = this.plain(t("grad_before"), "", row.before);
     return [
       h(

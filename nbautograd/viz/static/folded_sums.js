@@ -1,5 +1,5 @@
 const VANISHED = -99; // the size of zeros
-const CURVE = { wide: 40, high: 11 }; // of the sizes of gradients that are drawn as one line
+const CURVE = { wide: 40, high: 11, least: 8 }; // of the sizes of so many gradients that are drawn as one line
 
 const MANY_CELLS = 64; // from which on the numbers of a tile are kept as they are shown
 const ROUGH = 5e-5, LITTLE = 1e-3; // by how much these may be off, and a sum, of its largest number
@@ -76,22 +76,28 @@ function addSums(state, history, index, view) {
   }
 }
 
-/** Above a sum on a line: of how many gradients it is, and how their sizes go, as a curve. */
+/** Beside a sum on a line: of how many gradients it is, and of many, how their sizes go, as a curve. */
 function paintSums(stage, state) {
   for (const element of stage.svg.querySelectorAll(".nb-sum-of")) element.remove();
   for (const [line, { count, sizes }] of state.sums || []) {
     const text = state.labels.get(line), box = text && count > 1 && stage.labelBox(line, text);
     const shown = box && (state.active.has(line) || state.done.has(line));
     if (!shown) continue;
-    const y = box.y - 5, x = box.x + box.width / 2, said = `Σ ${count.toLocaleString("en")}`;
-    const half = (CURVE.wide + 7 * said.length) / 2, finite = sizes.filter((size) => size > -90);
-    const low = Math.min(...finite), span = Math.max(...finite) - low, last = sizes.length - 1;
-    const down = (size) => (1 - (span > 0.05 ? (Math.max(size, low) - low) / span : 0.5)) * CURVE.high;
-    const points = sizes.map((size, i) => [(i / (last || 1)) * CURVE.wide, down(size)])
-      .filter(([, at]) => Number.isFinite(at));
-    const curve = points.map(([px, py], i) => `${i ? "L" : "M"}${(x - half + 7 * said.length + px).toFixed(1)} `
-      + (y - CURVE.high + 1 + py).toFixed(1)).join("");
-    stage.covers.append(s("g", { class: "nb-sum-of" }, s("title", {}, fill(stage.texts.sum_of, { count })),
-      s("text", { x: x - half, y }, said), s("path", { d: curve, fill: "none" })));
+    const number = count.toLocaleString("en"), isSign = text === "Σ" && !stage.tiles.onEdge(state, line);
+    const said = isSign ? number : `Σ ${number}`;
+    const [, middle] = middleOf(box), parts = [s("title", {}, fill(stage.texts.sum_of, { count })),
+      s("text", { x: box.x - 4, y: middle + 4, "text-anchor": "end" }, said)];
+    const after = box.x + box.width + 4;
+    if (count >= CURVE.least) parts.push(s("path", { d: curveOf(sizes, after, middle), fill: "none" }));
+    stage.covers.append(s("g", { class: "nb-sum-of" }, ...parts));
   }
+}
+
+/** The curve of the sizes of gradients, from a place on. */
+function curveOf(sizes, x, y) {
+  const finite = sizes.filter((size) => size > -90), low = Math.min(...finite), span = Math.max(...finite) - low;
+  const down = (size) => (0.5 - (span > 0.05 ? (Math.max(size, low) - low) / span : 0.5)) * CURVE.high;
+  return sizes.map((size, i) => [x + (i / (sizes.length - 1 || 1)) * CURVE.wide, y + down(size)])
+    .filter(([, at]) => Number.isFinite(at))
+    .map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
 }

@@ -97,7 +97,7 @@ class ForwardPass {
     const { links, t } = this.player, about = links.nodes[frame.node];
     if (!about || isGroup(about)) return [bar.remark(frame.caption)];
     bar.views = {};
-    bar.now = { whole: false };
+    bar.now = { whole: false, tiles: [...frame.used, ...frame.out].map((id) => this.tileOf(id)).filter(Boolean) };
     const cell = (role, id) => bar.cell("factor", role, links.nodes[id].label || links.nodes[id].name,
       this.tileOf(id));
     const sign = about.symbol || about.name, between = frame.used.length === 2 && INFIX.includes(sign);

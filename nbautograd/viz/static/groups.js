@@ -1,30 +1,50 @@
 const ANSWER = 6000; // milliseconds in which a kernel answers
 const DOUBLE = 500; // milliseconds in which a second click belongs to the first
+const STEPS = 16; // operations and groups of a folded graph that are seen at first
+const WHOLE = 1.01; // windows that a drawing may fill, which is seen whole
+const IS_LEVEL = /^(L\d+|open)$/; // of the keys of a view, the one that says how much is folded
 
-/** Which groups are open, and which of the drawn views of a scene shows them so. */
+/**
+ * Which level of a scene is seen, which groups are open there, and which of the drawn views shows that. Levels nest:
+ * each further one opens what the one before has closed.
+ */
 class Groups {
   constructor(player, views) {
     this.player = player;
-    this.views = views; // "scene:open groups" -> the number of the scene that is drawn for it
+    this.views = views; // "scene:level,open groups" -> the number of the scene that is drawn for it
     this.opened = new Set();
+    this.level = new Map(); // scene -> the key of its level; none: as it was drawn first
     this.asked = 0;
     this.changed = -Infinity; // when a group was opened or closed
-    const has = (key) => Object.keys(views).some((view) => view.endsWith(`:${key}`));
-    this.everything = ["fold", "open"].find(has); // what the button does with all groups at once
+    this.folds = Object.keys(views).some((view) => IS_LEVEL.test(view.split(":")[1]));
     this.viewOf = (number) => this.player.history.scenes[this.drawnFor(number)];
     this.chips = h("div", { class: "nb-chips" });
   }
 
-  /** The key of a scene's view with the groups open that are open now, as far as that scene has them. */
-  keyOf(number) {
-    const { scenes } = this.player.history;
-    const own = Object.entries(this.views).filter(([key]) => key.startsWith(`${number}:`));
-    const known = new Set(own.flatMap(([, drawn]) => scenes[drawn].groups.map(([group]) => group)));
-    const open = [...this.opened].filter((key) => known.has(key) || `${number}:${key}` in this.views);
-    return `${number}:${open.sort().join(",")}`;
+  get scene() { return this.player.history.sceneAt(this.player.shown); }
+
+  /** The keys of a scene's levels, the one at which most is drawn first. */
+  levelsOf(number) {
+    const every = Object.keys(this.views).filter((view) => view.startsWith(`${number}:`));
+    const own = every.map((view) => view.split(":")[1]);
+    const drawn = (key) => Object.keys(this.player.history.scenes[this.views[`${number}:${key}`]].nodes).length;
+    return own.filter((key) => !key || IS_LEVEL.test(key)).sort((a, b) => drawn(b) - drawn(a));
   }
 
-  drawnFor(number) { return this.views[this.keyOf(number)] ?? number; }
+  levelOf(number) { return this.level.get(number) ?? ""; }
+
+  /** The key of a scene's view with the groups open that are open now, as far as that scene has them. */
+  keyOf(number) {
+    const { scenes } = this.player.history, level = this.levelOf(number);
+    const own = Object.entries(this.views).filter(([key]) => key.startsWith(`${number}:`));
+    const known = new Set(own.flatMap(([, drawn]) => scenes[drawn].groups.map(([group]) => group)));
+    const open = [...this.opened].filter((key) => known.has(key));
+    return `${number}:${[level, ...open].filter(Boolean).sort().join(",")}`;
+  }
+
+  drawnFor(number) {
+    return this.views[this.keyOf(number)] ?? this.views[`${number}:${this.levelOf(number)}`] ?? number;
+  }
 
   get all() { return this.player.drawn?.groups || []; }
 
@@ -32,29 +52,66 @@ class Groups {
 
   openable(id) { return this.closed.some(([group]) => group === id); }
 
-  /** Open all groups, or fold all, or undo that; returns whether it is done now. */
-  toggleEverything() {
-    const { opened, everything } = this;
-    if (!opened.delete(everything)) {
-      opened.clear();
-      opened.add(everything);
+  /** As long as nothing was played or opened: the level of each scene at which most is drawn and the whole is seen. */
+  fit() {
+    if (this.changed > -Infinity || this.player.predict.on) return false; // what is folded is not asked
+    const { player } = this, said = () => [...this.level].filter(([, key]) => key).join(), before = said();
+    for (const number of player.ownScenes) {
+      const levels = this.levelsOf(number), from = levels.slice(levels.indexOf(""));
+      const needs = (key) => player.beyond(player.drawingOf(this.views[`${number}:${key}`]));
+      const least = from.reduce((best, key) => (needs(key) < needs(best) ? key : best), "");
+      const drawn = (key) => Object.values(player.history.scenes[this.views[`${number}:${key}`]].nodes);
+      const few = (key) => !key || drawn(key).filter(({ kind }) => ["op", "group"].includes(kind)).length <= STEPS;
+      this.level.set(number, from.find((key) => needs(key) <= WHOLE && few(key)) ?? least);
     }
+    if (said() === before) return false;
     this.redraw();
-    return opened.has(everything);
+    return true;
+  }
+
+  /** The level next to the one that is seen: the one above (-1), or below it (1); whether there is one. */
+  change(by) {
+    const { player, scene } = this, levels = this.levelsOf(scene), here = levels.indexOf(this.levelOf(scene));
+    const to = levels[here - by];
+    if (to === undefined || here < 0) return false;
+    this.show(to);
+    const index = levels.length - levels.indexOf(to);
+    player.say(player.t("level_at", { index, count: levels.length }), undefined, player.rests);
+    return true;
+  }
+
+  show(key) {
+    this.changed = performance.now();
+    this.opened.clear();
+    this.level.set(this.scene, key);
+    this.redraw();
+    this.player.controls.showFolds?.();
+  }
+
+  /** Whether something is folded that another level opens. */
+  get folded() { return this.levelsOf(this.scene)[0] !== this.levelOf(this.scene) || this.opened.size > 0; }
+
+  /** Open everything; where everything is open, fold it until the whole is seen, or one level. */
+  toggleEverything() {
+    const { player, scene } = this, levels = this.levelsOf(scene);
+    const needs = (key) => player.beyond(player.drawingOf(this.views[`${scene}:${key}`]));
+    const folded = this.folded, fits = levels.slice(1).find((key) => needs(key) <= WHOLE);
+    this.show(folded ? levels[0] : fits ?? levels.at(-1));
+    return !folded;
   }
 
   /** Open a group, or close it again; false where that cannot be shown. */
   open(id) {
     this.changed = performance.now();
-    const { player, opened } = this, { hooks, t } = player;
-    const before = [...opened], number = player.history.sceneAt(player.index);
-    if (!opened.delete(id)) opened.add(id);
-    if (!(this.keyOf(number) in this.views) && !hooks.onopen) {
+    const { player, opened, scene } = this, { hooks, t } = player;
+    const before = [...opened], enters = !opened.delete(id);
+    if (enters) opened.add(id);
+    if (!(this.keyOf(scene) in this.views) && !hooks.onopen) {
       // a page without a kernel knows views with one group open
-      for (const key of [...opened]) if (key !== this.everything && key !== id) opened.delete(key);
+      for (const key of [...opened]) if (key !== id) opened.delete(key);
     }
-    const key = this.keyOf(number);
-    if (key in this.views) { this.redraw(id); return true; }
+    const key = this.keyOf(scene), first = enters && this.begins(id);
+    if (key in this.views) { this.redraw(id, first); return true; }
     this.replace(before);
     if (!hooks.onopen) { player.say(t("needs_kernel")); return false; }
     player.say("…");
@@ -62,6 +119,13 @@ class Groups {
     clearTimeout(this.asked);
     this.asked = setTimeout(() => { player.say(t("needs_kernel")); }, ANSWER);
     return true;
+  }
+
+  /** Where the step of a group begins that is shown now: whoever goes into it sees that first; else nothing. */
+  begins(id) {
+    const { player } = this, { history, index, rests } = player, view = this.viewOf(this.scene);
+    if (rests || index < 1 || see(view, history.frames[index - 1].node) !== id) return 0;
+    return history.beginning(index, view);
   }
 
   /** Whether a node that is drawn is inside of an open group. */
@@ -98,7 +162,7 @@ class Groups {
 
   replace(keys) {
     this.opened.clear();
-    for (const key of keys) this.opened.add(key);
+    for (const key of keys) if (!IS_LEVEL.test(key)) this.opened.add(key);
   }
 
   /** What the kernel answers: one more view. */
@@ -111,19 +175,23 @@ class Groups {
       scenes.push(scene);
     }
     const before = new Set(this.opened), keys = view.slice(view.indexOf(":") + 1).split(",").filter(Boolean);
+    const entered = keys.find((key) => !before.has(key) && !IS_LEVEL.test(key));
+    const first = entered && this.begins(entered);
     this.replace(keys);
-    this.redraw(keys.find((key) => !before.has(key)));
+    this.redraw(entered, first);
   }
 
-  /** Show the step again, after a group was opened or closed, which is brought into view. */
-  redraw(group = "") {
+  /** Show the step again, or another one, after a group was opened or closed, which is brought into view. */
+  redraw(group = "", index = 0) {
     const { player } = this, { stage } = player;
     player.playback.pause();
     player.stops = player.history.stops(this.viewOf);
-    player.go(player.index);
+    player.reserve();
+    if (index) player.go(index);
+    else player.again();
     const inside = this.all.find(([id]) => id === group)?.[3] || [];
     const near = [group, ...inside].find((id) => player.links.nodes[id]);
-    if (near && stage.overflows) stage.centre(near);
+    if (near && stage.overflows && !index) stage.centre(near);
     player.search.centre();
   }
 
@@ -145,4 +213,3 @@ class Groups {
     }));
   }
 }
-

@@ -5,6 +5,7 @@ const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // of a st
 const see = (view, id) => view?.stands?.[id] ?? id;
 const seen = (view, ids = []) => [...new Set(ids.map((id) => see(view, id)))].filter(Boolean);
 const isGroup = (node) => ["group", "pile"].includes(node?.kind);
+const OF_GROUPS = ["op", "accumulate"]; // kinds of frames that are shown together where they happen in one group
 const isEdge = (id) => id.startsWith("e");
 
 /**
@@ -36,12 +37,35 @@ class History {
     return this.frames.length ? this.frames[Math.max(index, 1) - 1].scene : 0;
   }
 
-  /** Whether frame k and the next one happen in one closed group of a view. */
-  together(k, view) {
-    const one = this.frames[k - 1], other = this.frames[k], at = see(view, one.node);
-    return !!other && one.node !== undefined && ["op", "accumulate"].includes(one.kind) && one.kind === other.kind
-      && one.scene === other.scene && one.backward === other.backward
-      && at === see(view, other.node) && isGroup(view?.nodes[at]);
+  /** Whether frame k and the next one belong to the step of one closed group of a view. */
+  together(k, view) { return this.groupAt(k, view) !== "" && this.groupAt(k, view) === this.groupAt(k + 1, view); }
+
+  /**
+   * The closed group in whose step a frame is shown, if there is one. What is added to the `.grad` of a leaf beside the
+   * group, while the group runs, belongs to the same step.
+   */
+  groupAt(k, view) {
+    const { backward, kind, node, scene } = this.frames[k - 1] || {}, own = see(view, node);
+    if (!view || node === undefined || !OF_GROUPS.includes(kind)) return "";
+    const name = (group) => `${scene} ${backward} ${group}`;
+    if (isGroup(view.nodes[own])) return name(own);
+    if (kind === "op") return "";
+    const isLeaf = (frame) => frame?.kind === "accumulate" && !isGroup(view.nodes[see(view, frame.node)]);
+    const near = (by) => {
+      let at = k + by;
+      while (isLeaf(this.frames[at - 1])) at += by;
+      const frame = this.frames[at - 1], same = frame?.scene === scene && frame.backward === backward;
+      return same && OF_GROUPS.includes(frame.kind) && see(view, frame.node);
+    };
+    const before = near(-1);
+    return before && isGroup(view.nodes[before]) && before === near(1) ? name(before) : "";
+  }
+
+  /** The first frame of the step that ends with, or holds, a frame. */
+  beginning(index, view) {
+    let first = index;
+    while (first > 1 && this.together(first - 1, view)) first -= 1;
+    return first;
   }
 
   /** After which frames the player stops: all but those that are followed by one of the same group. */
@@ -57,11 +81,10 @@ class History {
   step(index, view, t) {
     const frame = this.frames[index - 1];
     if (!frame || !view) return frame || null;
-    let first = index;
-    while (first > 1 && this.together(first - 1, view)) first -= 1;
-    const run = this.frames.slice(first - 1, index), shown = view.stands ? this.joined(frame, run, view) : frame;
+    const run = this.frames.slice(this.beginning(index, view) - 1, index);
+    const shown = view.stands ? this.joined(frame, run, view) : frame;
     const node = view.nodes[see(view, frame.node)];
-    const folded = isGroup(node) && ["op", "accumulate"].includes(frame.kind);
+    const folded = isGroup(node) && OF_GROUPS.includes(frame.kind);
     return folded ? this.grouped(shown, frame, run, node, t) : shown;
   }
 
@@ -75,7 +98,8 @@ class History {
     return {
       ...frame, node: see(view, frame.node), active: all("active"), received: all("received"), bad: all("bad"),
       freed: all("freed"), labels: keyed("labels"), sizes: keyed("sizes"),
-      tiles: keyed("tiles"), leaves: own("leaves"), ledger: own("ledger"),
+      tiles: keyed("tiles"), leaves: own("leaves"),
+      ledger: Object.fromEntries(entries("ledger")), // also of leaves that are inside of a group
       chain: (frame.chain || []).map((step) => Object.assign({}, step, { edge: see(view, step.edge) })),
       hooks: run.flatMap((f) => f.hooks || []).map(([id, text]) => [see(view, id), text]),
     };
@@ -83,9 +107,13 @@ class History {
 
   /** What a group's step says; nothing of what happens inside. */
   grouped(shown, frame, run, node, t) {
+    const ran = run.filter(({ kind }) => kind === "op").length, name = node.symbol || node.name;
+    const filled = new Set(run.filter(({ kind }) => kind === "accumulate").map((f) => f.node)).size;
+    const about = { name, what: node.name, n: ran, filled };
+    const said = t(!ran ? "group_filled" : filled ? "group_both" : "group_step", about);
     return {
-      ...shown, group: true, title: node.symbol || node.name, subtitle: node.name,
-      caption: frame.count ? frame.caption : t("group_step", { name: node.symbol, what: node.name, n: run.length }),
+      ...shown, group: true, kind: ran ? "op" : frame.kind, title: name, subtitle: node.name,
+      caption: frame.count ? frame.caption : said,
       notes: [...new Set(run.flatMap((f) => f.notes || []))], alarms: run.flatMap((f) => f.alarms || []),
       equations: undefined, chain: undefined, saved: "", words: "",
     };
@@ -119,7 +147,9 @@ class History {
     let joins = false;
     this.frames.slice(0, index).forEach((frame, i) => {
       if (frame.scene !== scene) return;
-      this.advance(state, frame, view, joins);
+      const aside = view && frame.kind === "accumulate" && see(view, frame.node) === frame.node
+        && this.groupAt(i + 1, view) !== "" && !isGroup(view.nodes[frame.node]);
+      this.advance(state, frame, view, joins, aside);
       joins = this.together(i + 1, view);
       state.frame = frame;
     });
@@ -135,14 +165,14 @@ class History {
     return this.added.get(key);
   }
 
-  /** One frame further; `joins`: it belongs to the same step as the frame before. */
-  advance(state, frame, view, joins) {
+  /** One frame further; `joins`: of the same step as the one before; `aside`: not what that step is about. */
+  advance(state, frame, view, joins, aside = false) {
     if (!joins) {
       for (const id of state.active) state.done.add(id);
       state.active = new Set();
     }
     if (frame.kind === "start") for (const name of OF_A_PASS) state[name].clear();
-    for (const id of seen(view, frame.active)) state.active.add(id);
+    for (const id of seen(view, frame.active)) state[aside ? "done" : "active"].add(id);
     for (const id of seen(view, frame.bad)) state.bad.add(id);
     for (const id of seen(view, frame.freed)) if (!isGroup(view?.nodes?.[id])) state.freed.add(id);
     this.write(state, frame, view);

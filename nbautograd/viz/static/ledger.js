@@ -41,7 +41,7 @@ class Ledger {
     this.element.style.setProperty("--nb-row", `${this.high}px`);
     player.tiles.elsewhere.clear();
     if (!leaves.length || state.frame?.kind === "created") { this.element.replaceChildren(); return; }
-    const grads = player.history.grads(player.index);
+    const grads = player.history.grads(player.shown);
     const body = leaves.slice(0, ROWS).map((leaf) => this.row(leaf, state, grads.get(leaf.name) || []));
     const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
       ["grad_after", "after"], ["bucket", "each"]];

@@ -50,7 +50,8 @@ class Origins {
     const { kinds = [], slots = [] } = this.links.nodes[op], kind = kinds[slots.indexOf(edge.slot)];
     const matrix = kind === "matrix" || (kind === undefined && kinds.includes("matrix"));
     if (matrix && own.length === 2 && result.length === 2) return this.factors(op, edge, own, result, cell);
-    return kind === "other" && kinds.length ? [] : byShape(result, own, cell);
+    const unlike = kind === "matrix" && result.length === 1; // a matrix and a vector
+    return ["other", "outer"].includes(kind) || unlike ? [] : byShape(result, own, cell);
   }
 
   /** Of a matrix product: a row of the left matrix, a column of the right one. */

@@ -17,7 +17,7 @@ const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }
 class Panel {
   constructor(player) {
     this.player = player;
-    this.element = h("div", { class: "nb-side", role: "group", "aria-label": player.t("this_step") });
+    this.element = h("div", { class: "nb-side" });
   }
 
   show(state) {
@@ -53,7 +53,6 @@ class Panel {
     return [
       h("h4", {}, plays ? t("before_pass") : player.data.label),
       h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")),
-      player.stage.overflows && h("p", { class: "nb-hint nb-cut-off" }, t("cut_off")),
       this.untraced() && h("p", { class: "nb-hint nb-untraced" }, t("untraced")),
       ...this.listing(null),
     ].filter(Boolean);
@@ -131,7 +130,7 @@ class Panel {
   listing(where, id, [changed, line] = []) {
     const { player } = this, { links } = player, { forwardPass, history } = player;
     const shown = links.listing(where || [...links.lines.keys()][0] || "", forwardPass.cells);
-    const columns = where && forwardPass.columns(history.sceneAt(player.index), id);
+    const columns = where && forwardPass.columns(history.sceneAt(player.shown), id);
     if (!shown.some(([, , source]) => source)) return [];
     const { cell } = links.nodes[links.lines.get(shown.find(([own]) => own)[0])[0]];
     const lines = shown.slice(0, LINES).map(([own, number, source]) => h("li", {

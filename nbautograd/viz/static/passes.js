@@ -26,11 +26,11 @@ class Passes {
     this.choice = h("select", { class: "nb-speed nb-against", "aria-label": t("compare"), title: t("compare"),
       onchange: () => this.compare(Number(this.choice.value)) },
     ...[[0, t("compare_none")], ...options].map(([value, text]) => h("option", { value }, text)));
-    this.element = h("span", { class: "nb-passes" }, this.list, this.choice);
+    this.element = h("span", { class: "nb-passes" }, this.list);
   }
 
   /** The number of the pass that is shown, and its place among the tabs. */
-  get present() { return this.player.history.frames[Math.max(this.player.index, 1) - 1]?.backward ?? 1; }
+  get present() { return this.player.history.frames[Math.max(this.player.shown, 1) - 1]?.backward ?? 1; }
 
   /** Whether another pass can be compared with: not while one's gradients are still to be predicted. */
   get compares() { return this.against && this.against !== this.present && !this.player.predict.hides; }
@@ -64,7 +64,7 @@ class Passes {
     this.against = n;
     this.choice.value = n;
     player.playback.pause();
-    player.go(player.index);
+    player.again();
   }
 
   /** What a pass sent along each edge until a step, and what each leaf got, by tiles. */
@@ -98,7 +98,7 @@ class Passes {
   annotate(state) {
     this.differences = new Map();
     if (!this.compares || !state.frame) return state;
-    const own = this.tilesOf(this.present, this.player.index), other = this.whole(this.against);
+    const own = this.tilesOf(this.present, this.player.shown), other = this.whole(this.against);
     const { tiles } = this.player.data.timeline;
     for (const [name, tile] of own.leaves) {
       const text = differenceText(tiles[tile], tiles[other.leaves.get(name)]);
@@ -137,8 +137,8 @@ class Passes {
   }
 
   show() {
-    const { player } = this, { t } = player, asks = player.predict.open(player.index).length > 0;
-    const stacks = (this.stacks = this.buckets.at(asks ? player.index - 1 : player.index));
+    const { player } = this, asks = player.predict.open(player.shown).length > 0;
+    this.stacks = this.buckets.at(asks ? player.shown - 1 : player.shown);
     this.card.element.hidden = true;
     if (!this.several) return;
     this.tabs.forEach((tab, i) => {
@@ -147,14 +147,20 @@ class Passes {
       tab.tabIndex = on ? 0 : -1;
       if (on) this.list.scrollLeft = tab.offsetLeft - this.list.clientWidth / 2;
     });
+    this.note.textContent = this.told();
+    this.note.title = this.note.textContent;
+  }
+
+  /** What the passes have done to `.grad` until the step that is shown. */
+  told() {
+    const { player } = this, { t } = player, stacks = this.buckets.at(player.shown);
     const passes = ({ segments }) => segments.filter(({ pass }) => pass).length, named = (choose) =>
       [...stacks].filter(([, stack]) => choose(stack)).map(([name]) => name).slice(0, 4).join(", ");
     const most = Math.max(0, ...[...stacks.values()].map(passes));
     const grown = most > 1 && named((stack) => passes(stack) === most), emptied = named(({ reset, segments }) =>
       ["zeroed", "none"].includes(reset) && !segments.length);
     this.note.classList.toggle("nb-many", !!grown);
-    this.note.textContent = grown ? t("why_zero", { names: grown, n: most })
+    return grown ? t("why_zero", { names: grown, n: most })
       : emptied ? t("was_emptied", { names: emptied }) : t(most ? "one_pass" : "no_pass_yet");
-    this.note.title = this.note.textContent;
   }
 }

@@ -7,7 +7,7 @@ const SMALL_ROOM = { wide: 200, high: 48 }; // of a path's tile
 /** What flowed along each edge in one pass, and how one step of the chain rule acts on any gradient. */
 class PassMap {
   constructor(player) {
-    const { history, index } = player, frames = history.frames, scene = history.sceneAt(index);
+    const { history, shown: index } = player, frames = history.frames, scene = history.sceneAt(index);
     const now = frames[Math.max(index, 1) - 1], number = now?.scene === scene ? now.backward : undefined;
     this.tiles = player.data.timeline.tiles || [];
     this.steps = new Map(); // by edge: the step of the chain rule
@@ -29,27 +29,17 @@ class PassMap {
   /** The terms of each element that a step sends: which elements of the upstream gradient, times which factors. */
   termsOf(step) {
     if (!this.terms.has(step)) {
-      const chain = new Chain(step, this.tiles), known = chain.whole && ["diagonal", "matrix"].includes(step.kind);
-      const moved = step.kind === "move" && step.places?.map((place) => (place < 0 ? [] : [[place, null]]));
-      this.terms.set(step, known ? chain.sent.cells.map((_, place) => chain.terms(place)) : moved || null);
+      const chain = new Chain(step, this.tiles);
+      this.terms.set(step, chain.known ? chain.sent.cells.map((_, place) => chain.terms(place)) : null);
     }
     return this.terms.get(step);
-  }
-
-  /** The local derivatives; what is only moved has 1. */
-  factorOf(step) {
-    const cells = step.kind === "move" ? null : this.tile(step.factor).cells;
-    return (place) => (cells ? cells[place] : 1);
   }
 
   /** What the step along an edge makes of the part of a gradient that came by one path; null where that is not told. */
   send(edge, cells, before) {
     const step = this.steps.get(edge), sent = this.tile(this.came.get(edge)), terms = step && this.termsOf(step);
     if (!cells || !sent || sent.block) return null;
-    if (terms) {
-      const factor = this.factorOf(step);
-      return terms.map((some) => some.reduce((sum, [u, f]) => sum + cells[u] * factor(f), 0));
-    }
+    if (terms) return terms.map((some) => some.reduce((sum, [u, , local]) => sum + cells[u] * local, 0));
     const upstream = this.tile(step?.upstream ?? this.came.get(before));
     const part = upstream && !upstream.block && !sent.block && proportion(cells, upstream.cells);
     return Number.isFinite(part) ? sent.cells.map((value) => value * part) : null;
@@ -60,8 +50,8 @@ class PassMap {
     const step = this.steps.get(edge), terms = step && this.termsOf(step);
     if (!change) return null;
     if (terms?.length === change.length) {
-      const factor = this.factorOf(step), result = this.tile(step.upstream).cells.map(() => 0);
-      terms.forEach((some, place) => some.forEach(([u, f]) => { result[u] += factor(f) * change[place]; }));
+      const result = this.tile(step.upstream).cells.map(() => 0);
+      terms.forEach((some, place) => some.forEach(([u, , local]) => { result[u] += local * change[place]; }));
       return result;
     }
     const local = change.length === 1 ? this.local(edge) : null;

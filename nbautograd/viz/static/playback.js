@@ -22,7 +22,7 @@ class Playback {
   play() {
     const { player } = this;
     if (!player.plays) return;
-    if (player.index >= player.last) player.go(0);
+    if (player.rests || player.index >= player.last) player.go(0);
     player.controls.showPlaying(true);
     this.next();
   }

@@ -1,9 +1,13 @@
-const AROUND = 47, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
+const RESULTS = 4; // leaves, or terms of one, that are told in a line
+const AROUND = 26; // pixels of a page that are around the player
+const CHIPS = 32; // of what is above the drawing where groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
-const SIDE = 250, ROOMY = 1000; // pixels: the panel beside the drawing, and a player that has room for it
+const ROOMY = 1000; // pixels: a player that has room for wide tables
 const AHEAD = 8; // steps for which the camera makes room
-const DRAWN_FOR = 380; // the height of a window for which drawings are made
 
+/** A number without the point that PyTorch writes behind a whole one. */
+const bare = (text) => text.replace(/\.$/, "");
+const IS_NUMBER = /^[−-]?([\d.]+(e[+-]?\d+)?|nan|inf)$/;
 const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 
 /**
@@ -34,7 +38,6 @@ class Player {
     this.forwardPass = new ForwardPass(this);
     this.program = new ProgramLines(this);
     this.marks = new MarkLegend(this);
-    this.overview = new Overview(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
@@ -50,8 +53,9 @@ class Player {
     addEventListener("resize", this.onroom);
     const first = hooks.index || data.start || 0;
     if (data.ask && this.plays) this.predict.begin(first);
-    if (data.svgs.length) this.go(first);
+    if (data.svgs.length) this.go(first, false, this.plays && !first && !data.ask);
     else this.controls.count.textContent = data.label;
+    this.drawer.restore();
     if (this.links.failed) this.select(this.links.failed, this.stage.overflows); // what could not be computed
   }
 
@@ -59,36 +63,41 @@ class Player {
     const { data, plays, t } = this;
     if (data.theme === "light" || data.theme === "dark") place.dataset.nbTheme = data.theme;
     const canvas = h("div", { class: "nb-stage" });
-    this.caption = h("p", { class: "nb-caption", "aria-live": "polite" });
     this.words = h("pre", { class: "nb-words" });
+    this.caption = h("p", { class: "nb-caption", "aria-live": "polite" });
+    const { controls, equation, ledger, panel, program, stacks } = this;
+    this.strip = h("div", { class: "nb-strip" },
+      h("div", { class: "nb-says" }, plays && equation.element, this.caption),
+      this.tiles.key, stacks.several && stacks.element, controls.transport);
+    const table = h("div", { class: "nb-leaves" }, ledger.element, stacks.several && stacks.note);
+    const tabs = [["step", panel.element], plays && ["leaves", table],
+      program.element && ["program", program.element], ["words", this.words], ["tools", controls.tools]];
+    this.drawer = new Drawer(this, tabs.filter(Boolean));
+    this.strip.append(this.drawer.button);
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
       "aria-keyshortcuts": keyShortcuts(this), ...keyAttributes((event) => pressed(this, event)),
     },
-    data.head && h("pre", { class: "nb-head-text" }, data.head), this.controls.bar,
+    data.head && h("pre", { class: "nb-head-text" }, data.head),
     h("div", { class: "nb-body" },
-      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend,
-        this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
-      this.panel.element, plays && this.equation.element, plays && this.ledger.element),
-    this.stacks.several && this.stacks.note, this.stacks.card.element, this.tiles.card, this.card.element,
-    h("details", { class: "nb-more", "aria-label": t("in_words") }, h("summary", {}, t("in_words")), this.words),
-    this.program.element);
+      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.marks.element, this.strip),
+      this.drawer.element),
+    stacks.card.element, this.tiles.card, this.card.element);
     place.replaceChildren(this.root);
-    this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
+    const pick = (id, twice) => (twice ? this.doubled(id) : this.clicked(id));
+    this.stage = new Stage(canvas, pick, (node, edge) => this.hover(node, edge));
+    this.root.addEventListener("pointerup", (event) => { // where the drawer has opened by the second of two clicks
+      if (!event.composedPath().includes(canvas)) this.stage.twice(event); // its target may be gone
+    });
     this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
-    this.stage.overview = this.overview;
+    this.stage.controls = controls;
     this.tiles.listen(canvas);
     this.tiles.listen(this.ledger.element);
     this.card.watch(canvas);
     this.nudge.watch(canvas);
-    canvas.addEventListener("dblclick", (event) => {
-      const node = event.target.closest?.("[data-node]")?.dataset.node;
-      if (!node) this.stage.fit(true);
-      else if (!this.groups.openable(node) && !this.groups.justChanged) this.groups.higher(node, false);
-    });
   }
 
   destroy() {
@@ -109,11 +118,20 @@ class Player {
     return this.predict.mask(this.history.at(index, view, this.t), view);
   }
 
-  state() { return this.stacks.annotate(this.at(this.index)); }
+  state() { return this.stacks.annotate(this.rests ? this.end() : this.at(this.index)); }
+
+  /** What is seen before anything has been played: the whole graph with the gradients that the passes left. */
+  end() {
+    const state = this.at(this.last), { active, done } = state;
+    return { ...state, active: new Set(), done: new Set([...done, ...active]), frame: null };
+  }
+
+  /** The step whose picture is shown. */
+  get shown() { return this.rests ? this.last : this.index; }
 
   /** What flowed where in the pass that is shown. */
   passMap() {
-    if (this.mapped?.index !== this.index) this.mapped = { index: this.index, map: new PassMap(this) };
+    if (this.mapped?.index !== this.shown) this.mapped = { index: this.shown, map: new PassMap(this) };
     return this.mapped.map;
   }
 
@@ -123,12 +141,13 @@ class Player {
   forward() { return this.index < 0 ? this.index + 1 : this.stops[this.position(this.index) + 1] ?? this.last; }
 
   backward() {
+    if (this.rests) return this.last; // which is what is seen
     return this.index > 0 ? this.stops[this.position(this.index) - 1] ?? 0
       : Math.max(this.index - 1, this.forwardPass.first);
   }
 
   /** Before the backward pass; from there, before the forward pass. */
-  beginning() { return this.index > 0 ? 0 : this.forwardPass.first; }
+  beginning() { return this.rests || this.index > 0 ? 0 : this.forwardPass.first; }
 
   /** The step that ends at a place of the slider; null for the one before the backward pass. */
   stepAt(here) {
@@ -144,14 +163,20 @@ class Player {
   }
 
   step(index) {
+    this.stepped = true;
     this.playback.pause();
     this.predict.resumes = false;
     if (index > this.index && this.predict.now) this.predict.insist();
     else this.go(index, true);
   }
 
-  go(index, move = false) {
+  /** Show again what is shown: other groups are open, or another pass is compared. */
+  again() { this.go(this.index, false, this.rests); }
+
+  /** Show a step; `rests`: nothing has been played yet. */
+  go(index, move = false, rests = false) {
     const from = this.position(this.index), { first } = this.forwardPass;
+    this.rests = rests;
     const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
     this.index = wanted < 0 ? wanted : this.stops[this.position(wanted)] ?? this.last;
@@ -160,11 +185,13 @@ class Player {
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
     this.stage.still();
+    this.stage.last = null; // a click after a step is a first one
     this.card.hide();
     this.choose(null);
     this.predict.say("");
     this.tell(state);
     this.lookAt(state, moving);
+    this.root.classList.toggle("nb-rests", rests);
     const still = !state.frame || ["start", "created", "forward"].includes(state.frame.kind);
     const here = this.position(this.index);
     if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
@@ -192,36 +219,47 @@ class Player {
   }
 
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
-  drawingOf(scene, wide = this.stage.wide) {
-    const [first, ...others] = this.data.svgs[scene] || this.data.svgs[0];
-    const beyond = (svg) => {
-      const [, , w, high] = sizeOf(svg);
-      return Math.max(w / wide, 1) ** (wide < TELEPHONE ? 2 : 1) * Math.max(high / DRAWN_FOR, 1);
-    };
-    return others.reduce((best, svg) => (beyond(svg) < beyond(best) ? svg : best), first);
+  drawingOf(scene) {
+    const drawings = this.data.svgs[scene] || this.data.svgs[0], needs = (svg) => [this.beyond(svg), sizeOf(svg)[3]];
+    const isLess = ([a, b], [c, d]) => a < c - 0.01 || (a < c + 0.01 && b < d); // of those that fit, the lowest
+    return drawings.reduce((best, svg) => (isLess(needs(svg), needs(best)) ? svg : best));
   }
 
-  /** The scenes as they are shown at first, and the one that is shown now. */
-  get shownScenes() {
+  /** How many windows a drawing fills at its full size, the longer way; in a narrow one, sideways is worse. */
+  beyond(svg) {
+    const [, , w, high] = sizeOf(svg), { room, stage: { wide } } = this;
+    const sideways = Math.max(w / wide, 1), down = Math.max(high / room, 1);
+    return wide < TELEPHONE ? sideways ** 2 * down : Math.max(sideways, down);
+  }
+
+  /** The numbers of the scenes that are no views of others. */
+  get ownScenes() {
     const { views = {} } = this.data, every = Object.keys(this.history.scenes).map(Number);
-    return every.filter((i) => views[`${i}:`] === i || i === this.scene);
+    return every.filter((i) => views[`${i}:`] === i);
   }
 
-  /** Where the drawings do not fit beside the panel, but would without it, the panel comes below. */
-  stack() {
-    const { whole } = this, fits = (wide) =>
-      this.shownScenes.every((i) => sizeOf(this.drawingOf(i, wide))[2] <= wide + 1);
-    this.root.classList.toggle("nb-stacked", whole < ROOMY && !fits(whole - SIDE) && fits(whole));
-    this.stage.measure();
+  /** The views of all scenes, with those groups open that are open now. */
+  get shownScenes() { return this.ownScenes.map((i) => this.groups.drawnFor(i)); }
+
+  /** Nearer: the next level where the whole of one is seen, else the same drawing larger. */
+  closer() {
+    const { groups, stage } = this;
+    if (stage.scale < stage.scaleOf(stage.full) || !groups.change(1)) stage.zoom(CLOSER);
   }
 
-  /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
+  further() {
+    const { groups, stage } = this;
+    if (stage.scale > stage.scaleOf(stage.full) + 0.01 || !groups.change(-1)) stage.zoom(FURTHER);
+  }
+
+  /** Give the window of the drawing the height that the page has left beside the strip below it. */
   reserve() {
-    const { caption, controls, equation, ledger, stacks, stage } = this;
-    const parts = [controls.bar, controls.legend, caption.parentNode, equation.element, ledger.element, stacks.note];
-    const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
-    const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
-    stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
+    const { rests, root, stage, strip } = this;
+    root.classList.remove("nb-rests"); // the strip is higher while a pass is played
+    const above = this.groups.opened.size ? CHIPS : 0;
+    this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
+    root.classList.toggle("nb-rests", rests);
+    stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), this.room);
   }
 
   /** Where the graph is larger than the window: show what is active; before the first step, where the pass begins. */
@@ -248,21 +286,23 @@ class Player {
     });
   }
 
-  /** One line below the drawing, whole on hover. */
-  say(text, more = text) {
+  /** One line below the drawing, whole on hover; `alone`: in the place of the equation. */
+  say(text, more = text, alone = true) {
     this.caption.textContent = text;
     this.caption.title = more;
+    this.strip.classList.toggle("nb-has-caption", alone);
   }
 
   tell(state) {
     const { caption, data, plays, t } = this, here = this.position(this.index);
-    const first = plays ? t("before_caption") : t("graph_caption", { label: data.label });
-    const shown = state.frame ? state.frame.caption || state.frame.title
-      : [first, ...(this.drawn?.notes || [])].join(" · ");
+    const first = this.rests ? this.result(state) : plays ? t("before_caption")
+      : t("graph_caption", { label: data.label });
+    const notes = this.rests ? [] : this.drawn?.notes || [];
+    const shown = state.frame ? state.frame.caption || state.frame.title : [first, ...notes].join(" · ");
     const text = this.predict.told(shown, state), words = this.predict.told(state.frame?.words || shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
-    this.say(words, text);
+    this.say(words, text, !plays || !state.frame);
     this.root.dataset.step = here;
     this.panel.show(state);
     this.program.show(this.index);
@@ -271,6 +311,28 @@ class Player {
       this.stacks.show();
       this.ledger.show(state);
     }
+  }
+
+  /** What the passes left, in a line. */
+  result(state) {
+    const { stacks, t } = this, rows = this.drawn.leaves.map(({ id, name }) => [name, state.ledger.get(id)])
+      .filter(([, row]) => row?.after);
+    const several = rows.find(([, { terms = [] }]) => terms.length > 1);
+    const brief = ({ after, terms }) => [after, ...terms.map(([value]) => value)].every((text) => IS_NUMBER.test(text));
+    if (stacks.several) return stacks.told();
+    if (several && brief(several[1])) {
+      const [name, { after, before, terms }] = several, about = { name, value: bare(after), count: terms.length };
+      if (before === "None" && terms.length > RESULTS) return t("rest_sum", about);
+      const sum = terms.map(([value]) => bare(value)).join(" + ");
+      if (before === "None") return t("rest_paths", { ...about, terms: sum });
+    }
+    const written = rows.filter(([, row]) => brief(row)).slice(0, RESULTS);
+    if (written.length === rows.length && rows.length) {
+      return written.map(([name, { after }]) => `${name}.grad = ${bare(after)}`).join(" · ");
+    }
+    const names = rows.map(([name]) => name), more = names.length > RESULTS ? ", …" : "";
+    return rows.length ? t("rest_leaves", { names: names.slice(0, RESULTS).join(", ") + more })
+      : t("before_caption");
   }
 
   /** The window has become wider or narrower, or the page higher. */
@@ -285,8 +347,9 @@ class Player {
   /** Give each part its room again. */
   resize() {
     const { stage } = this;
-    this.stack();
+    stage.measure();
     this.reserve();
+    if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has drawn it anew
     if (this.drawingOf(this.scene) === stage.text) stage.fit();
     else this.draw();
     const state = this.state();
@@ -312,9 +375,10 @@ class Player {
     this.panel.element.scrollTop = 0;
     if (id && centre) this.stage.centre(id);
     const node = id && this.links.nodes[id];
-    if (!node) return;
+    if (!node) { this.drawer.unpeek(); return; }
     const about = [node.expression || node.name, this.t(`kind_${node.kind}`), node.value, node.shape];
-    this.say(node.failed ? this.t("failed_at", { name: node.name }) : about.filter(Boolean).join(" · "));
+    const text = node.failed ? this.t("failed_at", { name: node.name }) : about.filter(Boolean).join(" · ");
+    this.say(text, text, !this.paths.overlay);
   }
 
   deselect() {
@@ -324,8 +388,16 @@ class Player {
 
   clicked(id) {
     if (this.groups.openable(id) && this.groups.open(id)) return;
+    if (id && id !== this.selected) this.drawer.peek();
     this.select(id === this.selected ? null : id);
     if (this.groups.openable(id)) this.say(this.t("needs_kernel"));
+  }
+
+  /** The second of two clicks at one place; the first has selected what was there. */
+  doubled(id) {
+    this.deselect();
+    if (!id) this.stage.fit(true);
+    else if (!this.groups.openable(id) && !this.groups.justChanged) this.groups.higher(id, false);
   }
 
   /** Formula, node, edge and source line light up together. */

@@ -40,12 +40,15 @@ class Predict {
       const value = tile.block ? step.element.sent.replace(/\.$/, "") : tile.cells[chosen];
       const name = step ? lastName(step.sent_name) : this.nameOf(frame.scene, edge);
       const shown = `∂${root}/∂${name}${place.length ? `[${place.join(", ")}]` : ""}${this.way(frame, edge)}`;
-      return [{ id: `${index} ${edge}`, index, edge, step, chosen, value, name: shown, upstream: this.came(frame) }];
+      return [{ id: `${index} ${edge}`, index, edge, step, chosen, value, name: shown, 
+        upstream: this.came(frame, step) }];
     });
   }
 
   /** The tile of what the node received. */
-  came({ received = [], tiles = {} }) { return this.player.data.timeline.tiles[tiles[received[0]]] || null; }
+  came({ received = [], tiles = {} }, step) {
+    return this.player.data.timeline.tiles[step?.upstream ?? tiles[received[0]]] || null;
+  }
 
   /** Of a gradient that is only one of several that are summed: by which way it comes. */
   way(frame, edge) {
@@ -116,9 +119,10 @@ class Predict {
     if (this.on && !frame) return [bar.remark(t("ask_hint"))];
     if (!question) return null;
     const { step } = question, wrong = this.answers.get(question.id)?.wrong || 0;
-    const factors = ["diagonal", "matrix"].includes(step?.kind);
+    const factors = PRODUCTS.includes(step?.kind);
     bar.views = {};
-    bar.now = { whole: false }; // no element can be pointed at: the bar would write it out
+    const tiles = [question.upstream, bar.tiles[step?.factor]].filter(Boolean);
+    bar.now = { whole: false, tiles }; // no element can be pointed at: the bar would write it out
     const upstream = wrong > 0
       ? bar.cell("upstream", t("upstream"), step?.upstream_name ?? frame.receives?.[0]?.[0] ?? "", question.upstream)
       : this.closed("upstream", t("upstream"));
@@ -134,7 +138,7 @@ class Predict {
     const local = opened
       ? bar.cell("factor", t("local"), `∂${from}/∂${to}`, bar.tiles[step.factor], step.local)
       : this.closed("factor", t("local"));
-    const sign = bar.sign(step.kind === "matrix" ? "@" : "×");
+    const sign = bar.sign(SIGNS[step.kind] || "×");
     const sums = opened && step.summed?.length ? [bar.sign(`Σ dim ${step.summed.map(([dim]) => dim).join(", ")}`)] : [];
     return [...(step.kind === "matrix" && step.left ? [local, sign, upstream] : [upstream, sign, local]), ...sums,
       bar.sign("="), sent];
@@ -149,7 +153,7 @@ class Predict {
   /** Mark what the element is made of, in the cells that are open. */
   light(bar, { step, chosen }) {
     if (!step || chosen === null) return;
-    const terms = new Chain(step, bar.tiles).terms(chosen);
+    const terms = new Chain(step, bar.tiles).terms(chosen) || [];
     for (const [part, column] of [["upstream", 0], ["factor", 1]]) {
       bar.views[part]?.light(new Set(terms.map((term) => term[column])));
     }
@@ -158,7 +162,7 @@ class Predict {
   /** Where the answer is typed, and what is said of it. */
   words(frame, { name, step }, wrong) {
     const { t } = this.player, hint = ["ask_none", "ask_upstream", "ask_local"][Math.min(wrong, HINTS)];
-    const equations = wrong > 1 && !["diagonal", "matrix"].includes(step?.kind) && this.formulas();
+    const equations = wrong > 1 && !PRODUCTS.includes(step?.kind) && this.formulas();
     const button = (kind, label, onclick) =>
       h("button", { type: "button", class: `nb-button nb-${kind}`, onclick }, label);
     this.field.setAttribute("aria-label", t("ask_caption", { name }));
@@ -303,7 +307,8 @@ class Predict {
     const { player } = this;
     if (!this.on) { this.start(player.index >= player.last ? 0 : player.index); return; }
     this.turn(false);
-    player.go(player.index);
+    player.resize(); // the room that a question needs goes to the drawing
+    player.again();
     player.root.focus({ preventScroll: true });
   }
 
@@ -320,6 +325,7 @@ class Predict {
     this.answers.clear();
     this.floor = Math.max(index, 0);
     this.turn(true);
+    player.resize();
     player.go(index);
     player.root.focus({ preventScroll: true });
   }
@@ -330,6 +336,7 @@ class Predict {
     this.resumes = false;
     this.button.setAttribute("aria-pressed", String(on));
     this.button.classList.toggle("nb-pressed", on);
+    this.player.equation.element.classList.toggle("nb-asks", on); // each step has the room that a question needs
     this.score.hidden = !on;
   }
 }

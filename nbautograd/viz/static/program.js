@@ -2,31 +2,30 @@
 class ProgramLines {
   constructor(player) {
     this.player = player;
-    const { t } = player, lines = player.data.program || [];
+    const lines = player.data.program || [];
     this.rows = lines.map(([text, comment, part, node]) => {
       const row = { part, node, element: h("code", { class: "nb-program-line" }, text,
         comment ? h("i", {}, `  # ${comment}`) : "") };
-      const step = this.stepOf(row);
-      if (step !== null) {
-        Object.assign(row.element, { tabIndex: 0, onclick: () => player.step(step) });
+      if (this.stepOf(row) !== null) {
+        const go = () => player.step(this.stepOf(row)); // another one where other groups are open
+        Object.assign(row.element, { tabIndex: 0, onclick: go });
         row.element.setAttribute("role", "button");
         row.element.onkeydown = (event) => {
-          if (event.key === "Enter" && !isForPage(event)) { event.stopPropagation(); player.step(step); }
+          if (event.key === "Enter" && !isForPage(event)) { event.stopPropagation(); go(); }
         };
       }
       return row;
     });
-    this.element = this.rows.length > 0 && h("details", { class: "nb-more nb-program", "aria-label": t("program") },
-      h("summary", {}, t("program")),
-      h("div", { class: "nb-program-lines" }, ...this.rows.map(({ element }) => element)));
+    this.element = this.rows.length > 0 && h("div", { class: "nb-program nb-program-lines" },
+      ...this.rows.map(({ element }) => element));
   }
 
   /** The step in which a line runs; null for one that no step is of. */
   stepOf({ part, node }) {
-    const { forwardPass, history } = this.player;
+    const { player } = this, { forwardPass, history } = player;
     if (part === "forward") {
-      const place = forwardPass.pass.steps.findIndex(([id]) => id === node);
-      return place < 0 ? null : place - forwardPass.pass.steps.length;
+      const { steps } = forwardPass, place = steps.indexOf(see(player.groups.viewOf(history.sceneAt(0)), node));
+      return place < 0 ? null : place - steps.length;
     }
     const kind = part === "grads" ? "accumulate" : "op";
     const place = node ? history.frames.findIndex((frame) => frame.node === node && frame.kind === kind) : -1;
@@ -46,7 +45,7 @@ class ProgramLines {
         lit ??= row.element;
       } else row.element.removeAttribute("aria-current");
     }
-    if (lit && this.element.open) {
+    if (lit && player.drawer.shows("program")) {
       const place = lit.parentNode, top = lit.offsetTop;
       if (top < place.scrollTop || top > place.scrollTop + place.clientHeight - 40) place.scrollTop = top - 40;
     }

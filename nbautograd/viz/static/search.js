@@ -25,7 +25,7 @@ class Search {
 
   /** The operations in which a text occurs and that a closed group stands for. */
   inside(text) {
-    const { data, groups, history, index, links } = this.player, wanted = text.trim().toLowerCase();
+    const { data, groups, history, shown: index, links } = this.player, wanted = text.trim().toLowerCase();
     const known = data.timeline.operations?.[history.sceneAt(index)];
     if (!wanted || !known) return [];
     const closed = groups.closed.map(([id]) => [id].concat((id.match(/\d+/g) || []).map(Number)));
@@ -79,6 +79,7 @@ class Search {
   }
 
   focus() {
+    this.player.drawer.show("tools");
     this.field.focus();
     this.field.select();
   }

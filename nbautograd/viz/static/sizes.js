@@ -3,7 +3,6 @@ const BOUNDS = [-6, -3, 2, 5]; // log10 per element: vanished, small, usual, lar
 const BOUND_TEXTS = ["10⁻⁶", "10⁻³", "10²", "10⁵"];
 const BETWEEN = [-6.5, -4.5, 0, 3.5, 6]; // of each class a size, for the legend
 const ACTIVE = 2; // pixels at least of a line that is active
-const DRAWN_MOST = 800; // gradients that the map shows by their sizes
 
 const bin = (size) => BOUNDS.filter((bound) => size > bound).length;
 
@@ -36,14 +35,4 @@ function paintSize(element, scaled, size, active) {
     element.dataset.size = bin(size);
     element.style.strokeWidth = `${Math.max(lineWidth(size), active ? ACTIVE : 0)}px`;
   }
-}
-
-/** In the map: of each class of sizes the lines of its gradients. */
-function paintMapSizes(stage, state, paths) {
-  const lines = paths.map(() => []), shown = stage.scaled && state.sizes.size <= DRAWN_MOST;
-  for (const [id, size] of shown ? state.sizes : []) {
-    const flow = (state.active.has(id) || state.done.has(id)) && stage.part("flow", id);
-    if (flow) lines[bin(size)].push(flow.getAttribute("d"));
-  }
-  paths.forEach((path, i) => path.setAttribute("d", lines[i].join("")));
 }

@@ -1,5 +1,5 @@
-/** The middle of a row of a leaf. */
-const slotMiddle = (text) => [Number(text.getAttribute("x")) + 44, Number(text.getAttribute("y")) - 4];
+/** The text of a leaf's .grad, with the terms of its sum where it is theirs alone. */
+const heldIn = ({ arriving, grad, kept }) => (kept && arriving.endsWith(` = ${grad}`) ? arriving : grad);
 
 const RIMS = ["top", "right", "bottom", "left"];
 
@@ -18,10 +18,10 @@ class Stage extends Camera {
     element.addEventListener("pointerleave", () => this.onhover(null, null));
   }
 
-  clicked(target) {
+  clicked(target, twice = false) {
     const badge = target.closest?.("[data-fold]");
     if (badge) this.fold(badge.dataset.fold);
-    else this.onselect(target.closest?.("[data-node]")?.dataset.node || null);
+    else this.onselect(target.closest?.("[data-node]")?.dataset.node || null, twice);
   }
 
   load(text, links) {
@@ -50,11 +50,10 @@ class Stage extends Camera {
     const rim = (side) => h("div", { class: `nb-rim nb-rim-${side}`, "aria-hidden": "true" });
     this.rims = Object.fromEntries(RIMS.map((side) => [side, rim(side)]));
     this.element.replaceChildren(this.svg, ...Object.values(this.rims));
-    this.overview.load();
     this.fit();
   }
 
-  get scaled() { return this.overview.player.controls.scaled; }
+  get scaled() { return this.controls.scaled; }
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }
 
@@ -191,7 +190,6 @@ class Stage extends Camera {
     this.paintLeaves(state);
     paintBeads(this, state);
     paintSums(this, state);
-    this.overview.paint(state);
   }
 
   /** What stands on an edge as text: nothing where there is a tile. */
@@ -209,12 +207,13 @@ class Stage extends Camera {
       const [id, what] = key.slice(5).split(":");
       const leaf = state.leaves.get(id), element = this.find.get(key);
       if (what === "row") {
-        element.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
-        element.parentNode.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
+        const waits = !!leaf && leaf.arriving !== "–" && !leaf.kept;
+        element.classList.toggle("nb-some", waits);
+        element.parentNode.classList.toggle("nb-some", waits);
         continue;
       }
       const before = { arriving: text.startsWith("⇠") ? "⇠ " : "\u00a0 ", grad: ".grad " }[what] || "";
-      const said = leaf ? before + leaf[what] : text;
+      const said = leaf ? before + (what === "grad" ? heldIn(leaf) : leaf[what]) : text;
       this.lines(element, before ? this.tiles.said(state, id, what, said) : said, before.length);
     }
   }
@@ -257,7 +256,6 @@ class Stage extends Camera {
       const share = both ? progress * 2 - (first ? 0 : 1) : progress;
       this.travelAlong(id, Math.min(Math.max(share, 0), 1), frame.labels?.[id] || "", frame.tiles?.[id]);
     }
-    if (frame.kind === "accumulate" && progress < 1) this.travelIntoGrad(frame, progress);
   }
 
   /** A gradient on its way along an edge. */
@@ -276,17 +274,6 @@ class Stage extends Camera {
       if (tile) this.tiles.showOn(id, tile);
       else this.lines(label, text);
     }
-  }
-
-  /** The sum of a pass on its way from the buffer of its leaf into `.grad`. */
-  travelIntoGrad(frame, progress) {
-    const from = this.part("slot", `${frame.node}:arriving`), to = this.part("slot", `${frame.node}:grad`);
-    const { total: text, total_tile: number } = frame.ledger?.[frame.node] || {};
-    if (!from || !to || !text) return;
-    const rows = ["arriving", "grad"].map((what) => this.tiles.middleOf(`${frame.node}:${what}`, number));
-    const [[ax, ay], [bx, by]] = rows[0] ? rows : [slotMiddle(from), slotMiddle(to)], t = smooth(progress);
-    const place = { x: ax + (bx - ax) * t, y: ay + (by - ay) * t };
-    this.token(place, text, "", rows[0] && `${frame.node}:grad`, number);
   }
 
   still() {

@@ -1,6 +1,6 @@
 const NUMBERS = 16; // cells up to which each shows its number
 const NUMBER_COLUMNS = 4;
-const LOWEST = 15; // pixels of a row with a number
+const LOWEST = 15, LEAST_ROW = 12; // pixels of a row with a number: usual, and at least
 const DIGIT = 6.95, LARGE_DIGIT = 9.05; // pixels: how wide a character is, and that of a single number
 
 /** Where PyTorch begins to write powers of ten, and up to where a whole mean or norm is not rounded. */
@@ -51,15 +51,21 @@ function rowHeight(tile, high) {
 /** How many columns a tile has in so much room, how wide and high a cell is, and whether it holds its number. */
 function cellsIn(tile, said, wide, high) {
   const { cells, columns } = tile, one = cells.length === 1;
-  const longest = Math.max(...said.map(({ length }) => length));
+  const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // also of what may stand there
   const least = one ? 84 : 50, tall = rowHeight(tile, high);
-  const large = one && longest * LARGE_DIGIT + 8 <= wide, needs = longest * (large ? LARGE_DIGIT : DIGIT) + 6;
-  const most = isWritten(tile) ? { width: Math.max(needs, least), written: true, large } : null;
+  const large = one && longest * LARGE_DIGIT + 8 <= wide, needs = longest * (large ? LARGE_DIGIT : DIGIT) + 3;
+  const most = isWritten(tile) && tall >= LEAST_ROW ? { width: Math.max(needs, least), written: true, large } : null;
   const cell = (across, height) => ({ ...most, across, height, width: Math.min(most.width, wide / across) });
   if (most && needs * columns <= wide) return cell(columns, tall);
   const downwards = most && cells.length === columns && needs <= wide && high / columns >= LOWEST; // a vector
   if (downwards) return cell(1, Math.min(tall, high / columns));
   return { across: columns, width: Math.min(15, wide / columns), height: tall, written: false };
+}
+
+/** How wide a tile is that has so much height, and as much width as it needs. */
+function wideAs(tile, high) {
+  const { across, width } = cellsIn(tile, textsOf(tile), Infinity, high);
+  return across * width;
 }
 
 /**

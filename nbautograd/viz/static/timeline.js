@@ -1,20 +1,17 @@
 const THUMB = 7; // pixels: half of the slider's thumb, which does not go over the ends
-const TICKS = 160; // steps from which on only flags are drawn
+const TICKS = 160; // steps from which on only those are drawn in which something happens that one looks for
 
-/** The slider with its two halves, a tick for each step, and flags where something happens that one looks for. */
+/** The slider, which is the map of the pass: a dot for each step, in the colour of the gradient's size. */
 class Track {
   constructor(player, slider) {
     const { t } = (this.player = player);
     this.slider = slider;
     this.ticks = h("div", { class: "nb-ticks", "aria-hidden": "true" });
     this.tip = h("div", { class: "nb-tip", hidden: "", "aria-hidden": "true" });
-    const half = (name, onclick) => h("button", { type: "button", class: `nb-half nb-half-${name}`, onclick,
-      title: t(`half_${name}_do`) }, t(`half_${name}`));
-    this.halves = { forward: half("forward", () => player.forwardPass.play()),
-      backward: half("backward", () => player.step(0)) };
+    this.forward = h("button", { type: "button", class: "nb-button nb-half-forward", title: t("half_forward_do"),
+      onclick: () => player.forwardPass.play() }, t("half_forward"));
     this.element = h("span", { class: "nb-track", onpointermove: (event) => this.point(event),
-      onpointerleave: () => this.leave() },
-    h("span", { class: "nb-halves" }, ...Object.values(this.halves)), slider, this.ticks, this.tip);
+      onpointerleave: () => this.leave() }, slider, this.ticks, this.tip);
     this.drawn = "";
   }
 
@@ -33,7 +30,7 @@ class Track {
     this.element.style.setProperty("--nb-part", at(this.part(here)));
     this.element.style.setProperty("--nb-zero", at(this.part(0)));
     this.element.classList.toggle("nb-goes-forward", here < 0);
-    this.halves.forward.hidden = first === 0;
+    this.forward.hidden = first === 0;
     const key = `${first} ${most} ${player.scene} ${player.predict.hides}`;
     if (key !== this.drawn) this.draw(first, most);
     this.drawn = key;
@@ -43,14 +40,21 @@ class Track {
     const { player } = this, marks = [];
     for (let here = first; here <= most; here++) {
       const flag = here > 0 ? this.flag(here) : "";
-      if (!flag && most - first > TICKS) continue;
-      const mark = h("i", { class: `nb-tick ${flag ? `nb-flag-${flag}` : ""}` },
-        { accumulate: "⚑", hook: "⚓", bad: "!" }[flag] || "");
+      if (!here || (!flag && most - first > TICKS)) continue;
+      const mark = h("i", { class: `nb-tick ${flag ? `nb-flag-${flag}` : ""}${here < 0 ? " nb-before" : ""}`,
+        "data-size": here > 0 ? this.size(here) : false });
       mark.style.left = `${(this.part(here) * 100).toFixed(3)}%`;
       marks.push(mark);
     }
     this.ticks.replaceChildren(...marks);
     player.root?.style.setProperty("--nb-backward", String(this.part(0)));
+  }
+
+  /** The class of the largest gradient that a step sends, where that is known and may be seen. */
+  size(here) {
+    const { history, predict, stops } = this.player, frames = history.frames.slice(stops[here - 1], stops[here]);
+    const sizes = frames.flatMap(({ sizes: own = {} }) => Object.values(own));
+    return !predict.hides && sizes.length > 0 && String(bin(Math.max(...sizes)));
   }
 
   /** What is to be seen at a step. */

@@ -1,6 +1,7 @@
-const LEAST = 212, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
-const LARGEST = 1.25; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
+const LEAST = 240, MOST = 660; // pixels of the picture's window, from top to bottom
+const LARGEST = 1.7; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
 const LONG_TOUCH = 500; // milliseconds, after which a touch is no click
+const SLACK = 5; // pixels that a pointer may move in a click
 const smooth = (t) => t * t * (3 - 2 * t);
 
 /** How high the window is in which a player is seen: the notebook's, or the page's around a frame. */
@@ -32,11 +33,13 @@ class Viewport {
     return everything ? whole : Math.max(whole, 1);
   }
 
+  /** How much of a room the window takes. */
+  within(room) { return Math.min(Math.max(room, LEAST), MOST); }
+
   /** Let the window be as high as the highest of several drawings needs, within `room` pixels. */
   reserve(drawings, room) {
-    this.tall = Math.min(Math.max(room, LEAST), MOST);
     const needed = drawings.map((full) => full[3] * Math.max(Math.min(this.wide / full[2], this.scaleOf(full)), 1));
-    this.tall = Math.ceil(Math.min(Math.max(...needed, USUAL), this.tall));
+    this.tall = Math.ceil(Math.min(Math.max(...needed, LEAST), room));
     this.element.style.height = `${this.tall}px`;
   }
 
@@ -72,7 +75,6 @@ class Viewport {
     this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     const cut = { top: y > beyond, left: x > beyond, bottom: y + height < fh - beyond, right: x + width < fw - beyond };
     for (const [side, rim] of Object.entries(this.rims)) rim.hidden = !cut[side];
-    this.overview.look(settled);
   }
 
   zoom(factor, at = null) {
@@ -109,6 +111,15 @@ class Viewport {
     this.zoom(now.width / before.width, now);
   }
 
+  /** Whether a click is the second one at a place; it is meant for what was there at the first. */
+  twice({ clientX, clientY, timeStamp }) {
+    const { last } = this;
+    if (!last || timeStamp - last.at > DOUBLE || Math.hypot(clientX - last.x, clientY - last.y) > SLACK) return false;
+    this.last = null;
+    this.clicked(last.target, true);
+    return true;
+  }
+
   listen() {
     const element = this.element, fingers = new Map();
     let down = null, apart = null; // how far apart two fingers are, and what is between them
@@ -137,7 +148,7 @@ class Viewport {
       if (apart && fingers.size === 2) { this.pinch(apart, (apart = span())); return; }
       if (!down) return;
       const dx = event.clientX - down.x, dy = event.clientY - down.y;
-      if (!this.dragging && Math.hypot(dx, dy) < 5) return;
+      if (!this.dragging && Math.hypot(dx, dy) < SLACK) return;
       if (!this.dragging) element.setPointerCapture(down.id);
       this.dragging = this.moved = true;
       this.center = [down.center[0] - dx / this.scale, down.center[1] - dy / this.scale];
@@ -145,7 +156,13 @@ class Viewport {
     });
     const up = (event) => {
       const rests = event.pointerType === "touch" && event.timeStamp - down?.at > LONG_TOUCH; // to read a card
-      if (down && !this.dragging && !rests && event.type === "pointerup") this.clicked(event.target);
+      if (down && !this.dragging && !rests && event.type === "pointerup") {
+        const { clientX: x, clientY: y, target, timeStamp: at } = event;
+        if (!this.twice(event)) {
+          this.last = { x, y, at, target }; // what is there may have moved by a second click
+          this.clicked(target, false);
+        }
+      }
       fingers.delete(event.pointerId);
       if (fingers.size < 2) apart = null;
       if (this.dragging) this.show();

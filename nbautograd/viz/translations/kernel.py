@@ -181,6 +181,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "leaf_count_1": ("{n} leaf", "{n} 个叶子"),
     "op_count": ("{n:,} operations", "{n:,} 个运算"),
     "op_count_1": ("{n} operation", "{n} 个运算"),
+    "parameter_count": ("{n:,} parameters", "{n:,} 个参数"),
+    "parameter_count_1": ("{n} parameter", "{n} 个参数"),
+    "rail_before": ("before", "之前"),
+    "rail_after": ("after", "之后"),
     "folded": (
         "folded: of {ops:,} operations {drawn:,} are drawn one by one, the others in {groups}",
         "已折叠：共 {ops:,} 个运算，其中 {drawn:,} 个单独画出，其余归入 {groups}",

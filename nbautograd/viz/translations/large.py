@@ -15,15 +15,10 @@ PYTHON: dict[str, tuple[str, str]] = {
     ),
 }
 PLAYER: dict[str, tuple[str, str]] = {
-    "overview": (
-        "Overview map: drag the window, or move it by the arrow keys",
-        "全图导航：拖动窗口，或用方向键移动",
-    ),
     "sum_of": (
         "the sum of {count} gradients; the curve: how large each is (logarithmic), in the order in which they came",
         "{count} 个梯度之和；曲线：各梯度的大小（对数），按到达的顺序",
     ),
+    "does_into": ("into the box of this step, out of it", "进入这一步的方框、离开它"),
     "does_level": ("one level up (close a group), one level down (open one)", "上一层（收起一组）、下一层（展开一组）"),
-    "does_map": ("overview map, where the graph does not fit", "全图导航（图放不下时）"),
-    "overview_toggle": ("Overview map (O)", "全图导航（O）"),
 }

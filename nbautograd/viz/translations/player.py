@@ -23,8 +23,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "loop": ("Loop (L)", "循环播放（L）"),
     "speed": ("Speed", "速度"),
     "jump": ("Go to pass (PageUp, PageDown)", "跳到某一次（PageUp、PageDown）"),
-    "out": ("Zoom out (−)", "缩小（−）"),
-    "in": ("Zoom in (+)", "放大（+）"),
+    "out": ("One level up, or smaller (−)", "上一层，或缩小（−）"),
+    "in": ("One level down, or larger (+)", "下一层，或放大（+）"),
     "fit": ("Fit all (F, double click)", "显示全部（F 或双击）"),
     "save": ("Save this moment as SVG", "把这一刻存为 SVG"),
     "scale": ("Draw gradients by their size (M)", "按大小绘制梯度（M）"),
@@ -32,8 +32,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     "search_hint": ("find a node", "查找节点"),
     "found": ("{index} of {count}", "第 {index} 个，共 {count} 个"),
     "found_none": ("nothing found", "没有找到"),
-    "program": ("The program", "程序"),
-    "this_step": ("This step", "这一步"),
+    "drawer": ("More: this step, leaves, program, tools (O)", "更多：这一步、叶子、程序、工具（O）"),
+    "does_drawer": ("open or close the drawer", "打开或关闭抽屉"),
+    "tab_step": ("Step", "这一步"),
+    "tab_leaves": ("Leaves", "叶子"),
+    "tab_program": ("Program", "程序"),
+    "tab_words": ("In words", "文字"),
+    "tab_tools": ("Tools", "工具"),
+    "rest_paths": ("{name}.grad = {value}: {count} paths, {terms}", "{name}.grad = {value}：{count} 条路径，{terms}"),
+    "rest_sum": ("{name}.grad = {value}: the sum of {count} paths", "{name}.grad = {value}：{count} 条路径之和"),
+    "rest_leaves": ("Leaves with a gradient: {names}", "有梯度的叶子：{names}"),
     "before_pass": ("Before the pass", "反向传播之前"),
     "before_caption": ("Before the backward pass.", "反向传播尚未开始。"),
     "before_hint": (
@@ -44,10 +52,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "graph_hint": (
         "Click a node to read about it. Arrow keys go from node to node, / finds one, + and − zoom, F shows all.",
         "点击节点可查看详情。方向键在节点间移动，/ 查找，+ 和 − 缩放，F 显示全部。",
-    ),
-    "cut_off": (
-        "Part of the graph is outside this window: drag it, or press F to see all.",
-        "图的一部分在窗口之外：可拖动，或按 F 查看全部。",
     ),
     "untraced": (
         "Computed without tracing: constants and lines of code are not known. Compute it inside of viz.autograd().",
@@ -74,27 +78,23 @@ TEXTS: dict[str, tuple[str, str]] = {
         "若 {name} 增加 0.01，{root} 变化 {change}。",
     ),
     "n_products": ("a sum of {count} products", "{count} 个乘积之和"),
+    "terms_left": ("{count} more", "另 {count} 项"),
     "summed_dims": (
         "summed over dim {dims}: {name} was broadcast",
         "沿 dim {dims} 求和：{name} 被广播过",
-    ),
-    "only_moves": (
-        "Elements only change their place: each derivative is 1.",
-        "元素只是换了位置：每个导数都是 1。",
-    ),
-    "moves_some": (
-        "Elements go to places of the result as they are: the derivative is 1 where one went, and 0 everywhere else.",
-        "元素原样放到结果的某些位置：放到的地方导数为 1，其余为 0。",
     ),
     "group_sums": (
         "What has come to {name}, and what all its operations together have sent on.",
         "到达 {name} 的梯度，以及其中所有运算一共传出的梯度。",
     ),
-    "all_at_once": ("The formula computes vᵀJ for all elements at once.", "公式一次算出所有元素的 vᵀJ。"),
+    "written_over": (
+        "A part was written over: what was there before gets 0, what was written gets what came to its places.",
+        "一部分被覆盖：原来的值得到 0，写入的值得到相应位置的上游。",
+    ),
     "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
     "numbers_large": (
-        "Too many elements: the numbers of the local derivative are not computed here.",
-        "元素太多：这里不计算局部导数的数值。",
+        "Too many elements to write one out here.",
+        "元素太多，这里不写出单个元素。",
     ),
     "numbers_unsaved": (
         "The numbers of the local derivative are not known: {name} did not save what they need.",
@@ -117,11 +117,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "seed_was_given": (
         "backward() was given this gradient, v: what flows from here on is vᵀ times the derivatives.",
         "backward() 得到了这个梯度 v：此后流动的是 vᵀ 乘以各导数。",
-    ),
-    "equation_hint": (
-        "Each step takes the gradient that comes, multiplies it by the operation's own derivative and sends the "
-        "product on.",
-        "每一步取到达的梯度，乘以该运算自身的导数，再把乘积送出。",
     ),
     "adds_first": ("{name} was None: it becomes what arrived.", "{name} 原为 None：现在等于到达的值。"),
     "block_of": ("one cell: the mean of {rows}×{columns}", "一格：{rows}×{columns} 的均值"),
@@ -152,9 +147,20 @@ TEXTS: dict[str, tuple[str, str]] = {
     "unfold": ("Unfold ({count} hidden)", "展开（隐藏 {count} 个）"),
     "open_group": ("Open {name}", "展开 {name}"),
     "close_group": ("Close {name} (<, or double click on what is in it)", "收起 {name}（< 或双击其中的节点）"),
-    "fold_all": ("Fold layers and what repeats (R)", "折叠层和重复的部分（R）"),
-    "open_all": ("Open all layers (R)", "展开所有层（R）"),
+    "fold_all": ("Fold until all is seen, or open everything (R)", "折叠到能看见全部，或全部展开（R）"),
     "needs_kernel": ("This view needs a running kernel.", "显示这一部分需要正在运行的内核。"),
+    "group_both": (
+        "{name} ({what}): operations that run: {n}; leaves that get their .grad: {filled}.",
+        "{name}（{what}）：运行 {n} 个运算；得到 .grad 的叶子：{filled} 个。",
+    ),
+    "group_filled": (
+        "{name} ({what}): leaves that get their .grad: {filled}.",
+        "{name}（{what}）：得到 .grad 的叶子：{filled} 个。",
+    ),
+    "level_at": (
+        "Level {index} of {count}: + opens one more, − closes one.",
+        "第 {index} 层，共 {count} 层：+ 展开一层，− 收起一层。",
+    ),
     "group_step": ("{name} ({what}): {n} operations run.", "{name}（{what}）：运行 {n} 个运算。"),
     "members": ("stands for", "代表"),
     "members_count": ("{count} operations", "{count} 个运算"),
@@ -227,7 +233,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "terms": ("… {count} terms in all …", "……共 {count} 项……"),
     "not_asked": ("not in inputs=", "不在 inputs= 中"),
     "what_leaves_get": ("What each leaf gets", "每个叶子得到什么"),
-    "in_words": ("The graph in words", "文字描述"),
     "legend_small": ("vanishing", "消失"),
     "legend_large": ("exploding", "爆炸"),
     "legend": ("size of a gradient, |g| per element", "梯度大小（每个元素的 |g|）"),

@@ -40,7 +40,5 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forward_takes": ("takes", "输入"),
     "forward_gives": ("gives", "输出"),
     "half_forward": ("forward: values", "前向：数值"),
-    "half_backward": ("backward: gradients", "反向：梯度"),
     "half_forward_do": ("Play the forward pass", "播放前向计算"),
-    "half_backward_do": ("Before the backward pass", "反向传播之前"),
 }

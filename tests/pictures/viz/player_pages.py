@@ -11,6 +11,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.recorder import Recorder
 from nbautograd.viz.notebook.api import Picture, Recording
 from nbautograd.viz.read.builder import build
+from tests.waiting import wait_for_layout
 
 from .fake_graph import Seed
 
@@ -33,6 +34,21 @@ def step_of(page: Any) -> int:
 def press(page: Any, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
+
+
+def open_tab(page: Any, name: str) -> None:
+    """Open the drawer at a tab: ``step``, ``leaves``, ``program``, ``words`` or ``tools``."""
+    if page.locator(".nb-drawer").is_hidden():
+        page.click(".nb-more")
+    page.click(f'[data-tab="{name}"]')
+
+
+def unfold(page: Any) -> None:
+    """Open all groups, where some are closed so that the whole is seen."""
+    wait_for_layout(page)
+    if page.locator(".nb-openable").count():
+        page.press(".nb-player", "r")
+    page.focus(".nb-player")
 
 
 def leaf(page: Any, name: str) -> Any:

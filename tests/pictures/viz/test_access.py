@@ -22,7 +22,7 @@ from nbautograd import viz
 from nbautograd.viz.notebook import export
 
 from .gallery import PROGRAMS
-from .player_pages import press, recording
+from .player_pages import open_tab, press, recording, unfold
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -96,6 +96,7 @@ def tabbed(page: Any) -> list[Any]:
 def test_tab_goes_through_all_that_can_be_pressed_and_it_is_seen_where_one_is(window: Any, tmp_path: Path) -> None:
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
     window.goto(PROGRAMS["used_four_times"]().save(tmp_path / "page.html").as_uri())
+    open_tab(window, "tools")
     window.focus(".nb-player")
     press(window, "End", "ArrowLeft", "ArrowLeft", "]", "]")
     reached = tabbed(window)
@@ -111,16 +112,20 @@ def test_tab_goes_through_all_that_can_be_pressed_and_it_is_seen_where_one_is(wi
 
 
 def test_a_step_does_not_lose_the_focus_and_pointing_does_not_take_it(open_page: Any) -> None:
-    page = open_page(PROGRAMS["perceptron"]())
+    page = open_page(PROGRAMS["perceptron"](), viewport={"width": 1600, "height": 900})
     focused = "document.activeElement.getAttribute('class')"
-    page.focus(".nb-player")
+    unfold(page)  # all groups open
     for inside, keys in {
-        ".nb-side": ("ArrowRight", *"]" * 7),
+        ".nb-side": ("ArrowRight", "]"),
         ".nb-equation-bar": ("ArrowRight",) * 3,
         ".nb-ledger": ("End",),
     }.items():
+        open_tab(page, "leaves" if inside == ".nb-ledger" else "step")
+        page.focus(".nb-player")
         press(page, *keys)
         slider = page.locator(f"{inside} [role=slider]").first
+        while not slider.is_visible():  # to a node, or a step, with a tile
+            press(page, "]" if inside == ".nb-side" else "ArrowRight")
         slider.focus()
         press(page, "PageDown", "Home")
         assert "nb-player" in page.evaluate(focused), inside
@@ -139,7 +144,7 @@ def test_a_step_does_not_lose_the_focus_and_pointing_does_not_take_it(open_page:
 
 
 def test_cells_and_bars_are_sliders(open_page: Any) -> None:
-    page = open_page(PROGRAMS["perceptron"]())
+    page = open_page(PROGRAMS["perceptron"](), viewport={"width": 1600, "height": 900})
     page.focus(".nb-player")
     press(page, "ArrowRight", "ArrowRight", "ArrowRight")
     tile = page.locator(".nb-is-sent [role=slider]")
@@ -152,6 +157,7 @@ def test_cells_and_bars_are_sliders(open_page: Any) -> None:
     press(page, "Shift+Tab")
     expect(page.locator(".nb-equation-element b")).to_have_text(value.partition(": ")[2])  # kept
     press(page, "End")
+    open_tab(page, "leaves")
     bar = page.locator(".nb-ledger [role=slider]").first
     bar.focus()
     press(page, "ArrowRight")
@@ -169,7 +175,7 @@ def test_e_reads_operations_too_and_those_of_the_node_that_is_selected(open_page
         told.append(page.locator(".nb-sensitivity").inner_text())
     assert "local derivatives" in told[3] and len(set(told)) == 4
     press(page, "Escape", "End")
-    while page.locator(".nb-side .nb-title").inner_text() != "x":
+    while page.locator(".nb-side .nb-title").text_content() != "x":
         press(page, "]")
     press(page, "e")
     expect(page.locator(".nb-sensitivity b")).to_have_text("∂y/∂x = 2")
@@ -219,12 +225,13 @@ def test_the_order_of_what_is_read(open_page: Any) -> None:
     page = open_page(recording())
     page.focus(".nb-player")
     press(page, "ArrowRight", "ArrowRight")
+    open_tab(page, "leaves")
     said = tree(page)
     roles = [role for role, _ in said]
     assert {"toolbar", "complementary", "application"} & set(roles) == set()  # arrow keys are steps, in the bar too
-    order = [roles.index("searchbox"), said.index(("button", "Play (space)")), roles.index("slider"),
-             max(roles.index(role) for role in ("img", "image") if role in roles), said.index(("group", "This step")),
-             said.index(("group", "Upstream × local = sent")),
+    order = [min(roles.index(role) for role in ("img", "image") if role in roles),
+             said.index(("group", "Upstream × local = sent")), roles.index("slider"),
+             said.index(("button", "Play (space)")), said.index(("tab", "Leaves")),
              said.index(("table", "What each leaf gets"))]  # fmt: skip
     assert order == sorted(order)
     live = page.locator(".nb-player :is([aria-live=polite], [role=status])")
@@ -278,10 +285,13 @@ def seen_part(page: Any) -> list[float]:
 @pytest.mark.parametrize("width", [400, 1280])
 def test_by_touch(open_page: Any, width: int) -> None:
     page = open_page(recording(2), has_touch=True, is_mobile=width == 400, viewport={"width": width, "height": 800})
-    for tapped in (".nb-forward", ".nb-forward", ".nb-ask", ".nb-ask", ".nb-scale", ".nb-last", ".nb-leaf"):
+    page.tap(".nb-more")
+    for tapped in (".nb-forward", ".nb-forward", "[data-tab=tools]", ".nb-ask", ".nb-ask", ".nb-scale", ".nb-last",
+                   "[data-tab=leaves]", "[data-tab=step]", ".nb-leaf"):  # fmt: skip
         page.locator(tapped).first.tap()
         assert page.evaluate(LOW, TARGET) == [], tapped
     expect(page.locator(".nb-side .nb-title")).to_have_text(page.locator(".nb-leaf .nb-name").first.text_content())
+    page.tap("[data-tab=tools]")
     page.tap(".nb-marks-button")
     expect(page.locator(".nb-keys")).to_be_visible()
     page.screenshot(path=SHOTS / f"touch-{width}.png")
@@ -303,7 +313,7 @@ def test_by_touch(open_page: Any, width: int) -> None:
 
 def test_a_long_touch_shows_a_card_and_selects_nothing(open_page: Any) -> None:
     page = open_page(recording(), has_touch=True)
-    page.tap(".nb-last")
+    page.press(".nb-player", "End")
     box = page.locator(".nb-op").first.bounding_box()
     Fingers(page).hold((box["x"] + box["width"] / 2, box["y"] + 6))
     expect(page.locator(".nb-sensitivity")).to_contain_text("local derivatives")

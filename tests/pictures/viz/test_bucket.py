@@ -15,7 +15,7 @@ from nbautograd.viz.capture.player_data import tile_json
 from nbautograd.viz.read.tiles import tile
 from tests import needs
 
-from .player_pages import step_of
+from .player_pages import open_tab, step_of
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -57,6 +57,8 @@ class TestInABrowser:
 
     def test_forgetting_to_zero_is_a_growing_stack(self, open_page: Any) -> None:
         page = open_page(passes(3), viewport={"width": 1280, "height": 900})
+        open_tab(page, "leaves")
+        page.press(".nb-player", "Home")
         expect(self.bar(page, "w")).to_contain_text("empty")
         counts = []
         for n in (1, 2, 3):
@@ -96,15 +98,16 @@ class TestInABrowser:
                          self.bar(page, "w").locator(".nb-bucket-pass").count()))  # fmt: skip
         assert (1, 0) in seen and seen[-1] == (0, 1) and seen == sorted(seen, key=lambda s: (s[1], s[0]))
         assert self.bar(page, "w").locator(".nb-bucket-joint").count() == 2  # three paths
-        expect(page.locator(".nb-bucket-note, [role=tab]")).to_have_count(0)  # one pass
+        expect(page.locator(".nb-bucket-note, .nb-pass-tab")).to_have_count(0)  # one pass
 
     def test_a_segment_says_its_numbers_by_pointer_and_by_key(self, open_page: Any) -> None:
         page = open_page(passes(2), viewport={"width": 1280, "height": 900})
         self.end(page)
+        open_tab(page, "leaves")
         self.bar(page, "w").locator(".nb-bucket-pass").first.hover()
         card = page.locator(".nb-bucket-card")
         expect(card).to_contain_text("pass 1: 2 = ")
-        page.hover(".nb-head-line")
+        page.hover(".nb-more")
         expect(card).to_be_hidden()
         step = step_of(page)
         self.bar(page, "b").locator(".nb-bucket").focus()
@@ -118,6 +121,7 @@ class TestInABrowser:
     def test_tabs_by_keyboard(self, open_page: Any) -> None:
         page = open_page(passes(3))
         page.focus(".nb-player")
+        page.keyboard.press("Home")
         page.keyboard.press("PageDown")
         expect(page.get_by_role("tab", name="pass 2")).to_have_attribute("aria-selected", "true")
         page.get_by_role("tab", name="pass 2").focus()
@@ -150,5 +154,6 @@ class TestInABrowser:
             heights.add(page.locator(".nb-player").bounding_box()["height"])
         assert len(heights) == 1
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        open_tab(page, "leaves")
         box = self.bar(page, "w").locator(".nb-bucket").bounding_box()
         assert box["width"] >= 60 and box["x"] + box["width"] <= width

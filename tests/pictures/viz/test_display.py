@@ -214,12 +214,12 @@ def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
     needs.package("anywidget")
     picture = loop(30)
     widget = picture.widget
-    loops = [g.id for g in picture.view(0, ["fold"]).groups if g.closed]
-    assert f"0:fold,{loops[0]}" in widget.views  # without a kernel
-    steps = [group.id for group in picture.view(0, ["fold", loops[0]]).groups if group.closed]
+    loops = [g.id for g in picture.view(0, ["L1"]).groups if g.closed and g.times]
+    assert f"0:L1,{loops[0]}" in widget.views  # without a kernel
+    steps = [group.id for group in picture.view(0, ["L1", loops[0]]).groups if group.closed]
     sent: list[Any] = []
     widget.send = sent.append
-    key = f"0:fold,{loops[0]},{steps[0]}"
+    key = f"0:L1,{loops[0]},{steps[0]}"
     for asked in (
         {"view": key},
         {"view": "7:fold"},

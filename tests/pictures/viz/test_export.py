@@ -166,7 +166,7 @@ def test_a_picture_too_large_for_an_output_is_folded_until_it_fits(monkeypatch: 
     small = output.within(picture._attempts(), picture.label, picture.text, 20_000)
     assert len(small) <= 20_200 and small.startswith(f"<p>The whole output takes {len(whole.encode()):,} bytes")
     image = base64.b64decode(small.partition("base64,")[2].partition('"')[0]).decode()
-    assert "×148" in image and image.startswith("<svg")
+    assert "×149" in image and image.startswith("<svg")
 
 
 def test_images_beside_the_html_where_they_are_asked_for(picture: Any) -> None:

@@ -173,7 +173,7 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
     model, frames = recording.scenes[0], recording.timeline.frames
     oracle, lines = Oracle(program, model), [edge for edge in model.edges if edge.kind == "flow"]
     large = any(frame.count > 1 for frame in frames)
-    page = open_page(recording, viewport={"width": 1280, "height": 900})
+    page = open_page(recording, viewport={"width": 2400, "height": 1400})  # where the whole is seen
     groups, sums, compared = 0, 0, 0
     steps = page.evaluate("() => Number(document.querySelector('.nb-slider').max)")
     at = 0
@@ -232,9 +232,17 @@ def title_node(model: GraphModel, frames: Any, at: int) -> str:
 
 
 def together(model: GraphModel, frames: Any, end: int) -> bool:
-    """Whether a frame belongs to the step of the one before it."""
-    one, two = frames[end - 1], frames[end]
-    return one.kind == two.kind == "op" and title_node(model, frames, end - 1) == title_node(model, frames, end)
+    """Whether a frame belongs to the step of the one before it, with what is added to leaves meanwhile."""
+    if "start" in (frames[end - 1].kind, frames[end].kind):
+        return False
+    nodes = [title_node(model, frames, at) for at in range(len(frames))]
+
+    def near(at: int, by: int) -> str:
+        while 0 <= at < len(frames) and frames[at].kind == "accumulate" and model.by_id[nodes[at]].kind == "leaf":
+            at += by
+        return nodes[at] if 0 <= at < len(frames) else ""
+
+    return near(end - 1, -1) == near(end, 1)
 
 
 def members(model: GraphModel, key: str) -> set[str]:

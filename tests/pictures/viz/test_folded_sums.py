@@ -75,7 +75,7 @@ def test_the_player_shows_sum_number_and_curve(open_page: Any, steps: int) -> No
 
     shown, _, _ = growth(steps, fold=True)
     page = open_page(shown)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     sums = page.locator(".nb-sum-of")
     expect(sums).to_have_count(2)
     assert sums.locator("text").all_text_contents() == [f"Σ {steps - 2:,}"] * 2
@@ -87,7 +87,7 @@ def test_the_player_shows_sum_number_and_curve(open_page: Any, steps: int) -> No
     assert {key: float(text) for key, text in said.items()} == pytest.approx(
         {key: float(drawn[key]) for key in lines}, rel=1e-3
     )
-    page.click(".nb-first")
+    page.press(".nb-player", "Home")
     expect(sums).to_have_count(0)
     assert page.troubles == []
 
@@ -99,7 +99,7 @@ def test_an_opened_group_has_its_single_gradients_again(open_page: Any) -> None:
 
     shown, _, _ = growth(12, fold=True)
     page = open_page(shown)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     expect(page.locator(".nb-sum-of")).to_have_count(2)
     page.keyboard.press(">")
     expect(page.locator(".nb-closer")).to_have_count(1)

@@ -16,7 +16,7 @@ from nbautograd.viz.capture.forward import columns, forward_pass, listing
 from nbautograd.viz.read.builder import build
 from tests import needs
 
-from .player_pages import long_pass, recording, step_of
+from .player_pages import long_pass, open_tab, recording, step_of
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -136,7 +136,8 @@ class TestPlayer:
 
     def test_values_and_saved_tensors_come_with_their_operation(self, open_page: Any) -> None:
         page = open_page(played())
-        page.click(".nb-first")
+        page.press(".nb-player", "Home")
+        page.press(".nb-player", "Home")
         value = page.locator(".nb-node", has_text="6.").locator(".nb-value")
         expect(value).to_be_hidden()
         expect(page.locator(".nb-saved:visible")).to_have_count(0)
@@ -152,7 +153,8 @@ class TestPlayer:
         page = open_page(played())
         expect(page.locator(".nb-code li")).to_have_count(6)
         expect(page.locator(".nb-code li").first).to_have_text("w = nb.tensor(3.0, requires_grad=True)")
-        page.click(".nb-first")
+        page.press(".nb-player", "Home")
+        page.press(".nb-player", "Home")
         parts = []
         for _ in range(4):
             page.click(".nb-forward")
@@ -168,27 +170,29 @@ class TestPlayer:
         page = open_page(played("loop_cell", code, "h"))
         expect(page.locator(".nb-code li")).to_have_count(4)
         expect(page.locator(".nb-code li").nth(3).locator("code")).to_have_css("white-space", "pre-wrap")
-        page.click(".nb-first")
+        page.press(".nb-player", "Home")
+        page.press(".nb-player", "Home")
         for _ in range(6):
             page.click(".nb-forward")
             expect(page.locator(".nb-code li.nb-lit")).to_have_attribute("value", "4")
 
     def test_its_button_plays_it_and_goes_on(self, open_page: Any) -> None:
         page = open_page(played(), reduced_motion="no-preference")
-        page.select_option(".nb-speed", "2")
+        page.select_option(".nb-speed", "2", force=True)
         page.evaluate("""() => new MutationObserver(() => {
             if (document.querySelector('.nb-goes .nb-token')) window.seen = true;
         }).observe(document.querySelector('.nb-stage'), { childList: true, subtree: true })""")
+        open_tab(page, "tools")
         page.click(".nb-half-forward")
         assert step_of(page) < -2
         page.wait_for_function("() => Number(document.querySelector('.nb-player').dataset.step) > 0")
         assert page.evaluate("window.seen") is True  # values were on their way
-        page.click(".nb-half-backward")
+        page.press(".nb-player", "Home")
         assert step_of(page) == 0
 
     def test_ticks_flags_and_what_they_are(self, open_page: Any) -> None:
         page = open_page(played())
-        expect(page.locator(".nb-tick")).to_have_count(13)
+        expect(page.locator(".nb-tick")).to_have_count(12)  # none before the backward pass
         expect(page.locator(".nb-flag-accumulate")).to_have_count(2)
         box = page.locator(".nb-slider").bounding_box()
         page.mouse.move(box["x"] + 7 + (box["width"] - 14) * 6 / 12, box["y"] + 8)
@@ -209,7 +213,7 @@ class TestPlayer:
         page = open_page(viz.animate(y, namespace={"x": x, "h": h, "y": y}))
         expect(page.locator(".nb-flag-hook, .nb-flag-bad").first).to_be_attached()
         assert page.locator(".nb-flag-bad").count() > 0
-        page.click(".nb-ask")
+        page.press(".nb-player", "?")
         expect(page.locator(".nb-flag-bad")).to_have_count(0)  # it would tell an answer
 
     @pytest.mark.parametrize("width", [400, 1280])
@@ -217,7 +221,7 @@ class TestPlayer:
         page = open_page(played(), viewport={"width": width, "height": 900})
         page.focus(".nb-player")
         heights = set()
-        for key in ("Home", *["ArrowRight"] * 8):
+        for key in ("Home", "Home", *["ArrowRight"] * 8):
             page.keyboard.press(key)
             heights.add(page.locator(".nb-player").bounding_box()["height"])
         assert len(heights) == 1
@@ -225,6 +229,7 @@ class TestPlayer:
     def test_groups_run_as_one(self, open_page: Any) -> None:
         page = open_page(long_pass(60))
         page.focus(".nb-player")
+        page.keyboard.press("Home")
         page.keyboard.press("Home")
         steps = 0
         while step_of(page) < 0:
@@ -234,7 +239,8 @@ class TestPlayer:
 
     def test_a_graph_without_code(self, open_page: Any) -> None:
         page = open_page(recording())
-        page.click(".nb-first")
+        page.press(".nb-player", "Home")
+        page.press(".nb-player", "Home")
         assert step_of(page) == -4
         page.click(".nb-forward")
         expect(page.locator(".nb-code li.nb-lit")).to_have_count(1)

@@ -17,7 +17,7 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
 
-from .player_pages import recording
+from .player_pages import open_tab, recording, unfold
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -39,11 +39,14 @@ CHAIN = """() => [...document.querySelectorAll('.nb-flow.nb-done[data-size]')]
 
 def test_from_twenty_operations_on_sizes_are_drawn(open_page: Any) -> None:
     page = open_page(vanishing(19))
+    open_tab(page, "tools")
     expect(page.locator(".nb-legend")).to_be_hidden()
     page = open_page(vanishing(20))
+    unfold(page)  # unfolded
+    open_tab(page, "tools")
     expect(page.locator(".nb-legend")).to_be_visible()
     expect(page.locator(".nb-scale")).to_have_attribute("aria-pressed", "true")
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     flows = page.evaluate(CHAIN)
     assert {size for size, *_ in flows} == {0, 1, 2}  # of 1, 0.1, 0.01, ... the last have vanished
     widths = [width for _, width, _, _ in flows]
@@ -57,16 +60,17 @@ def test_from_twenty_operations_on_sizes_are_drawn(open_page: Any) -> None:
     assert page.troubles == []
 
 
-def test_the_map_shows_where_gradients_vanish(open_page: Any) -> None:
+def test_the_dots_of_the_pass_show_where_gradients_vanish(open_page: Any) -> None:
     page = open_page(vanishing(20), viewport={"width": 700, "height": 720})
-    page.locator(".nb-slider").fill("20")
-    drawn = page.locator(".nb-overview-size").evaluate_all("all => all.map(path => path.getAttribute('d').length > 0)")
-    assert drawn == [True, True, True, False, False]
+    unfold(page)  # unfolded
+    sizes = page.locator(".nb-tick[data-size]").evaluate_all("all => all.map((dot) => Number(dot.dataset.size))")
+    assert len(sizes) >= 20 and set(sizes) == {0, 1, 2} and sizes == sorted(sizes, reverse=True)
 
 
 @pytest.mark.parametrize("width", [400, 1280])
 def test_each_number_of_the_legend_stands_between_the_classes_that_it_bounds(open_page: Any, width: int) -> None:
     page = open_page(vanishing(20), viewport={"width": width, "height": 720})
+    open_tab(page, "tools")
     row = page.locator(".nb-legend").evaluate(
         "legend => [...legend.querySelectorAll('i, b')].map(e => [e.textContent || Number(e.dataset.size),"
         " e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
@@ -74,14 +78,14 @@ def test_each_number_of_the_legend_stands_between_the_classes_that_it_bounds(ope
     assert [part for part, *_ in row] == [0, "10⁻⁶", 1, "10⁻³", 2, "10²", 3, "10⁵", 4]
     assert all(before[2] <= after[1] for before, after in itertools.pairwise(row))
     legend = page.locator(".nb-legend").bounding_box()
-    assert legend["x"] <= row[0][1] and page.locator(".nb-legend span").last.bounding_box()["x"] > row[-1][2]
-    end = page.locator(".nb-legend span").last.bounding_box()
-    assert end["x"] + end["width"] <= legend["x"] + legend["width"]
+    small, large = (page.locator(".nb-legend span").nth(i).bounding_box() for i in (-2, -1))
+    assert legend["x"] <= small["x"] and small["x"] + small["width"] <= row[0][1] and row[-1][2] <= large["x"]
+    assert large["x"] + large["width"] <= legend["x"] + legend["width"]
 
 
 def test_below_twenty_operations_a_key_shows_sizes(open_page: Any) -> None:
     page = open_page(recording())
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     assert page.evaluate(CHAIN) == []
     page.keyboard.press("m")
     assert {size for size, *_ in page.evaluate(CHAIN)} == {2}

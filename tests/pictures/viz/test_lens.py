@@ -275,7 +275,7 @@ class TestInABrowser:
         page.mouse.click(x, plot["y"] + 60)
         expect(page.locator(".nb-lens-note")).to_have_text("The backward pass of step 5:")
         inner = page.locator(".nb-lens-pass .nb-player")
-        inner.locator(".nb-last").click()
+        inner.press("End")
         expect(inner.locator(".nb-ledger")).to_contain_text("model.2.bias")
         inner.focus()
         page.keyboard.press("ArrowLeft")

@@ -80,5 +80,5 @@ def test_the_text_stands_above_the_graph(open_page: Any) -> None:
     picture.head = "tensor([3., 3.])"
     page = open_page(picture)
     expect(page.locator(".nb-head-text")).to_have_text("tensor([3., 3.])")
-    text, bar = (page.locator(name).bounding_box() for name in (".nb-head-text", ".nb-bar"))
+    text, bar = (page.locator(name).bounding_box() for name in (".nb-head-text", ".nb-stage"))
     assert text["y"] + text["height"] <= bar["y"] + 1 and page.troubles == []

@@ -12,6 +12,7 @@ import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.layout import Layout
+from nbautograd.viz.notebook import figure
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.notebook.figure import arrange
 from nbautograd.viz.read.loops import loop_of
@@ -126,23 +127,25 @@ def test_steps_are_columns_of_alike_rows_and_nothing_lies_on_anything(name: str)
             assert places.branches[edge.id][0] == (x, y)
 
 
-def test_the_same_places_in_every_window_and_in_the_still() -> None:
+def test_the_same_places_in_every_window_and_in_the_still(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = traced(recurrent)
     drawn = shown.data()["svgs"][0]
     assert len(drawn) == 1  # one for all windows
     boxes = [line for line in drawn[0].splitlines() if 'class="nb-shape"' in line]
     at = {line.split(' width="')[0] for line in boxes}
-    assert at <= {line.split(' width="')[0] for line in shown.svg.splitlines()}
-    assert shown.svg.count('data-joint="') == drawn[0].count('data-joint="') == 3 * STEPS
-    assert shown.svg.count("nb-joint nb-full") == 3 * STEPS and "nb-joint nb-full" not in drawn[0]
+    monkeypatch.setattr(figure, "STILL", (9000.0, 9000.0))  # in which the whole is seen with nothing folded
+    still = shown.svg
+    assert at <= {line.split(' width="')[0] for line in still.splitlines()}
+    assert still.count('data-joint="') == drawn[0].count('data-joint="') == 3 * STEPS
+    assert still.count("nb-joint nb-full") == 3 * STEPS and "nb-joint nb-full" not in drawn[0]
 
 
 def test_an_opened_loop_has_a_column_for_each_folded_step() -> None:
     shown = traced(lambda: recurrent(8))
-    folded = shown.view(0, ["fold"])
+    folded = shown.view(0, ["L1"])
     assert loop_of(folded) is None  # steps are drawn as one
-    opened = [group.id for group in folded.groups if group.closed and group.kind == "loop"]
-    view = shown.view(0, ["fold", *opened])
+    opened = [group.id for group in folded.groups if group.closed and group.times >= 7]
+    view = shown.view(0, ["L1", *opened])
     loop = loop_of(view)
     assert loop is not None and loop.steps == 8
     assert sum(node.kind == "group" for node in view.nodes) >= 6

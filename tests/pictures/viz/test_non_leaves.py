@@ -78,5 +78,6 @@ def test_a_value_without_a_box_says_so_too(open_page: Any) -> None:
         for _ in range(30):
             h = nb.tanh(h * w)
     page = open_page(viz.animate(h, namespace={"w": w, "h": h}))
+    page.press(".nb-player", "r")
     page.locator(".nb-op").nth(1).click()
     assert FLOWS in page.locator(".nb-side").inner_text()

@@ -108,7 +108,7 @@ def test_every_text_of_a_gradient_is_the_same(open_page: Any, value: float) -> N
     assert wrong == []
     read = {place for place, text in places if text and shown(text)}
     assert {"label", "card", ".nb-is-factor text", ".nb-is-sent text", ".nb-equation-element b", ".nb-sum b"} <= read
-    page.click(".nb-last")  # .grad
+    page.press(".nb-player", "End")  # .grad
     told = {name: page.locator(name).last.text_content() for name in (".nb-is-after text", "td.nb-after b")}
     told["bucket"] = page.locator(".nb-bucket").get_attribute("aria-label").rpartition("; ")[2].partition(": ")[2]
     told["still"] = re.search(r'data-slot="[^"]*:grad"[^>]*>([^<]*)<', recording.svg)[1]
@@ -126,7 +126,7 @@ def test_every_text_of_an_element_is_the_same(open_page: Any) -> None:
         w = nb.tensor(numbers)
         x = nb.ones(3, requires_grad=True)
         y = (x * w).sum()
-    page = open_page(viz.animate(y, namespace={"w": w, "x": x, "y": y}))
+    page = open_page(viz.animate(y, namespace={"w": w, "x": x, "y": y}), viewport={"width": 1600, "height": 800})
     page.locator(".nb-slider").fill("3")
     wanted = [shown(number_text(v))[0] for v in w.tolist()]
     for part in ("factor", "sent"):

@@ -64,7 +64,7 @@ def node(page: Any, name: str) -> Any:
 
 
 def to_the_end(page: Any) -> None:
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
 
 
 # -- beads ------------------------------------------------------------------------------------------------------------
@@ -72,6 +72,7 @@ def to_the_end(page: Any) -> None:
 
 def test_a_bead_waits_until_all_terms_have_come(open_page: Any) -> None:
     page = open_page(seed_graph())
+    page.press(".nb-player", "Home")
     w = leaf(page, "w")
     assert w.locator(".nb-bead").count() == 1 and leaf(page, "x").locator(".nb-bead").count() == 0
     seen = []
@@ -90,6 +91,7 @@ def test_a_joint_inside_the_graph_holds_its_terms(open_page: Any) -> None:
         y = x + 2
         z = y * y
     page = open_page(viz.animate(z, namespace={"x": x, "y": y, "z": z}))
+    page.press(".nb-player", "Home")
     box = node(page, "y")
     assert box.locator("[data-slot$=count]").text_content() == "0 of 2"
     page.click(".nb-forward")
@@ -118,6 +120,7 @@ def test_a_bead_where_a_broadcast_is_undone(open_page: Any) -> None:
     page = open_page(layer())
     bead = page.locator(".nb-sum-bead")
     assert bead.count() == 1 and "b was broadcast" in bead.locator("title").text_content()
+    page.press(".nb-player", "Home")
     expect(bead).not_to_have_class(re.compile("nb-full"))
     to_the_end(page)
     expect(bead).to_have_class(re.compile("nb-full"))
@@ -237,14 +240,20 @@ def test_by_keyboard_alone(open_page: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [400, 700, 1600])
-def test_the_list_has_the_equations_place_at_every_width(open_page: Any, width: int) -> None:
+def test_the_list_has_the_strips_place_at_every_width(open_page: Any, width: int) -> None:
     page = open_page(seed_graph(), viewport={"width": width, "height": 900})
     to_the_end(page)
     before = page.locator(".nb-player").bounding_box()
     leaf(page, "w").click()
-    assert page.locator(".nb-player").bounding_box() == before
+    stage, strip = (page.locator(part).bounding_box() for part in (".nb-stage", ".nb-strip"))
+    first = page.locator(".nb-path").first.bounding_box()
+    assert stage["y"] + stage["height"] <= strip["y"] <= first["y"]
+    assert first["y"] + first["height"] <= strip["y"] + strip["height"]
     sizes = page.evaluate("""() => [...document.querySelectorAll('.nb-equation-bar *')]
         .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
         .map((e) => parseFloat(getComputedStyle(e).fontSize))""")
     assert min(sizes) >= 11
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.mouse.move(1, 1)  # no card is open
+    page.press(".nb-player", "Escape")
+    assert page.locator(".nb-player").bounding_box() == before

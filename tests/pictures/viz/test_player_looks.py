@@ -17,7 +17,7 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 
 from .fake_graph import HOSTILE
-from .player_pages import recording
+from .player_pages import open_tab, recording
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -51,7 +51,7 @@ def test_chinese(open_page: Any) -> None:
     finally:
         viz.settings.language = before
     expect(page.get_by_role("button", name="播放（空格）")).to_be_visible()
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     assert page.locator(".nb-player").get_attribute("lang") == "zh-Hans"
     shown = page.locator(".nb-slider").get_attribute("aria-valuetext")
     assert shown == "第 12 步，共 12 步: x.grad 原为 2.；加上 2.；现在是 4."
@@ -70,7 +70,7 @@ def test_the_users_theme_wins(open_page: Any) -> None:
 
 def test_print_is_light_and_has_no_buttons(open_page: Any) -> None:
     page = open_page(recording(), color_scheme="dark")
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.locator(".nb-player").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
     expect(page.locator(".nb-play")).to_be_hidden()
@@ -81,9 +81,10 @@ def test_print_is_light_and_has_no_buttons(open_page: Any) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_cut_off(open_page: Any, width: int, scheme: str) -> None:
     page = open_page(recording(), viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    side, main = page.locator(".nb-side").bounding_box(), page.locator(".nb-main").bounding_box()
+    open_tab(page, "leaves")
+    side, main = page.locator(".nb-drawer").bounding_box(), page.locator(".nb-main").bounding_box()
     assert (side["y"] >= main["y"] + main["height"]) == (width == 400)
     for button in page.locator(".nb-button:visible").all():
         box = button.bounding_box()
@@ -109,10 +110,11 @@ def tall() -> nb.Tensor:
 @pytest.mark.parametrize("make", [viz.animate, viz.graph], ids=["pass", "graph"])
 def test_a_tall_graph_opens_where_the_pass_begins(open_page: Any, make: Any) -> None:
     page = open_page(make(tall(), namespace={}, direction="TB"))
+    page.focus(".nb-player")
+    page.keyboard.press("r")  # nothing is folded
     stage, root = page.locator(".nb-stage").bounding_box(), page.locator(".nb-output").bounding_box()
     assert stage["y"] < root["y"] and root["y"] + root["height"] < stage["y"] + stage["height"]
     expect(page.locator(".nb-rim:visible")).to_have_class("nb-rim nb-rim-top")
-    expect(page.locator(".nb-cut-off")).to_contain_text("press F")
     page.focus(".nb-player")
     page.keyboard.press("f")
     expect(page.locator(".nb-rim:visible")).to_have_count(0)
@@ -133,14 +135,14 @@ def test_of_two_results_the_last_is_seen_first(open_page: Any) -> None:
 def test_a_graph_that_is_a_little_higher_than_wide_is_seen_whole(open_page: Any) -> None:
     x = nb.ones(2, requires_grad=True)
     page = open_page(viz.graph((x * 2).sum(), namespace={}, direction="TB"))
-    expect(page.locator(".nb-rim:visible, .nb-cut-off")).to_have_count(0)
+    expect(page.locator(".nb-rim:visible")).to_have_count(0)
 
 
 def test_a_long_formula_goes_on_on_the_next_line(open_page: Any) -> None:
     weight = nb.tensor([-1.0, 0.0], requires_grad=True)
     name = "decoder.layers.self_attention.weight"
     page = open_page(viz.animate((weight * 2).sum(), namespace={name: weight}))
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     over = page.locator(".nb-equation").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
     assert over and max(over) <= 0
 
@@ -158,7 +160,7 @@ def test_a_long_name_leaves_room_for_its_type(open_page: Any) -> None:
 
 def test_texts_fit_into_their_boxes(open_page: Any) -> None:
     page = open_page(recording(2))
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     sticking_out = page.evaluate("""() => [...document.querySelectorAll('.nb-stage .nb-node')].flatMap(node => {
         const shape = node.querySelector('.nb-shape');
         if (!shape) return [];
@@ -181,6 +183,7 @@ def test_hostile_names_do_nothing(new_page: Any, tmp_path: Path) -> None:
         for _ in range(6):
             page.click(".nb-forward")
         page.locator(".nb-symbol").first.click()
+        page.press(".nb-player", "/")
         page.locator(".nb-search").fill(hostile[i])
         assert page.evaluate("window.__pwn") is None
         assert page.locator("script").count() == 2 and page.locator(".nb-player :is(img, iframe, a)").count() == 0

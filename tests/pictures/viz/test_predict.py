@@ -139,7 +139,7 @@ def test_nothing_is_said_before(open_page: Any) -> None:
     first_question(page)
     leaks = ("10.5", "13.", "7.0", "∂y/∂b = 3", "∂y/∂a = 6")  # what is yet to come
     for act in (lambda: None, lambda: page.hover(".nb-node >> nth=0"), lambda: page.keyboard.press("Escape"),
-                lambda: page.locator(".nb-node").first.click(), lambda: page.click(".nb-last"),
+                lambda: page.locator(".nb-node").first.click(), lambda: page.press(".nb-player", "End"),
                 lambda: page.locator(".nb-slider").fill("6")):  # fmt: skip
         act()
         said = everything_said(page)
@@ -152,10 +152,10 @@ def test_nothing_is_said_before(open_page: Any) -> None:
 def test_switching_it_off_shows_everything(open_page: Any) -> None:
     page = open_page(scalar())
     first_question(page)
-    page.click(".nb-ask")
+    page.press(".nb-player", "?")
     expect(page.locator(".nb-label.nb-active")).to_have_text(["1.", "6.", "3.5000"])
     expect(page.locator(".nb-answer")).to_have_count(0)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     page.keyboard.press("?")  # at the end: from the beginning
     assert step_of(page) == 0
     expect(page.locator(".nb-ask")).to_have_attribute("aria-pressed", "true")
@@ -207,15 +207,15 @@ def test_the_height_stays(open_page: Any, width: int) -> None:
 
 def test_it_plays_on_after_an_answer(open_page: Any) -> None:
     page = open_page(scalar(), reduced_motion="no-preference")
-    page.select_option(".nb-speed", "4")
+    page.select_option(".nb-speed", "4", force=True)
     page.focus(".nb-player")
     page.keyboard.press("Space")
     page.wait_for_selector(".nb-answer")
     expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Play (space)")
-    page.select_option(".nb-speed", "0.25")
+    page.select_option(".nb-speed", "0.25", force=True)
     with expect_to_appear(page, ".nb-token"):  # the answer runs along its edge
         answer(page, "6")
-    page.select_option(".nb-speed", "4")
+    page.select_option(".nb-speed", "4", force=True)
     answer(page, "3.5")
     expect(page.locator(".nb-player")).to_have_attribute("data-step", "3", timeout=10_000)
     expect(page.locator(".nb-answer")).to_be_visible()
@@ -238,7 +238,7 @@ def test_a_recording_of_several_passes_has_a_score_for_each(open_page: Any) -> N
             for _ in range(2):
                 (x * 3).backward()
     page = open_page(passes)
-    page.click(".nb-ask")
+    page.press(".nb-player", "?")
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     answer(page, "3")

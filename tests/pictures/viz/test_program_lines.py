@@ -14,6 +14,8 @@ from tests import needs
 needs.package("playwright")
 from playwright.sync_api import expect
 
+from .player_pages import open_tab
+
 browser = [pytest.mark.browser, needs.chromium]
 
 
@@ -66,7 +68,7 @@ class TestInTheBrowser:
 
     def test_the_running_line_of_a_long_program_is_in_sight(self, open_page: Any) -> None:
         page = open_page(played_loop())
-        page.locator(".nb-program > summary").click()
+        open_tab(page, "program")
         for text in ("h15 = ", "g_t3 = ", "w_grad = "):
             line = page.locator(".nb-program-line", has_text=text).first
             line.click()
@@ -83,7 +85,7 @@ class TestInTheBrowser:
     def test_the_running_line_is_marked_and_a_click_goes_there(self, open_page: Any) -> None:
         page = open_page(played())
         player = page.locator(".nb-player")
-        player.locator(".nb-program > summary").click()
+        open_tab(page, "program")
         marked = page.locator(".nb-program-line.nb-runs")
         expect(marked).to_have_count(0)
         page.locator(".nb-program-line", has_text="g_w += g_a").click()

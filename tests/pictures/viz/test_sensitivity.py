@@ -14,7 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook import export
 from tests import needs
 
-from .player_pages import leaf, recording
+from .player_pages import leaf, open_tab, recording
 from .test_paths import layer, seed_graph, to_the_end, used_twice
 
 needs.package("playwright")
@@ -48,6 +48,7 @@ def point(edge: Any) -> None:
 
 def test_an_edge_says_what_its_number_means(open_page: Any) -> None:
     page = open_page(seed_graph())
+    page.press(".nb-player", "Home")
     point(edge(page, "a", "y = a × b"))
     expect(page.locator(CARD)).to_contain_text("The pass has not come here yet.")
     to_the_end(page)
@@ -152,6 +153,7 @@ def test_the_card_stays_inside(open_page: Any, width: int) -> None:
 
 def test_a_button_tells_what_the_marks_mean(open_page: Any) -> None:
     page = open_page(recording())
+    open_tab(page, "tools")
     page.click(".nb-marks-button")
     marks = page.locator(".nb-marks")
     assert marks.locator("li").count() == 13
@@ -174,7 +176,7 @@ def test_a_button_tells_what_the_marks_mean(open_page: Any) -> None:
 def test_a_graph_alone_has_no_marks_of_a_pass(open_page: Any) -> None:
     x = nb.tensor(2.0, requires_grad=True)
     page = open_page(viz.graph(x * x, namespace={"x": x}))
-    page.click(".nb-marks-button")
+    page.press(".nb-player", "i")
     assert page.locator(".nb-marks li").count() == 9
 
 
@@ -202,6 +204,7 @@ def test_a_saved_page_predicts_by_the_recorded_linear_map(open_page: Any) -> Non
     assert page.locator(".nb-player").get_attribute("data-step") == "6"  # arrows moved the value, not the step
     page.keyboard.press("Escape")
     assert ghosts(page) == [] and page.locator(".nb-nudge-range").input_value() == "1"
+    page.mouse.move(1, 1)  # no card is open
     expect(page.locator(".nb-path")).to_have_count(2)  # what else is shown stays
     page.keyboard.press("Escape")
     expect(page.locator(".nb-path")).to_have_count(0)

@@ -19,7 +19,7 @@ from nbautograd.viz.read.builder import build
 from tests import needs
 
 from .gallery import PROGRAMS
-from .player_pages import recording
+from .player_pages import open_tab, recording, unfold
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -66,9 +66,11 @@ def layer() -> Any:
     nb.manual_seed(0)
     with tracing.traced():
         X, W, b = nb.randn(4, 3), nb.randn(3, 4, requires_grad=True), nb.zeros(4, requires_grad=True)
-        h = nb.tanh(X @ W + b)
+        p = X @ W
+        s = p + b
+        h = nb.tanh(s)
         y = (h * h).mean()
-    return viz.animate(y, namespace={"X": X, "W": W, "b": b, "h": h, "y": y})
+    return viz.animate(y, namespace={"X": X, "W": W, "b": b, "p": p, "s": s, "h": h, "y": y})
 
 
 WIDE = {"width": 1900, "height": 1000}
@@ -76,12 +78,13 @@ WIDE = {"width": 1900, "height": 1000}
 
 def test_boxes_and_edges_hold_tiles(open_page: Any) -> None:
     page = open_page(layer(), viewport=WIDE)
+    page.press(".nb-player", "Home")
     ids = named(page)
     expect(page.locator(f'[data-cells="{ids["W"]}:value"] path')).not_to_have_count(0)
     assert page.locator(f'[data-cells="{ids["b"]}:value"] text').all_text_contents() == ["0"] * 4
     expect(page.locator(f'[data-node="{ids["W"]}"] .nb-value')).to_have_count(0)
     expect(page.locator(f'[data-cells="{ids["W"]}:grad"] path')).to_have_count(0)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     assert page.locator(f'[data-cells="{ids["W"]}:grad"] path').count() > 0
     expect(page.locator(f'[data-node="{ids["W"]}"] .nb-grad')).to_have_text(".grad")
     edges = page.locator(".nb-stage [data-cells]:not([data-cells*=':'])")
@@ -92,15 +95,15 @@ def test_boxes_and_edges_hold_tiles(open_page: Any) -> None:
 
 def test_an_element_lights_what_it_came_from(open_page: Any) -> None:
     page = open_page(layer(), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     ids = named(page)
-    t1, t2 = ids["t1"], ids["t2"]
-    assert point(page, f"{t1}:value", 6) == {
-        f"{t1}:value": [6], f"{ids['X']}:value": [3, 4, 5], f"{ids['W']}:value": [2, 6, 10],
+    p, s = ids["p"], ids["s"]
+    assert point(page, f"{p}:value", 6) == {
+        f"{p}:value": [6], f"{ids['X']}:value": [3, 4, 5], f"{ids['W']}:value": [2, 6, 10],
     }  # fmt: skip
-    expect(page.locator(".nb-tile-card")).to_contain_text("t1[1, 2] = ")
-    assert point(page, f"{t2}:value", 6) == {f"{t2}:value": [6], f"{t1}:value": [6], f"{ids['b']}:value": [2]}
-    assert point(page, f"{ids['h']}:value", 5) == {f"{ids['h']}:value": [5], f"{t2}:value": [5]}
+    expect(page.locator(".nb-tile-card")).to_contain_text("p[1, 2] = ")
+    assert point(page, f"{s}:value", 6) == {f"{s}:value": [6], f"{p}:value": [6], f"{ids['b']}:value": [2]}
+    assert point(page, f"{ids['h']}:value", 5) == {f"{ids['h']}:value": [5], f"{s}:value": [5]}
     lit = point(page, f"{ids['b']}:grad", 1)
     assert lit[f"{ids['b']}:arriving"] == [1] and len(lit) == 3
     expect(page.locator(".nb-ledger .nb-lights")).not_to_have_count(0)
@@ -119,7 +122,7 @@ def test_a_sum_lights_all_and_a_move_lights_one(open_page: Any) -> None:
         s = t.sum(1)
         y = (s * nb.tensor([1.0, 2.0, 3.0])).sum()
     page = open_page(viz.animate(y, namespace={"x": x, "t": t, "s": s, "y": y}), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     ids = named(page)
     assert point(page, f"{ids['s']}:value", 1) == {f"{ids['s']}:value": [1], f"{ids['t']}:value": [2, 3]}
     assert point(page, f"{ids['t']}:value", 1) == {f"{ids['t']}:value": [1], f"{ids['x']}:value": [3]}
@@ -145,7 +148,7 @@ def test_a_large_tensor_shows_means_and_a_histogram(open_page: Any) -> None:
         w = nb.linspace(-1, 1, 64 * 40).reshape(64, 40).requires_grad_()
         y = (w * w).sum()
     page = open_page(viz.animate(y, namespace={"w": w, "y": y}), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     key = f"{named(page)['w']}:value"
     assert point(page, key, 0) == {key: [0]}
     card = page.locator(".nb-tile-card")
@@ -159,7 +162,7 @@ def test_nan_and_infinity_are_marked(open_page: Any) -> None:
         x = nb.tensor([[0.0, 1.0], [4.0, -1.0]], requires_grad=True)
         y = x.sqrt().sum()
     page = open_page(viz.animate(y, namespace={"x": x, "y": y}), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     leaf = named(page)["x"]
     tile = page.locator(f'.nb-stage [data-cells="{leaf}:grad"]')
     expect(tile.locator(".nb-not-finite")).to_have_count(1)
@@ -176,9 +179,10 @@ def test_nan_and_infinity_are_marked(open_page: Any) -> None:
 
 def test_the_ledger_holds_tiles_in_the_order_of_the_variables(open_page: Any) -> None:
     page = open_page(layer(), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     names = page.locator(".nb-ledger tbody th").all_text_contents()
     assert names == ["W", "b"]
+    open_tab(page, "leaves")
     for column in ("terms", "sum", "after"):
         expect(page.locator(f".nb-ledger tbody .nb-{column} .nb-inline-tile")).to_have_count(2)
     assert "[" not in " ".join(page.locator(".nb-ledger tbody").all_text_contents())
@@ -188,22 +192,22 @@ def test_the_ledger_holds_tiles_in_the_order_of_the_variables(open_page: Any) ->
 
 def test_in_the_panel_the_arrow_keys_walk_through_a_tile(open_page: Any) -> None:
     page = open_page(layer(), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     ids = named(page)
-    page.locator(f'[data-node="{ids["t1"]}"] .nb-name').click()
+    page.locator(f'[data-node="{ids["p"]}"] .nb-name').click()
     page.locator(".nb-side .nb-tile").first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     lit = page.evaluate(LIT)
-    assert lit == {f"{ids['t1']}:value": [4], f"{ids['X']}:value": [3, 4, 5], f"{ids['W']}:value": [0, 4, 8]}
+    assert lit == {f"{ids['p']}:value": [4], f"{ids['X']}:value": [3, 4, 5], f"{ids['W']}:value": [0, 4, 8]}
     page.locator(f'[data-node="{ids["W"]}"] .nb-name').click()
     expect(page.locator(".nb-side .nb-tile")).to_have_count(3)  # the value, what arrives, and .grad
 
 
 def test_the_player_and_the_still_picture_show_the_same(open_page: Any) -> None:
-    shown = PROGRAMS["recurrent"]()
+    shown = PROGRAMS["second_seed"]()
     page = open_page(shown, viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     written = dict(
         page.locator(".nb-stage [data-cells]").evaluate_all(
             "all => all.map(e => [e.dataset.cells, [...e.querySelectorAll('text')].map(t => t.textContent)])"
@@ -211,12 +215,14 @@ def test_the_player_and_the_still_picture_show_the_same(open_page: Any) -> None:
     )
     groups = [group for group in ET.fromstring(shown.svg).iter(f"{SVG}g") if "data-cells" in group.attrib]
     drawn = {group.attrib["data-cells"]: [text.text for text in group.iter(f"{SVG}text")] for group in groups}
-    assert drawn == written and sum(map(bool, drawn.values())) > 20
+    same = drawn.keys() & written.keys()  # what arrives is shown while a pass is played only
+    assert len(same) >= len(drawn) - 3 and sum(bool(drawn[key]) for key in same) > 8
+    assert {key: drawn[key] for key in same} == {key: written[key] for key in same}
 
 
 def test_numbers_alone_stay_texts(open_page: Any) -> None:
     page = open_page(recording())
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     expect(page.locator(".nb-cells")).to_have_count(0)
     expect(page.locator(".nb-key")).to_be_hidden()
 
@@ -225,8 +231,8 @@ def test_the_colours_have_a_key_and_follow_the_theme(open_page: Any) -> None:
     fills = []
     for scheme in ("light", "dark"):
         page = open_page(layer(), viewport=WIDE, color_scheme=scheme)
-        page.click(".nb-last")
-        expect(page.locator(".nb-foot .nb-key")).to_contain_text("gradients")
+        page.press(".nb-player", "End")
+        expect(page.locator(".nb-strip .nb-key")).to_contain_text("gradients")
         fills.append(page.locator(".nb-scale-gradients rect").first.evaluate("e => getComputedStyle(e).fill"))
     assert fills[0] != fills[1]
 
@@ -244,7 +250,7 @@ def test_a_tile_travels_where_motion_is_wanted(open_page: Any) -> None:
 @pytest.mark.parametrize("name", ["perceptron", "recurrent", "convolution"])
 def test_the_smallest_number_in_a_cell_can_be_read(open_page: Any, name: str, width: int) -> None:
     page = open_page(PROGRAMS[name](), viewport={"width": width, "height": 720})
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     sizes = page.locator(".nb-cells text").evaluate_all(
         "all => all.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)")  # fmt: skip
     assert sizes and min(sizes) >= 11 - 0.01
@@ -280,6 +286,7 @@ def test_a_page_of_a_hundred_operations_is_small() -> None:
 def test_a_large_page_is_compressed_and_plays(open_page: Any) -> None:
     page = open_page(chain(100, 4))
     expect(page.locator(".nb-slider")).to_be_visible()
+    unfold(page)
     assert last(page) > 100 and page.troubles == []
 
 
@@ -310,7 +317,7 @@ def test_a_convolution_is_drawn_and_not_lit_wrongly(open_page: Any) -> None:
         out = F.conv2d(image, kernel)
         y = out.sum()
     page = open_page(viz.animate(y, namespace={"image": image, "kernel": kernel, "out": out, "y": y}), viewport=WIDE)
-    page.click(".nb-last")
+    page.press(".nb-player", "End")
     ids = named(page)
     lit = point(page, f"{ids['out']}:value", 4)
     assert lit[f"{ids['image']}:value"] == [5, 6, 9, 10] and lit[f"{ids['kernel']}:value"] == [0, 1, 2, 3]

@@ -1,0 +1,202 @@
+"""Levels of a graph: how it is drawn from further away, one level of segments closed after the other.
+
+The levels nest. From level ``n`` on segments are closed that lie ``n`` deep, counted from the outermost: level 1 draws
+whole modules, whole loops and whole lines of code; each further level opens one more, and what is left are operations.
+Modules that hold no others are closed at each of them.
+A loop counts once, with all of its turns, also where the first or the last is a little different.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from nbautograd.viz.language import say
+from nbautograd.viz.read import fold
+from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.segments import Segment, label_of
+from nbautograd.viz.read.turns import Turns
+
+__all__ = ["count", "divide", "view"]
+
+ALIKE = 3  # equal layers, from which on they are one segment
+LOOPS = ("loop", "turns")  # of equal steps, and of all turns of a loop in the code
+Key = tuple[int, int]
+
+
+# -- loops and lines of the code -----------------------------------------------------------------------
+
+
+def divide(tree: Segment, turns: Turns, lines: Sequence[Any], scopes: Sequence[tuple[Any, ...]]) -> None:
+    """Put into the tree what the code says: all turns of a loop as one segment, and the operations of one line.
+
+    :param turns: of each operation, in which turns of which loops it ran, see ``turns``.
+    :param lines: of each operation its file and line; None where that is not known.
+    :param scopes: of each operation that uses a parameter the blocks in which it ran; of the others nothing.
+    """
+    if turns:
+        _join_turns(tree, turns, frozenset())
+    _join_layers(tree, scopes, 0)
+    _join_lines(tree, lines)
+
+
+def _join_layers(segment: Segment, scopes: Sequence[tuple[Any, ...]], depth: int) -> None:
+    """A layer of one operation as a segment, so that its parameters are in it; equal layers one after the other."""
+    for i, child in enumerate(segment.children):
+        if child.children:
+            _join_layers(child, scopes, depth + (child.kind == "scope"))
+        elif len(scopes[child.start]) > depth:
+            label = label_of(scopes[child.start][-1])
+            segment.children[i] = Segment(child.start, child.stop, "scope", label, children=[child])
+    if segment.kind in LOOPS:
+        return
+    children: list[Segment] = []
+    for name, run in groupby(segment.children, _layer_of):
+        parts = list(run)
+        times = sum(part.times or 1 for part in parts)
+        if name and times >= ALIKE and 1 < len(parts) < len(segment.children):
+            parts = [Segment(parts[0].start, parts[-1].stop, "turns", f"×{times}", times, children=parts)]
+        children += parts
+    segment.children = children
+
+
+def _layer_of(segment: Segment) -> str:
+    """The class of a layer, or of all layers of a loop; nothing where there is none."""
+    if segment.kind in LOOPS:
+        own = {_layer_of(child) for child in segment.children}
+        return own.pop() if len(own) == 1 else ""
+    return segment.label if segment.kind == "scope" else ""
+
+
+def _join_turns(segment: Segment, turns: Turns, done: frozenset[Key]) -> None:
+    children: list[Segment] = []
+    for key, run in groupby(segment.children, lambda child: _loop_of(child, turns, done)):
+        parts = list(run)
+        names = _turns_in(parts, turns, key) if key is not None else []
+        inside = done
+        if key is not None and len(names) > 1:
+            inside = done | {key}
+            if len(parts) > 1 or parts[0].kind != "loop":
+                steps = list(_steps(parts, turns, key))
+                if segment.kind != "run" and (parts[0].start, parts[-1].stop) == (segment.start, segment.stop):
+                    parts = steps
+                elif len(steps) > 1:
+                    label = f"×{len(names)}"
+                    parts = [Segment(steps[0].start, steps[-1].stop, "turns", label, len(names), children=steps)]
+        for part in parts:
+            if part.children:
+                _join_turns(part, turns, inside)
+        children += parts
+    segment.children = children
+
+
+def _loop_of(segment: Segment, turns: Turns, done: frozenset[Key]) -> Key | None:
+    """The outermost loop in which most of a segment ran, without those that are known around it."""
+    own = turns[segment.start : segment.stop]
+    counts = Counter(key for turn in own for key in turn if key not in done)
+    return min((key for key, count in counts.items() if 2 * count > len(own)), default=None)
+
+
+def _turns_in(parts: Sequence[Segment], turns: Turns, key: Key) -> list[str]:
+    own = turns[parts[0].start : parts[-1].stop]
+    return list(dict.fromkeys(turn[key] for turn in own if key in turn))
+
+
+def _steps(parts: Sequence[Segment], turns: Turns, key: Key) -> Iterator[Segment]:
+    """Loops as they are; what is beside them, such as a first turn that is a little different, as steps."""
+
+    def turn(part: Segment) -> str | None:
+        names = _turns_in([part], turns, key)
+        return names[0] if names and part.kind != "loop" else None
+
+    for name, run in groupby(parts, turn):
+        own = list(run)
+        if name is None or len(own) == 1:
+            yield from own
+        else:
+            yield Segment(own[0].start, own[-1].stop, "step", name, children=own)
+
+
+def _join_lines(segment: Segment, lines: Sequence[Any]) -> None:
+    def line(child: Segment) -> Any:
+        own = set(lines[child.start : child.stop] if child.kind in ("op", "scope") else ())
+        return own.pop() if len(own) == 1 else None
+
+    for child in segment.children:
+        if child.children:
+            _join_lines(child, lines)
+    if segment.kind in LOOPS:
+        return
+    runs = [(key, list(run)) for key, run in groupby(segment.children, line)]
+    if len(runs) > 1:
+        segment.children = []
+        for key, run in runs:
+            joins = key is not None and len(run) > 1 and any(not child.children for child in run)
+            segment.children += [Segment(run[0].start, run[-1].stop, "line", children=run)] if joins else run
+
+
+# -- levels -----------------------------------------------------------------------
+
+
+def _deep(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
+    """All segments of several operations with how deep they lie; of a loop in a loop, all turns but one, as its own."""
+    for child in segment.children:
+        if child.children:
+            own = depth + (not (depth and child.kind == "loop" and segment.kind in LOOPS))
+            yield own, child
+            yield from _deep(child, own)
+
+
+def count(model: GraphModel) -> int:
+    """How many levels there are, without the one at which all operations are drawn."""
+    tree = model.entire.tree
+    return max((depth for depth, _ in _deep(tree)), default=0) if tree is not None else 0
+
+
+def view(
+    model: GraphModel, level: int, opened: Collection[str] = (), *, alone: bool = False, budget: int = fold.BUDGET
+) -> GraphModel:
+    """The graph at a level, with groups open that are closed there.
+
+    :param opened: ids or labels of those groups; inside of them the next level is seen.
+    :param alone: draw all that is before and after the innermost of them as one box each.
+    """
+    whole = model.entire
+    tree = whole.tree
+    segments = [segment for _, segment in tree.inner()]
+    kept = fold.Kept(segments, opened)
+    for segment in segments:
+        segment.closed = False
+    for depth, segment in _deep(tree):
+        innermost = segment.kind == "scope" and not any(child.children for child in segment.children)
+        segment.closed = (depth >= level or innermost) and segment not in kept
+    for segment in segments:
+        if segment.kind in LOOPS and not segment.closed:
+            for child in segment.children:
+                child.closed = child.closed and child.kind != "loop"  # which is no level of its own
+    if alone:
+        inner = [segment for segment in segments if segment in kept and segment is not tree]
+        if inner:
+            tree = _beside(tree, min(inner, key=lambda one: one.stop - one.start))
+    seen = fold.collapse(whole, tree, budget)
+    known = {**whole.stands, **seen.stands}
+    others: dict[str, str] = {}  # what the model draws for several, which steps may name
+    for key, stand in model.stands.items():
+        if stand and stand not in whole.by_id:
+            others.setdefault(stand, known.get(key, key))
+    return replace(seen, stands={**others, **seen.stands}, handles=seen.handles)
+
+
+def _beside(tree: Segment, own: Segment) -> Segment:
+    """A segment with all that is before it as one, and all that is after it."""
+    units = list(tree.shown())
+    parts = [[unit for unit in units if unit.stop <= own.start], [unit for unit in units if unit.start >= own.stop]]
+    rails = []
+    for name, part in zip(("rail_before", "rail_after"), parts, strict=True):
+        closed = len(part) > 1
+        rails.append([Segment(part[0].start, part[-1].stop, "rail", say(name), children=part, closed=True)]
+                     if closed else part)  # fmt: skip
+    return replace(tree, children=[*rails[0], own, *rails[1]])

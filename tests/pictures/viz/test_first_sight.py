@@ -1,0 +1,202 @@
+"""What is seen before anything is played: the whole graph with its gradients, a line, and few controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import needs
+
+needs.package("playwright")
+from playwright.sync_api import expect
+
+import nbautograd as nb
+from nbautograd import nn, viz
+from nbautograd._engine.core import tracing
+from nbautograd.viz.notebook.api import Recording
+
+from .gallery import PROGRAMS
+from .player_pages import layer, open_tab, recording
+
+pytestmark = [pytest.mark.browser, needs.chromium]
+
+LAPTOPS = {"1366x650": (1366, 650), "1280x720": (1280, 720), "1280x800": (1280, 800)}
+SEEN = """() => {
+    const root = document.querySelector('.nb-player'), stage = root.querySelector('.nb-stage');
+    const isSeen = (e) => {
+        const box = e.getBoundingClientRect();
+        const shown = e.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+        return shown && box.width > 2 && box.height > 2;
+    };
+    const controls = [...root.querySelectorAll('button, input, select, summary, [role=slider], [role=tab]')];
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    let words = 0;
+    while (texts.nextNode()) {
+        const { parentElement } = texts.currentNode;
+        if (!stage.contains(parentElement) && isSeen(parentElement)) {
+            words += texts.currentNode.data.split(/\\s+/).filter(Boolean).length;
+        }
+    }
+    const around = stage.getBoundingClientRect();
+    const boxes = [...stage.querySelectorAll('[data-node]')].map((node) => {
+        const shape = (node.querySelector('.nb-shape') || node).getBoundingClientRect();
+        return [node.getAttribute('class'), shape.left > around.left - 1 && shape.right < around.right + 1
+            && shape.top > around.top - 1 && shape.bottom < around.bottom + 1];
+    });
+    const over = [...stage.children].filter((e) => e.localName !== 'svg' && isSeen(e)).map((e) => e.className);
+    const strip = root.querySelector('.nb-strip');
+    const empty = [...strip.querySelectorAll('*')].filter((e) => isSeen(e) && !e.closest('svg, button, .nb-track')
+        && !e.textContent.trim() && !e.querySelector('svg, input, button')).map((e) => e.className);
+    return { controls: controls.filter(isSeen).length, words, boxes, over, empty,
+        low: root.getBoundingClientRect().bottom };
+}"""
+SEEDS = ("first_seed", "second_seed", "changed_in_place", "used_four_times", "hooked")
+
+
+@pytest.mark.parametrize("size", LAPTOPS)
+@pytest.mark.parametrize("name", SEEDS)
+def test_small_graphs_are_seen_whole_on_a_laptop(open_page: Any, name: str, size: str) -> None:
+    width, height = LAPTOPS[size]
+    seen = open_page(PROGRAMS[name](), viewport={"width": width, "height": height}).evaluate(SEEN)
+    assert [kind for kind, inside in seen["boxes"] if not inside] == []
+    assert seen["over"] == [] and seen["empty"] == [] and seen["low"] <= height
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_there_are_few_controls_and_words(open_page: Any, name: str) -> None:
+    page = open_page(PROGRAMS[name](), viewport={"width": 1280, "height": 800})
+    seen = page.evaluate(SEEN)
+    failed = page.locator(".nb-story").count() > 0
+    assert seen["controls"] <= 5 and (seen["words"] <= 40 or failed)
+    page.hover(".nb-stage")
+    assert page.evaluate(SEEN)["controls"] <= 8
+
+
+def test_it_shows_the_end_until_something_is_played(open_page: Any) -> None:
+    page = open_page(recording())
+    expect(page.locator(".nb-caption")).to_have_text("w.grad = 5: 2 paths, 3 + 2")
+    expect(page.locator(".nb-player")).to_have_attribute("data-step", "0")
+    assert page.locator(".nb-flow.nb-done").count() == 8 and page.locator(".nb-active").count() == 0
+    page.click(".nb-play")
+    page.click(".nb-play")
+    expect(page.locator(".nb-flow.nb-done")).to_have_count(0)
+
+
+def test_a_line_says_what_came_of_it(open_page: Any) -> None:
+    expect(open_page(layer()).locator(".nb-caption")).to_have_text("Leaves with a gradient: W, b")
+    expect(open_page(recording(2)).locator(".nb-caption")).to_contain_text("w")
+
+
+def test_the_drawer_is_closed_and_stays_as_it_was_left(open_page: Any) -> None:
+    page = open_page(recording())
+    expect(page.locator(".nb-drawer")).to_be_hidden()
+    open_tab(page, "leaves")
+    expect(page.locator(".nb-ledger")).to_be_visible()
+    page.reload()
+    expect(page.locator(".nb-ledger")).to_be_visible()
+    page.press(".nb-player", "o")
+    expect(page.locator(".nb-drawer")).to_be_hidden()
+    page.reload()
+    expect(page.locator(".nb-player")).to_be_visible()
+    expect(page.locator(".nb-drawer")).to_be_hidden()
+    page.locator(".nb-leaf .nb-shape").first.click()  # opens it for the node alone
+    expect(page.locator(".nb-side")).to_be_visible()
+    page.reload()
+    expect(page.locator(".nb-player")).to_be_visible()
+    expect(page.locator(".nb-drawer")).to_be_hidden()
+
+
+def blocks() -> Recording:
+    """A net of twelve blocks with a connection around each."""
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return nb.relu(x + self.second(nb.relu(self.first(x))))
+
+    nb.manual_seed(0)
+    net, x = nn.Sequential(*[Block() for _ in range(12)], nn.Linear(4, 3)), nb.randn(2, 4)
+    with tracing.traced():
+        out = net(x)
+        loss = nn.functional.cross_entropy(out, nb.tensor([0, 2]))
+    return viz.animate(loss, namespace={"net": net, "x": x, "out": out, "loss": loss})
+
+
+def encoder(T: Any = nb) -> Recording:
+    T.manual_seed(0)
+    layer = T.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+    model, x = T.nn.TransformerEncoder(layer, 2), T.randn(1, 3, 4)
+    loss = model(x).pow(2).mean()
+    return viz.animate(loss, namespace={"model": model, "loss": loss})
+
+
+LARGER = {**PROGRAMS, "blocks": blocks, "encoder": encoder}
+
+
+@pytest.mark.parametrize("size", ["1366x650", "1280x800"])
+@pytest.mark.parametrize("name", [name for name in LARGER if name not in SEEDS])
+def test_the_whole_is_seen_on_some_level(open_page: Any, name: str, size: str) -> None:
+    width, height = LAPTOPS[size]
+    page = open_page(LARGER[name](), viewport={"width": width, "height": height})
+    boxes = page.evaluate(SEEN)["boxes"]
+    inside = [kind for kind, is_seen in boxes if is_seen]
+    assert len(inside) >= 0.9 * len(boxes)
+    assert any("nb-output" in kind for kind in inside)
+    assert any("nb-leaf" in kind or "nb-group" in kind for kind in inside)
+
+
+@pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 9)])
+def test_a_pass_is_played_on_the_level_that_is_seen(open_page: Any, make: Any, most: int) -> None:
+    page = open_page(make(), viewport={"width": 1280, "height": 800})
+    drawn = page.locator(".nb-op").count()
+    steps = int(page.locator(".nb-slider").get_attribute("max"))
+    assert drawn <= steps <= most
+    expect(page.locator(".nb-leaf")).to_have_count(0)  # each parameter is in its layer
+    view = page.locator(".nb-stage > svg").get_attribute("viewBox")
+    page.press(".nb-player", "Home")
+    for _ in range(steps):
+        page.press(".nb-player", "ArrowRight")
+        expect(page.locator(".nb-op.nb-active, .nb-output.nb-active")).not_to_have_count(0)
+        assert page.locator(".nb-stage > svg").get_attribute("viewBox").split()[2:] == view.split()[2:]
+    expect(page.locator(".nb-player")).to_have_attribute("data-step", str(steps))
+    assert page.troubles == []
+
+
+def test_levels_open_one_after_the_other(open_page: Any) -> None:
+    page = open_page(encoder(), viewport={"width": 1280, "height": 800})
+    drawn = page.locator(".nb-node").count()
+    page.press(".nb-player", "+")
+    expect(page.locator(".nb-caption")).to_contain_text("+ opens one more")
+    nearer = page.locator(".nb-node").count()
+    page.press(".nb-player", "-")
+    expect(page.locator(".nb-node")).to_have_count(drawn)
+    assert drawn < nearer
+    page.press(".nb-player", "r")
+    assert page.locator(".nb-node").count() > nearer
+    expect(page.locator(".nb-openable")).to_have_count(0)
+
+
+def test_a_box_is_entered_and_left(open_page: Any) -> None:
+    page = open_page(blocks(), viewport={"width": 1280, "height": 800})
+    page.press(".nb-player", "Home")
+    for _ in range(6):
+        page.press(".nb-player", "ArrowRight")
+    expect(page.locator(".nb-group.nb-active")).to_have_count(1)
+    drawn = page.locator(".nb-node").count()
+    page.press(".nb-player", "ArrowDown")
+    expect(page.locator(".nb-closer")).to_have_count(1)
+    expect(page.locator(".nb-op.nb-active")).to_have_count(1)  # the first operation of the pass that is in the box
+    page.press(".nb-player", "ArrowUp")
+    expect(page.locator(".nb-closer")).to_have_count(0)
+    expect(page.locator(".nb-node")).to_have_count(drawn)
+    assert page.troubles == []
+
+
+def test_the_dots_are_the_steps(open_page: Any) -> None:
+    page = open_page(recording())
+    expect(page.locator(".nb-tick:not(.nb-before)")).to_have_count(6)
+    expect(page.locator(".nb-flag-accumulate")).to_have_count(2)
