@@ -44,19 +44,10 @@ def player() -> str:
     return shown.html()
 
 
-def hold_height(page: Page) -> None:
-    """Let the text beside the graph be as high at every step as at the one where it is highest."""
-    slider, heights = page.locator(".nb-slider"), []
-    for step in range(int(slider.get_attribute("max") or 0) + 1):
-        slider.fill(str(step))
-        heights.append((page.locator(".nb-side").bounding_box() or {})["height"])
-    page.add_style_tag(content=f".nb-player .nb-side {{ min-height: {max(heights)}px; box-sizing: border-box; }}")
-    slider.fill("0")
-    page.clock.run_for(1000)
-
-
 def frames(page: Page) -> Iterator[tuple[Image.Image, int]]:
     """Play from the beginning: each picture that differs from the one before, and how many milliseconds it stays."""
+    page.locator(".nb-player").press("Home")  # the strip has its full height from here on
+    page.clock.run_for(1000)
     box = page.locator(".nb-player").bounding_box()
     shown, stays = None, 0
     steps = int(page.locator(".nb-slider").get_attribute("max") or 0)
@@ -88,7 +79,6 @@ def main() -> None:
             page.goto(source.as_uri())
             page.locator(".nb-player .nb-stage > svg").first.wait_for()
             page.clock.pause_at(60_000)  # from here on, time stands still between two pictures
-            hold_height(page)
             pictures, stays = zip(*frames(page), strict=True)
             target = HERE / f"backward-{scheme}.webp"
             pictures[0].save(

@@ -78,6 +78,8 @@ class Shot:
     width: int = 1280
     scheme: str = "light"
     click: str = ""
+    open: bool = False
+    """Open all groups."""
 
 
 SHOTS = {
@@ -85,7 +87,7 @@ SHOTS = {
     "whole": Shot((MEAN, "%backward out"), 5),
     "forward": Shot((SEED, "%backward y"), -1),
     "passes": Shot((SQUARE, AGAIN), 15),
-    "follow": Shot((RNN, "%backward loss"), 15),
+    "follow": Shot((RNN, "%backward loss"), 15, open=True),
     "error": Shot((WRITTEN, "%backward y")),
     "folded": Shot((LOOP, "%backward h"), 3),
     "shapes": Shot((WEIGHT, MISFIT)),
@@ -127,6 +129,10 @@ def shoot(page: Page, shown: Figure, shot: Shot, folder: Path) -> Image.Image:
     player = page.locator(".nb-player")
     player.wait_for()
     page.wait_for_timeout(200)
+    if shot.open:
+        player.press("r")
+    if shot.step is not None:
+        player.press("Home")
     at = int(player.get_attribute("data-step") or 0)
     for _ in range(0 if shot.step is None else abs(shot.step - at)):
         page.click(".nb-forward" if shot.step > at else ".nb-back")
