@@ -32,7 +32,10 @@ _FAMILIES: dict[str, str] = {
     "part": "Select Slice Diagonal Split SplitWithSizes UnsafeSplit UnsafeSplitWithSizes Unbind Topk Tril Triu Trace "
     "Narrow",
     "sorted": "Sort Msort",
-    "masked": "MaskedFill MaskedScatter NativeDropout Dropout Threshold Relu",
+    "masked": "MaskedFill MaskedScatter",
+    "positive": "Relu",
+    "above": "Threshold",
+    "dropped": "NativeDropout Dropout",
     "masked_value": "MaskedFill.value Fill.value IndexFill.value",
     "side": "Where",
     "clamped": "Clamp ClampMin ClampMax Hardtanh Hardsigmoid",
@@ -89,6 +92,8 @@ def story_of(name: str, parameter: str, kind: str, permutes: bool, pair: str, sh
     'story_softmax'
     >>> story_of("LogSoftmaxBackward0", "input", "other", False, "NllLossBackward0")
     'story_cross_entropy'
+    >>> story_of("ReluBackward0", "self", "diagonal", False, "")
+    'story_positive'
     """
     own = formulas.base(name)
     if own == "LogSoftmax" and formulas.base(pair) in ("NllLoss", "NllLoss2D"):

@@ -85,6 +85,18 @@ PLAYER: dict[str, tuple[str, str]] = {
         "0 where the value was replaced; elsewhere what came.",
         "被替换的位置为 0，其余为上游的值。",
     ),
+    "story_positive": (
+        "Where the input is above 0, what came; elsewhere 0.",
+        "输入大于 0 的位置传出上游的值，其余为 0。",
+    ),
+    "story_above": (
+        "Where the input is above the threshold, what came; elsewhere 0.",
+        "输入高于阈值的位置传出上游的值，其余为 0。",
+    ),
+    "story_dropped": (
+        "0 for elements that were dropped; the others are scaled as in the forward pass.",
+        "被丢弃的元素为 0，其余按前向传播时的比例缩放。",
+    ),
     "story_masked_value": (
         "{name} was written to these places: the sum of what came to them.",
         "{name} 被写到这些位置：它们的上游之和。",
