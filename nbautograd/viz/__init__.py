@@ -24,15 +24,20 @@ Graphs of PyTorch's own tensors are drawn as well. Importing this imports neithe
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nbautograd._engine.core.tracing import traced
 from nbautograd.viz.notebook.api import Animation, Picture, Recording, animate, graph, record
 from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
-from nbautograd.viz.notebook.monitor import Monitor, monitor
 from nbautograd.viz.notebook.tables import grads, zero_grads
-from nbautograd.viz.notebook.tangent import Tangent, tangent
 from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
+
+if TYPE_CHECKING:
+    from nbautograd.viz.notebook.monitor import Monitor, monitor
+    from nbautograd.viz.notebook.tangent import Tangent, tangent
 
 __all__ = [
     "Animation",
@@ -54,3 +59,14 @@ __all__ = [
     "watch",
     "zero_grads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.lower() in ("monitor", "tangent") and name in __all__:  # at their first use
+        globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{name.lower()}"), name)
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

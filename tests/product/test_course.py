@@ -265,7 +265,8 @@ def test_saved_notebooks_show_their_pictures_and_no_stray_error(lab: Any) -> Non
         seen = lab.evaluate(LOOK)
         assert seen["red"] == red(name), name
         assert "Error displaying widget" not in seen["text"], name
-        assert len(seen["colours"]) >= pictures(name) > 0 and min(seen["colours"]) > 3, (name, seen["colours"])
+        # one colour is a picture that could not be drawn; a tile of equal numbers has few
+        assert len(seen["colours"]) >= pictures(name) > 0 and min(seen["colours"]) > 1, (name, seen["colours"])
     assert not lab.blocked and not lab.errors
 
 

@@ -91,6 +91,11 @@ def predicted(step: ChainStep, factor: Array, g: Array) -> Array:
 UNIT = 10.0 ** (1 - terms.DIGITS)  # of the last digit that is kept of a local derivative
 
 
+def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:
+    """What is told is what is known, up to the last digit that is kept of each factor."""
+    np.testing.assert_allclose(told, known, UNIT, near, err_msg=str(step))
+
+
 def check_rows(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: Array) -> None:
     """The terms of each element are the Jacobian's entries that are not 0, and they come to what was sent."""
     rows = step.rows
@@ -102,12 +107,12 @@ def check_rows(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, s
         assert len(set(ups)) == len(ups)
         near = UNIT * np.abs(column[np.isfinite(column)]).max(initial=0.0)
         known = slice(None) if rows.only < 0 or rows.count == len(ups) else ups
-        np.testing.assert_allclose(told[known], column[known], UNIT, near, err_msg=step.edge)
+        agree(told[known], column[known], near, step)
         if rows.only < 0 or rows.count == len(ups):
             products = g[ups] * factors
             rounded = UNIT * np.abs(products[np.isfinite(products)]).sum()
             near = rounded + float(np.finfo(sent.dtype).eps) * np.abs(g).sum()
-            np.testing.assert_allclose(products.sum(), sent[place], UNIT, near, err_msg=step.edge)
+            agree(products.sum(), sent[place], near, step)
 
 
 def check(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: Array) -> None:
@@ -126,8 +131,8 @@ def check(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: 
         other = np.sin(np.arange(count) + 1.0).reshape(tiles[step.upstream].shape)
         product = predicted(step, array_of(tiles[step.factor]), other)
         summed = product.sum(axis=tuple(dim for dim, _ in step.summed)) if step.summed else product
-        near = 1e-2 * np.abs(product).max(initial=0.0)
-        np.testing.assert_allclose(summed.reshape(-1), other.reshape(-1) @ jacobian, 1e-2, near, err_msg=str(step))
+        near = UNIT * np.abs(product).sum()
+        agree(summed.reshape(-1), other.reshape(-1) @ jacobian, near, step)
     if step.element is not None:
         sent_shape = tiles[step.sent].shape if step.sent >= 0 else None
         assert sent_shape is None or len(step.element.index) == len(sent_shape)

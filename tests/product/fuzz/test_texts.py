@@ -11,6 +11,7 @@ import builtins
 import hashlib
 import html.parser
 import json
+import math
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.protocol import SourceLocator
+from nbautograd.viz.notebook import figure
 from nbautograd.viz.read import formulas
 from tests import needs
 from tests.pictures.viz.fake_graph import HOSTILE
@@ -98,7 +100,9 @@ def outputs(text: str) -> dict[str, Any]:
         return g * 1
 
     hook.__name__ = hook.__qualname__ = text.replace("\0", "")
-    former, SourceLocator.locate = SourceLocator.locate, staticmethod(lambda filename, line: (text, f"{text} = 1"))
+    patch = pytest.MonkeyPatch()
+    patch.setattr(SourceLocator, "locate", staticmethod(lambda filename, line: (text, f"{text} = 1")))
+    patch.setattr(figure, "STILL", (math.inf, math.inf))  # room for all: nothing is folded because a text is wide
     Broken.text = text
     try:
         with tracing.traced():
@@ -122,7 +126,7 @@ def outputs(text: str) -> dict[str, Any]:
             "text": [repr(drawn), repr(played), repr(failed), repr(table)],
         }  # fmt: skip
     finally:
-        SourceLocator.locate = staticmethod(former)
+        patch.undo()
 
 
 # -- readers -----------------------------------------------------------------------------------------------------------
