@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from nbautograd.viz.read import formulas
-from nbautograd.viz.read.formulas import Mark
+import numpy as np
+
+from nbautograd.viz.read import formulas, values
+from nbautograd.viz.read.formulas import Mark, bracketed
 from nbautograd.viz.read.model import Formula, GraphModel
+from nbautograd.viz.read.numbers import number_text
 
-__all__ = ["called", "gradient_name", "with_seed"]
+__all__ = ["called", "gradient_name", "sum_of", "with_seed"]
 
+FEW = 16  # characters of a gradient that is written out
 SHORT = 3  # letters of a variable that stands in formulas itself; longer ones are called v there
 
 
@@ -29,8 +35,33 @@ def gradient_name(seed: str, root: str, name: str) -> str:
     ('∂y/∂x', 'vᵀ∂y/∂x', 'v')
     """
     if not seed:
-        return f"∂{root}/∂{name}"
-    return called(seed) if name == root else f"{called(seed)}ᵀ∂{root}/∂{name}"
+        return f"∂{bracketed(root)}/∂{bracketed(name)}"
+    return called(seed) if name == root else f"{called(seed)}ᵀ{gradient_name('', root, name)}"
+
+
+def sum_of(roots: Sequence[tuple[str, Any]]) -> str:
+    """What is differentiated where a pass starts at several results, of their names and the gradients given for them.
+
+    >>> sum_of([("p", np.float32(1)), ("q", np.float32(2))]), sum_of([("p", np.ones(2)), ("w * 2", np.float32(-1))])
+    ('p + 2 q', 'p.sum() − (w * 2)')
+    >>> sum_of([("p", np.array([1.0, 3.0])), ("q", np.array([0.5]))])
+    '([1., 3.] · p).sum() + 0.5 q'
+    """
+    written = ""
+    for name, gradient in roots:
+        part, numbers = formulas.bracketed(name), np.unique(values.host(gradient))
+        sign = "+"
+        if np.size(values.host(gradient)) == 1 and np.isrealobj(numbers):
+            factor = float(numbers[0])
+            sign = "−" if factor < 0 else "+"
+            part = part if abs(factor) == 1 else f"{number_text(abs(factor))} {part}"
+        elif numbers.size == 1 and numbers[0] == 1:
+            part = f"{part}.sum()"
+        else:
+            shown = values.inline(gradient)
+            part = f"({shown if len(shown) <= FEW else 'v'} · {part}).sum()"
+        written += f" {sign} {part}" if written else f"{'−' * (sign == '−')}{part}"
+    return written
 
 
 def with_seed(model: GraphModel, seed: str) -> GraphModel:

@@ -16,11 +16,18 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["first_bad", "is_freed", "log_size", "products", "reset"]
+__all__ = ["first_bad", "is_freed", "log_size", "operand_names", "products", "reset"]
 
 MATRIX = 16  # elements of a Jacobian that is written out
 OPS = 60  # and operations of a graph for which it is worked out
 VANISHED = -99.0
+
+
+def operand_names(model: GraphModel, key: str) -> dict[str, str]:
+    """Return the user's names of the first and the second operand of an operation, by their names in formulas."""
+    slots = {edge.slot: model.by_id[edge.src] for edge in model.edges if edge.dst == key}
+    asked = (("input", 0), ("self", 0), ("other", 1))
+    return {name: slots[slot].name for name, slot in asked if slot in slots and slots[slot].named}
 
 
 def log_size(value: Any) -> float | None:
@@ -39,8 +46,11 @@ def log_size(value: Any) -> float | None:
     return round(math.log10(mean), 2) if mean else VANISHED
 
 
-def first_bad(node: Any, incoming: Any, sent: Any) -> str:
-    """Which element first is not finite, and the numbers that went into it; nothing where that cannot be told."""
+def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:
+    """Which element first is not finite, and the numbers that went into it; nothing where that cannot be told.
+
+    :param names: what the user calls the operands.
+    """
     try:
         array = values.host(sent)
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -48,14 +58,21 @@ def first_bad(node: Any, incoming: Any, sent: Any) -> str:
         trace = trace_of(node)
         named += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
         parts = []
-        for name, value in named:
+        for operand, value in named:
+            name = names.get(operand, operand)
             shape = getattr(value, "shape", ())
             if tuple(shape) == array.shape:
-                parts.append(f"{name} = {values.inline(values.host(value)[index])}")
+                told = values.inline(values.host(value)[index])
             elif not math.prod(shape) > 1:
-                parts.append(f"{name} = {values.inline(value)}")
-        where = f"[{', '.join(map(str, index))}]: " if array.size > 1 else ""
-        return f"{where}{', '.join(parts)} → {values.inline(array[index])}" if parts else ""
+                told = values.inline(value)
+            else:
+                continue
+            parts.append(say("bad_gradient" if operand == "g" else "bad_operand", name=name, value=told))
+        if not parts:
+            return ""
+        about = {"numbers": say("bad_and").join(parts), "result": values.inline(array[index])}
+        key = "bad_because_at" if array.size > 1 else "bad_because"
+        return say(key, index=f"[{', '.join(map(str, index))}]", **about)
     except Exception:
         return ""
 

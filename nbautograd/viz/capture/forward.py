@@ -9,14 +9,13 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from nbautograd.viz.escape import clean
-from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import lines_of
 from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.source_text import place_of
 
 __all__ = ["Columns", "ForwardPass", "forward_pass"]
 
@@ -65,13 +64,10 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
 def columns(trace: Any) -> Columns | None:
     """Which part of its line an operation was called from; None where that is not known.
 
-    Known is it from Python 3.11 on. Of an expression on several lines it is the part on the line where it begins.
+    Of an expression on several lines it is the part on the line where it begins.
     """
-    code, instruction = attribute(trace, "code"), attribute(trace, "instruction", -1)
-    if not hasattr(code, "co_positions") or instruction < 0:
-        return None
-    line, last, start, stop = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
-    if line is None or start is None or stop is None or line != trace.lineno:
+    line, last, start, stop = place_of(trace) or (None, None, None, None)
+    if line is None or line != trace.lineno:
         return None
     text = linecache.getline(trace.filename, line).rstrip("\n").encode()
     first, end = (len(clean(part.decode(errors="ignore"), LONGEST)) for part in

@@ -73,8 +73,8 @@ OPTIONAL = {
 }  # of a part of a frame, left out where there is none
 WHOLE = 300  # members of a group, or leaves of a graph, that the player is told one by one
 _TOLD = (
-    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where", "cell",
-    "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
+    "kind", "name", "names", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where",
+    "cell", "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
     "parameters", "failed",
 )  # fmt: skip
 

@@ -1,11 +1,8 @@
 """From the engine's events to the frames of an animation.
 
-A :class:`Recorder` is called with each event of a backward pass (see ``protocol``) and writes down at once, as text,
-what a picture of that moment needs: arrays are live and will have changed by the time anybody looks. The result, a
-:class:`Timeline`, is plain JSON.
-
-Two additions are kept apart, because they are two: the sum over paths, in a buffer and inside one pass (the *arriving*
-row of a leaf), and the accumulation into ``.grad``, across passes (its *.grad* row, and a frame of its own).
+A :class:`Recorder` gets each event of a backward pass (see ``protocol``) and stores at once, as text, what a picture of
+that moment shows, since arrays change later. The result, a :class:`Timeline`, is plain JSON. A leaf has two sums: over
+the paths of one pass (its *arriving* row), and over passes into ``.grad`` (its *.grad* row, and a frame of its own).
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
-from nbautograd.viz.capture.cotangents import called, gradient_name
+from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.joints import Joints
@@ -71,6 +68,7 @@ class Recorder:
         self.came = Arrival()  # at the node that runs now, as long as it runs
         self.kept: dict[Any, Any] = {}  # what the nodes of this pass have saved, see kept_before
         self.finite, self.seen_bad, self.creates = True, False, False
+        self.bad_from = ""
         self.created: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves of them
         self.seeds: tuple[Any, ...] = ()  # what a pass began with that records itself
         self.made_by: list[tuple[Any, str, int]] = []  # (node, name of its result, the pass that made it)
@@ -114,24 +112,26 @@ class Recorder:
     def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
         self.log.enter(event.roots)
         self.passes += 1
-        self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
+        self.arrived, self.finite, self.seen_bad, self.open, self.bad_from = {}, True, False, None, ""
         self.creates, self.created = event.create_graph, {}
         self.seeds = event.gradients if event.create_graph else ()
         self.joints, self.kept = Joints(self.model), kept_before(self.model)
         resets = self._meet_leaves()
-        names, seeds = self._seeds(event)
+        given, seeds = self._seeds(event)
+        several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
         products, self.products = self.products, ()
         frame = self._frame("start", say("pass", n=self.passes), caption=say("starts", which=which))
         if seeds:
-            roots, gradients = ", ".join(names), ", ".join(shown for _, shown in seeds)
+            roots, gradients = ", ".join(name for name, _ in given), ", ".join(shown for _, shown in seeds)
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
             drawn = self.log.told.by_id
             met = {key: leaf for key, leaf in self.leaves.items() if key in drawn}
             frame = replace(
                 frame,
                 subtitle=f"{roots}.backward({self.seed})",
-                caption=". ".join([starts, *resets, *(product.text for product in products)]),
+                words=several,
+                caption=". ".join(filter(None, [starts, several, *resets, *(product.text for product in products)])),
                 node=self.model.roots[0] if self.model.roots else "",
                 active=tuple(self.model.roots),
                 leaves={key: leaf.state() for key, leaf in met.items()} | self.joints.states(drawn),
@@ -142,20 +142,20 @@ class Recorder:
             )
         self.log.append(frame)
 
-    def _seeds(self, event: protocol.PassStarted) -> tuple[list[str], list[tuple[str, str]]]:
-        """The names of the roots, and of the gradients that they start with their numbers."""
-        names, seeds = [], []
+    def _seeds(self, event: protocol.PassStarted) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
+        """The names of the roots with their gradients, and the names of those with their numbers."""
+        given, seeds = [], []
         for (node, index), gradient in zip(event.roots, event.gradients, strict=True):
             key = self._key(node)
             if key is None:
                 continue
             name = self._result_name(key, index)
-            names.append(name)
+            given.append((name, gradient))
             seeds.append((self._seed_name(name, gradient), values.inline(gradient)))
             if key in self.leaves:
                 self.leaves[key].arrive(gradient, say("the_start"), gradient)
             self.finite = self.finite and values.is_finite(gradient)
-        return names, seeds
+        return given, seeds
 
     def _start_notes(
         self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]
@@ -183,7 +183,9 @@ class Recorder:
         """What the gradient is called with which a pass starts: what was given, or what it is where nothing was."""
         if self.seed:
             return self.seed
-        return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else f"∂{root}/∂{root}"
+        if len(self.model.roots) > 1:
+            return gradient_name("", "L", root)
+        return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else gradient_name("", root, root)
 
     def _meet_leaves(self) -> list[str]:
         """Start the rows of this pass's leaves; what was done to their ``.grad`` since the last pass, in words."""
@@ -304,8 +306,9 @@ class Recorder:
         alarms: tuple[str, ...] = ()
         if first:
             alarms = (say("first_bad"),)
-            numbers = diagnostics.first_bad(node, self.came.gradient, gradient)
-            notes = (say("bad_because", numbers=numbers),) if numbers else ()
+            why = diagnostics.first_bad(node, self.came.gradient, gradient, diagnostics.operand_names(self.model, key))
+            notes = (why,) if why else ()
+            self.bad_from = self.model.by_id[key].expression or self.model.by_id[key].name
             self.open = replace(self.open, notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
         self.open = replace(self.open, bad=(*self.open.bad, *((key,) if first else ()), edge))
 
@@ -351,6 +354,8 @@ class Recorder:
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
+        blamed = self.bad_from if self.bad_from and not values.is_finite(event.incoming) else ""
+        alarms = (say("bad_came_from", what=blamed),) if blamed else ()
         self.open = None
         self.log.append(
             self._frame(
@@ -366,7 +371,8 @@ class Recorder:
                 receives=((say("sum_for", name=name), f"{terms} = {incoming}" if len(leaf.terms) > 1 else incoming),),
                 equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
                 sends=((f"{name}.grad", after),),
-                notes=opened.notes if opened is not None else (),
+                notes=(*(opened.notes if opened is not None else ()), *alarms),
+                alarms=alarms,
                 hooks=opened.hooks if opened is not None else (),
             )
         )
@@ -378,7 +384,7 @@ class Recorder:
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
         if self.creates:
             root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
-            self.created[f"∂{root}/∂{name}"] = event.gradient
+            self.created[gradient_name("", root, name)] = event.gradient
         if self.open is not None and self.open.kind == "op":
             self.open = replace(self.open, notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return
@@ -469,7 +475,7 @@ class Recorder:
         recorded = {name: tensor for name, tensor in gradients.items() if getattr(tensor, "grad_fn", None) is not None}
         if not recorded:
             return
-        seeds = {f"∂{self._root}/∂{self._root}": seed for seed in self.seeds[:1]}
+        seeds = {gradient_name("", self._root, self._root): seed for seed in self.seeds[:1]}
         names = {**dict(self.log.namespace or {}), **seeds, **recorded}
         self.made_by += [(tensor.grad_fn, name, self.passes) for name, tensor in recorded.items()]
         before, self.created = self.log.scene, {}

@@ -119,7 +119,7 @@ def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
 def name_text(node: Node) -> str:
     """As much of a tensor's name as there is room for beside its type."""
     room = min(NAME, WIDEST - width(about_text(node), SMALLEST) - 14) / BOLD
-    return fit_path(node.name, room, 14)
+    return node.names if node.names and width(node.names, 14) <= room else fit_path(node.name, room, 14)
 
 
 def is_beside(node: Node, grid: Grid | None) -> bool:

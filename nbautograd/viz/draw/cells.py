@@ -2,7 +2,7 @@
 
 A :class:`Grid` says where the cells of a tile go. It depends on the shape and on the longest number only, so room is
 kept for every tile that will ever be shown in a place. The player gets the grids and paints the cells itself; a still
-picture has them painted here, all cells of one colour as one path.
+picture has them painted here, all cells of one colour as one path. Integers are written or not drawn as a tile.
 """
 
 from __future__ import annotations
@@ -12,21 +12,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nbautograd.viz.draw.lines import number as _n
-from nbautograd.viz.draw.shades import LEVELS, level, shade_name
+from nbautograd.viz.draw.shades import LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, MONO
 from nbautograd.viz.escape import escape, width
-from nbautograd.viz.read.numbers import number_text
+from nbautograd.viz.language import say
+from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
 from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
 
 __all__ = [
-    "ARRIVING", "BOX", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint",
+    "ARRIVING", "BOX", "DASH", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint",
     "scale_key",
 ]  # fmt: skip
 
 TEXT = 11.0  # pixels of a number in a cell
 AROUND = 8.0  # and beside it
 LEAST = 22.0  # pixels of a cell with a number
+KEY_STEP = 4.0  # width of a colour in the key
+DASH = 0.9  # height of the sign of a value below zero
 GAP, TIGHT = 1.0, 5.0  # between two cells, and the side of those that have nothing between them
 
 
@@ -86,13 +89,16 @@ def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
         return None
     columns = max(tile.columns for tile in tiled)
     rows = max(len(tile.cells) // tile.columns for tile in tiled)
-    if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled):
+    forms = {tile.form for tile in tiled}
+    if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled) and BOOLS not in forms:
         longest = max(width(cell_number(v, tile.form), TEXT, mono=True) for tile in tiled for v in tile.cells)
         wide = float(max(math.ceil(longest + AROUND), LEAST))
         if rows <= room.rows and columns * wide <= room.wide:
             return Grid(columns, rows, wide, room.line, True)
         if room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide:
             return Grid(1, columns, wide, room.line, True)
+    if INTEGERS in forms:
+        return None  # they are no sizes: without room for the digits, a text says them
     least, greatest = room.cell
     wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
     return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
@@ -118,55 +124,61 @@ def cell_number(value: float | str, form: str = "") -> str:
 
 
 def largest_of(tiles: Iterable[Tile | None]) -> float:
-    """Where a scale ends that all of these share."""
-    sizes = (abs(v) for tile in tiles if tile is not None for v in tile.cells if not isinstance(v, str))
-    return max(sizes, default=0.0) or 1.0
+    """Where a scale ends that all of these share; what has no colour does not count."""
+    coloured = (tile.cells for tile in tiles if tile is not None and tile.form not in (BOOLS, INTEGERS))
+    return max((abs(v) for cells in coloured for v in cells if not isinstance(v, str)), default=0.0) or 1.0
 
 
-def scale_key(x: float, y: float, scales: Iterable[tuple[str, float]]) -> str:
-    """What the colours mean: the name of each scale, and its colours between its ends."""
+def scale_key(x: float, y: float, largest: float) -> str:
+    """What the colours of gradients mean: their name, and the colours between the ends of their scale."""
     parts = []
-    for name, largest in scales:
-        for text in (name, cell_number(-largest)):
-            parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
-            x += width(text, TEXT) + 7
-        for number in range(-LEVELS, LEVELS + 1):
-            colour = LIGHT[shade_name(number)]
-            parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="6" height="8" fill="{colour}"/>')
-            x += 6
-        parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
-        x += width(cell_number(largest), TEXT) + 28
+    for text in (say("scale_gradients"), cell_number(-largest)):
+        parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
+        x += width(text, TEXT) + 7
+    for number in range(-LEVELS, LEVELS + 1):
+        colour = LIGHT[level_name(number)]
+        parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{colour}"/>')
+        x += KEY_STEP
+    parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
     return f'<g class="nb-key">{"".join(parts)}</g>'
 
 
-def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bool = False) -> Iterator[str]:
+def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool = False) -> Iterator[str]:
     """The cells of a tile as SVG elements, in the light colours.
 
-    :param largest: where the scale ends.
+    :param scale: that of its picture.
     :param backed: whether there is a card behind them, so that no line shows between.
     """
     columns = 1 if grid.columns == 1 else tile.columns  # a vector may stand as a column
     gap = 0.0 if min(grid.wide, grid.high) < TIGHT else GAP
-    across, along = _n(grid.wide - gap), _n(grid.high - gap)
-    lines: dict[int, list[str]] = {}
-    crossed, texts = [], []
+    wide, high = grid.wide - gap, grid.high - gap
+    across, along = _n(wide), _n(high)
+    lines: dict[str, list[str]] = {}
+    crossed, plain, below, texts = [], [], [], []
     for i, value in enumerate(tile.cells):
         row, column = divmod(i, columns)
-        left, middle = column * grid.wide, (row + 0.5) * grid.high
+        left, top = column * grid.wide, row * grid.high
         if isinstance(value, str):
-            crossed.append(f"M{_n(left)} {_n(row * grid.high)}h{across}v{along}h-{across}z")
+            crossed.append(f"M{_n(left)} {_n(top)}h{across}v{along}h-{across}z")
+        elif (name := shade_name(value, tile.form, scale)) == PLAIN:
+            plain.append(f"M{_n(left + 0.5)} {_n(top + 0.5)}h{_n(wide - 1)}v{_n(high - 1)}h-{_n(wide - 1)}z")
         else:
-            number = level(value, largest, grid.written)
-            lines.setdefault(number, []).append(f"M{_n(left)} {_n(middle - gap / 2)}h{across}")
+            lines.setdefault(name, []).append(f"M{_n(left)} {_n(top + high / 2)}h{across}")
+            if value < 0 and scale.kind == VALUES and not grid.written:  # which no colour tells
+                below.append(f"M{_n(left + wide / 4)} {_n(top + high / 2)}h{_n(wide / 2)}")
         if grid.written:
-            at = _n(left + (grid.wide - gap) / 2), _n(middle + 3.5)
+            at = _n(left + wide / 2), _n(top + (grid.high / 2) + 3.5)
             texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value, tile.form))}</text>')
     yield f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">'
     if backed:
-        wide, high = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
-        yield f'<rect x="-2" y="-2" width="{_n(wide)}" height="{_n(high)}" rx="2" fill="{LIGHT["bg"]}"/>'
-    for number, parts in lines.items():  # cells of one colour as one line, which is as broad as they are high
-        yield f'<path d="{"".join(parts)}" stroke="{LIGHT[shade_name(number)]}"/>'
+        whole = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
+        yield f'<rect x="-2" y="-2" width="{_n(whole[0])}" height="{_n(whole[1])}" rx="2" fill="{LIGHT["bg"]}"/>'
+    for name, parts in lines.items():  # cells of one colour as one line, which is as broad as they are high
+        yield f'<path d="{"".join(parts)}" stroke="{LIGHT[name]}"/>'
+    if plain:
+        yield f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>'
+    if below:
+        yield f'<path d="{"".join(below)}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>'
     if crossed:
         yield (
             f'<path class="nb-not-finite" d="{"".join(crossed)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '

@@ -64,7 +64,7 @@ def _short(node: Node) -> str:
 def _head(node: Node) -> str:
     if node.kind in ("group", "pile"):
         return _short(node)
-    return one_line(node.expression or node.name, 100) if node.kind == "op" else node.name
+    return one_line(node.expression or node.name, 100) if node.kind == "op" else node.names or node.name
 
 
 def _columns(node: Node, box: Node | None) -> list[str]:

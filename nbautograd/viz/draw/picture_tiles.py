@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.cells import Grid, coarsened, largest_of, paint
+from nbautograd.viz.draw.shades import GRADIENTS, VALUES, Scale
 from nbautograd.viz.escape import escape
-from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
@@ -21,9 +21,11 @@ class PictureTiles:
 
     def __init__(self, model: GraphModel, state: FrameState, grids: Mapping[str, Grid], painted: bool) -> None:
         self.model, self.state, self.grids, self.painted = model, state, grids, painted
-        self.values = largest_of(node.tile for node in model.nodes if is_tiled(node.tile))
+        self.values = Scale(VALUES, largest_of(node.tile for node in model.nodes if is_tiled(node.tile)))
         held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
-        self.gradients = state.scale or largest_of(held)
+        self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
+        self.coloured = False
+        """Whether a gradient has been drawn whose colours ask for a key."""
         cells = sum(grid.columns * grid.rows for grid in grids.values())
         self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 
@@ -50,16 +52,9 @@ class PictureTiles:
             return []
         cells, place = "", grid.attribute(x, y)
         if self.painted and tile is not None:
-            largest = self.values if key.endswith(":value") else self.gradients
-            back = ":" not in key  # on an edge, over lines
+            of_value, back = key.endswith(":value"), ":" not in key  # on an edge, over lines
+            scale = self.values if of_value else self.gradients
             grid, tile = coarsened(grid, tile, self.finest)
-            cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, largest, back))
+            self.coloured |= not of_value
+            cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, scale, back))
         return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']
-
-    def scales(self) -> list[tuple[str, float]]:
-        """What has a scale in a still picture, and where the scale ends."""
-        if not self.painted:
-            return []
-        values = any(key.endswith(":value") for key in self.grids)
-        gradients = any(not key.endswith(":value") for key in self.grids)
-        return [(say("scale_values"), self.values)] * values + [(say("scale_gradients"), self.gradients)] * gradients

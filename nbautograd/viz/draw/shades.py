@@ -1,24 +1,34 @@
-"""The colours of a tile's cells: from the colour of what is below zero over a pale one to that of what is above.
+"""The colours of a tile's cells: one scale in a picture for all gradients, one for all values, none for the rest.
 
-Mixed in OKLab, in which equal steps look equal, and fixed, so that a drawing looks the same in every program. The
-scale is by the square root, so that small numbers are told apart from zero.
+Gradients go from the colour of what is below zero over a pale one to that of what is above; values are the greyer, the
+larger they are. Local derivatives and integers are read as numbers, so they have no colour; a mask has full and empty
+cells. The colours are mixed in OKLab, in which equal steps look equal, and fixed, so that a drawing looks the same in
+every program. The scales are by the square root, so that small numbers are told apart from zero.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["LEVELS", "WRITTEN", "level", "mixed", "shade_name", "shades"]
+from nbautograd.viz.read.numbers import BOOLS, INTEGERS
+
+__all__ = ["GRADIENTS", "LEVELS", "PLAIN", "VALUES", "Scale", "level", "level_name", "mixed", "shade_name",
+           "shades"]  # fmt: skip
+
+GRADIENTS, VALUES = "gradients", "values"
+"""What a scale is of."""
+PLAIN = "tile-plain"
+"""The name of a cell that has an outline only; it is no colour of the theme."""
+FULL = "value-6"  # a cell of a mask
 
 LEVELS = 8
-"""Colours on each side of zero."""
-WRITTEN = 5
-"""The darkest of them on which a number is written."""
+"""Colours on each side of zero; a number can be read on each of them."""
 
 
-def level(value: float, largest: float, written: bool = False) -> int:
-    """The number of a value's colour, below zero for values below zero.
+def level(value: float, largest: float) -> int:
+    """The number of a colour, below zero for numbers below zero.
 
     :param largest: where the scale ends, on both sides.
 
@@ -28,27 +38,57 @@ def level(value: float, largest: float, written: bool = False) -> int:
     if not value:
         return 0
     share = math.sqrt(min(abs(value) / (largest or 1.0), 1.0))
-    return int(math.copysign(max(math.floor(share * (WRITTEN if written else LEVELS) + 0.5), 1), value))
+    return int(math.copysign(max(math.floor(share * LEVELS + 0.5), 1), value))
 
 
-def shade_name(number: int) -> str:
-    """What the theme calls a colour.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The colours that all tensors of one kind have in a picture."""
 
-    >>> shade_name(-3), shade_name(0), shade_name(8)
-    ('tile-minus-3', 'tile-zero', 'tile-plus-8')
+    kind: str
+    """One of the kinds above."""
+    largest: float = 1.0
+    """Where the scale ends, on both sides of zero."""
+
+
+def shade_name(value: float, form: str, scale: Scale) -> str:
+    """What the theme calls the colour of a cell: the only place in which it is decided (and in ``static/cells.js``).
+
+    :param form: of the tile's numbers.
+
+    >>> [shade_name(v, "", Scale(GRADIENTS, 4.0)) for v in (-4.0, 0.0, 1.0)]
+    ['tile-minus-8', 'tile-zero', 'tile-plus-4']
+    >>> [shade_name(3.0, form, Scale(VALUES, 4.0)) for form in ("", INTEGERS, BOOLS)]
+    ['value-7', 'tile-plain', 'value-6']
     """
-    return "tile-zero" if number == 0 else f"tile-{'minus' if number < 0 else 'plus'}-{abs(number)}"
+    if form == INTEGERS:
+        return PLAIN
+    if form == BOOLS:
+        return FULL if value >= 0.5 else PLAIN
+    return level_name(level(value, scale.largest), scale.kind)
 
 
-def shades(minus: str, zero: str, plus: str) -> dict[str, str]:
-    """All colours of a scale by their names, from its ends and its middle.
+def level_name(number: int, kind: str = GRADIENTS) -> str:
+    """What the theme calls a colour of a scale.
 
-    >>> shades("#0000ff", "#ffffff", "#ff0000")["tile-plus-8"]
+    >>> level_name(-3), level_name(0), level_name(-8, VALUES)
+    ('tile-minus-3', 'tile-zero', 'value-8')
+    """
+    if number == 0:
+        return "tile-zero"
+    return f"value-{abs(number)}" if kind == VALUES else f"tile-{'minus' if number < 0 else 'plus'}-{abs(number)}"
+
+
+def shades(minus: str, zero: str, plus: str, value: str) -> dict[str, str]:
+    """All colours of both scales by their names, from their ends and their beginning.
+
+    >>> shades("#0000ff", "#ffffff", "#ff0000", "#777777")["tile-plus-8"]
     '#ff0000'
     """
-    ends = {number: mixed(zero, minus if number < 0 else plus, abs(number) / LEVELS)
-            for number in range(-LEVELS, LEVELS + 1)}  # fmt: skip
-    return {shade_name(number): colour for number, colour in ends.items()}
+    levels = range(1, LEVELS + 1)
+    ends = {"tile-minus": minus, "tile-plus": plus, "value": value}
+    mixtures = {f"{name}-{i}": mixed(zero, end, i / LEVELS) for name, end in ends.items() for i in levels}
+    return {"tile-zero": zero, **mixtures}
 
 
 def mixed(one: str, other: str, share: float) -> str:

@@ -47,7 +47,7 @@ from nbautograd.viz.read.tiles import Tile, is_tiled
 __all__ = ["draw"]
 
 NOTE = 18.0  # height of a note below the drawing
-KEY = 260.0  # width of the key to a scale
+KEY = 260.0  # width of the key to the colours
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
 LEAN = 6.0  # how far the curve of a gradient's line keeps from the value's
@@ -91,14 +91,15 @@ class _Picture:
 
     def text(self) -> str:
         """The SVG text of the whole picture."""
-        scales = self.tiles.scales()
+        self.drawing()
         notes = self.model.notes if self.painted else ()  # a player says them elsewhere
-        high = self.places.height + NOTE * (len(notes) + bool(scales))
+        keyed = self.tiles.coloured
+        high = self.places.height + NOTE * (len(notes) + keyed)
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)
-        wide = max(self.places.width, longest, KEY * len(scales))
+        wide = max(self.places.width, longest, KEY * keyed)
         w, h = _n(wide), _n(high)
         p = self.prefix
-        self.out = [
+        head = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
             f'role="img" aria-labelledby="{p}-title {p}-desc" font-family="{escape(SANS)}" font-size="12">',
             f'<title id="{p}-title">{escape(self.title)}</title>',
@@ -111,6 +112,15 @@ class _Picture:
             f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(wide - 1)}" '
             f'height="{_n(high - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
         ]
+        for i, note in enumerate(notes):
+            self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
+        if keyed:
+            self.out.append(scale_key(16, high - NOTE + 2, self.tiles.gradients.largest))
+        text = "\n".join([*head, *self.out, "</svg>"]) + "\n"
+        return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
+
+    def drawing(self) -> None:
+        """Lines, boxes and labels."""
         for line in self.places.trunks:
             d = path(line, self.places.direction)
             self.out.append(
@@ -121,13 +131,6 @@ class _Picture:
         for node in self.model.nodes:
             self.node(node)
         self.labels()
-        for i, note in enumerate(notes):
-            self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
-        if scales:
-            self.out.append(scale_key(16, high - NOTE + 2, scales))
-        self.out.append("</svg>")
-        text = "\n".join(self.out) + "\n"
-        return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
 
     def marker(self, name: str, colour: str, size: int) -> str:
         return (

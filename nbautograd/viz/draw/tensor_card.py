@@ -1,7 +1,8 @@
 """A tensor on a card: shape, dtype, least, mean and greatest value, what is not finite, heat maps of it and its grad.
 
-The card is a drawing of its own, so it shows in every notebook, trusted or not. Blue is below zero, orange above; how
-dark a cell is says how far. A cell that is not finite is crossed out, so that colour is not all that tells it.
+The card is a drawing of its own, so it shows in every notebook, trusted or not. Colours are those of all pictures:
+values are grey, gradients blue below zero and orange above. A cell that is not finite is crossed out, so that colour
+is not all that tells it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.viz.draw.cells import DASH
+from nbautograd.viz.draw.shades import GRADIENTS, VALUES, Scale, shade_name
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
@@ -22,7 +25,6 @@ __all__ = ["card_svg", "heat_cells"]
 
 ROWS, COLUMNS = 16, 32  # cells of a heat map
 SIDE, LARGEST, MAP = 9, 22, 200  # the least and most of a cell, and how far a map grows
-BELOW, ABOVE = (10, 95, 180), (184, 58, 8)
 
 
 def card_svg(tensor: Any, name: str = "") -> str:
@@ -32,10 +34,10 @@ def card_svg(tensor: Any, name: str = "") -> str:
     """
     title = " ".join(part for part in (one_line(name, 40), _about(tensor)) if part)
     lines = [_numbers(tensor)]
-    maps = [("", tensor)]
+    maps = [("", tensor, VALUES)]
     grad = _safe(lambda: tensor.grad, None) if _tracked_leaf(tensor) else None
     if grad is not None:
-        maps.append((say("card_grad"), grad))
+        maps.append((say("card_grad"), grad, GRADIENTS))
         lines.append(f"{say('card_grad')}: {_numbers(grad)}")
     elif _tracked_leaf(tensor):
         lines.append(say("card_no_grad"))
@@ -43,8 +45,8 @@ def card_svg(tensor: Any, name: str = "") -> str:
         lines.append(say("card_no_tracking"))
     body, x, high, lead = [], 12.0, 0.0, 14.0 * (len(maps) > 1)
     top = 34.0 + 17 * len(lines)
-    for head, value in maps:
-        drawn, wide, tall = _heat(value, x, top + lead)
+    for head, value, kind in maps:
+        drawn, wide, tall = _heat(value, kind, x, top + lead)
         if head:
             body.append(text_element(x, top + 8, head, LIGHT["muted"]))
         body += drawn
@@ -122,7 +124,7 @@ def heat_cells(value: Any) -> tuple[np.ndarray[Any, Any], int]:
     return sums / np.outer(*ones), down * across
 
 
-def _heat(value: Any, x: float, y: float) -> tuple[list[str], float, float]:
+def _heat(value: Any, kind: str, x: float, y: float) -> tuple[list[str], float, float]:
     """A heat map as elements, and its size."""
     try:
         cells, each = heat_cells(value)
@@ -131,15 +133,18 @@ def _heat(value: Any, x: float, y: float) -> tuple[list[str], float, float]:
     if not cells.size:
         return [], 0.0, 0.0
     finite = np.abs(cells[np.isfinite(cells)])
-    most = float(finite.max()) if finite.size else 0.0
+    scale = Scale(kind, float(finite.max()) if finite.size else 0.0)
     side = max(SIDE, min(LARGEST, MAP // max(cells.shape)))
     out = []
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             left, top = x + j * side, y + i * side
-            out.append(
-                f'<rect x="{left:g}" y="{top:g}" width="{side - 1}" height="{side - 1}" fill="{_colour(cell, most)}"/>'
-            )
+            colour = LIGHT[shade_name(cell, "", scale) if math.isfinite(cell) else "bad-bg"]
+            size = f'width="{side - 1}" height="{side - 1}"'
+            out.append(f'<rect x="{left:g}" y="{top:g}" {size} fill="{colour}"/>')
+            if cell < 0 and kind == VALUES:  # which no colour tells
+                sign = f"M{left + side / 4:g} {top + side / 2 - 0.5:g}h{side / 2 - 1:g}"
+                out.append(f'<path d="{sign}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>')
             if not math.isfinite(cell):
                 out.append(
                     f'<path d="M{left:g} {top:g}l{side - 1} {side - 1}m0 -{side - 1}l-{side - 1} {side - 1}" '
@@ -152,12 +157,3 @@ def _heat(value: Any, x: float, y: float) -> tuple[list[str], float, float]:
         out.append(text_element(x, y + tall + 12, note, LIGHT["muted"]))
         return out, max(columns * side, width(note, SMALLEST)), tall + 15.0
     return out, float(columns * side), float(tall)
-
-
-def _colour(cell: float, most: float) -> str:
-    if not math.isfinite(cell):
-        return LIGHT["bad-bg"]
-    part = abs(cell) / most if most else 0.0
-    ink = BELOW if cell < 0 else ABOVE
-    mixed = (round(242 + (one - 242) * part) for one in ink)
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)

@@ -32,18 +32,18 @@ LIGHT = {
     "leaf": "#0a5fb4", "leaf-bg": "#eaf3fd", "op": "#424a53", "op-bg": "#f6f8fa", "out": "#7a45d1", "out-bg": "#f4efff",
     "grad": "#b83a08", "grad-bg": "#fff1e6", "done": "#d5702c", "on-grad": "#ffffff",
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
-    "size-0": "#1d4ed8", "size-1": "#3b82c4", "size-2": "#d5702c", "size-3": "#a8203a", "size-4": "#5b0a4e",
-    "teal": "#0f766e", "ochre": "#8a6100",
-    **shades("#1c62b8", "#f1f3f5", "#c8440c"),
+    "size-0": "#818d99", "size-1": "#a5846b", "size-2": "#d5702c", "size-3": "#a8203a", "size-4": "#5b0a4e",
+    "teal": "#0f766e", "ochre": "#8a6100", "indigo": "#1d4ed8",
+    **shades("#5e8dcc", "#f1f3f5", "#d56d4c", "#848b93"),
 }  # fmt: skip
 DARK = {
     "bg": "#111418", "fg": "#e6edf3", "muted": "#9aa4af", "line": "#343b44", "wire": "#6b7682",
     "leaf": "#6cb6ff", "leaf-bg": "#12263b", "op": "#c2cad3", "op-bg": "#1b2129", "out": "#c4a7ff", "out-bg": "#241a3a",
     "grad": "#ff9b57", "grad-bg": "#3a2213", "done": "#c4743f", "on-grad": "#1a0d04",
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
-    "size-0": "#5b7cff", "size-1": "#8fd0ff", "size-2": "#c4743f", "size-3": "#ff6f7d", "size-4": "#f9a8f0",
-    "teal": "#4fc9bb", "ochre": "#dcb14a",
-    **shades("#3a7fd6", "#232a33", "#cf6426"),
+    "size-0": "#6b7682", "size-1": "#a88d78", "size-2": "#c4743f", "size-3": "#ff6f7d", "size-4": "#f9a8f0",
+    "teal": "#4fc9bb", "ochre": "#dcb14a", "indigo": "#5b7cff",
+    **shades("#366baf", "#232a33", "#a05632", "#5a646f"),
 }  # fmt: skip
 
 _FROM_HOST = {

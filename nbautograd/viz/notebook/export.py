@@ -32,10 +32,11 @@ _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOT
 """What people alone read in a script: the indentation, comments on lines of their own."""
 PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
-    "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage",
-    "playback", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "passes",
-    "chain", "equation", "answer", "predict", "paths", "sensitivity", "nudge", "forward", "program", "timeline",
-    "controls", "drawer", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
+    "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage", "playback",
+    "wave", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "pours",
+    "passes", "chain", "equation", "bar_room", "flights", "answer", "predict", "paths", "sensitivity", "nudge",
+    "handles", "forward", "program", "timeline", "controls", "drawer", "keys", "snapshot", "player", "saving", "axes",
+    "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
 LIVE = ("saving", "live")

@@ -36,12 +36,27 @@ def parsed(magic: Any, line: str) -> tuple[Any, bool]:
         options, unknown = parser.parse_known_args(words)
     except (UsageError, ValueError) as error:  # ValueError: a quotation that does not end
         raise UsageError(f"%{name}: {error}") from None
+    _as_in_python(parser, name, getattr(options, "expression", []))
     if unknown:
         known = [option for option in parser._option_string_actions if option.startswith("--")]
         close = _close(unknown[0], known)
         hint = f"did you mean {close}?" if close else f"%{name}? lists its options"
         raise UsageError(f"%{name}: unrecognized arguments: {' '.join(unknown)}; {hint}")
     return options, silent
+
+
+def _as_in_python(parser: Any, name: str, words: Sequence[str]) -> None:
+    """Tell who has written an argument as in a call, ``retain_graph=True``, the option that it is.
+
+    :param words: the expression.
+    """
+    for word in () if _is_expression(" ".join(words)) else words:
+        given = re.fullmatch(r"([a-z_]+)=([\w.]+)|[a-z]+_[a-z_]+", word.strip(","))
+        option = parser._option_string_actions.get(f"--{(given[1] or given[0]).replace('_', '-')}") if given else None
+        if given and option:
+            others = [other.strip(",") for other in words if other is not word]
+            right = [f"%{name}", option.option_strings[0], given[2] if option.nargs is None else None, *others]
+            raise UsageError(f"%{name}: options have dashes: write {' '.join(filter(None, right))}")
 
 
 def _as_expression(word: str, short: set[str]) -> str:
@@ -72,6 +87,9 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     written, first = expression.strip(), magic.split()[0]
     if not written.strip(","):
         raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
+    ran = re.fullmatch(r"(.+)\.backward\(\w*\)", written)
+    if ran:
+        raise UsageError(f"%{magic} needs a tensor, but backward() gives none: write %{first} {ran[1]}")
     code = _compiled(magic, written, most, advice)
     try:
         with shell.builtin_trap:
@@ -83,7 +101,11 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
         if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
-            raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}")
+            hint = ""
+            if callable(getattr(type(item), "named_parameters", None)) and written.isidentifier():  # a module
+                right = f"[*{written}.parameters()]" if first.endswith("grads") else f"{written}(x)"
+                hint = f"; that is a module: write %{first} {right}"
+            raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}{hint}")
     if not given or (most is not None and len(given) > most):
         needed = "a tensor" if most is None else "one tensor"
         raise UsageError(f"%{magic} needs {needed}, but {written!r} gives {len(given)}{advice}")

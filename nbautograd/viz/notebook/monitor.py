@@ -17,7 +17,7 @@ from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import seen
 from nbautograd.viz.notebook.lens import chosen, lens_data, pass_data
-from nbautograd.viz.notebook.monitor_picture import LINES, drawn
+from nbautograd.viz.notebook.monitor_picture import LINES, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.tables import named_leaves
@@ -147,6 +147,8 @@ class Monitor:
     @property
     def svg(self) -> str:
         """The picture."""
+        if not self.steps and self._view is None:
+            return unstarted(self.label, repr(self).split("\n")[1:])
         return drawn(self.label, repr(self), self.steps, self.losses, _representative(self.norms, LINES))
 
     def _live(self) -> str:
@@ -161,6 +163,8 @@ class Monitor:
 
     def html(self) -> str:
         """A page of its own: no kernel, no network."""
+        if not self.steps:
+            return export.page(self.label, output.image(output.coloured(self.svg), self.label))
         return export.player_page(self.contents(), self.svg, "mountLens")
 
     def save(self, path: Any) -> Any:
@@ -192,7 +196,7 @@ class Monitor:
     def __repr__(self) -> str:
         losses = self.losses
         if not losses:
-            return self.label
+            return "\n".join([self.label, say("monitor_how"), *HOW])
         lines = [self.label, f"{say('loss')}: {number_text(losses[0])} → {number_text(losses[-1])}"]
         shown = _representative(self.norms, LINES)
         for name, norms in shown.items():
@@ -204,12 +208,17 @@ class Monitor:
         coloured = output.coloured(self.svg)
         still = output.image(coloured, self.label)
         bundle = {"text/plain": repr(self), "text/html": still, **output.images(coloured)}
-        if settings.embed:
+        if settings.embed and self.steps:
             return bundle | {"text/html": export.frame(self.html(), self.label, 640)}
         if _in_kernel() and settings.widget and output.has_front_end() and self.steps and self.widget is not None:
             shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
             return (shown | bundle, about) if about else shown | bundle
         return bundle
+
+
+HOW = ("with viz.monitor(net) as watch:", "    for x, target in data:", "        …", "        loss.backward()",
+       "        watch(loss)")  # fmt: skip
+"""What is shown of a monitor that has not been called yet."""
 
 
 def _representative(leaves: Mapping[str, Any], most: int) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
-__all__ = ["LINES", "drawn"]
+__all__ = ["LINES", "drawn", "unstarted"]
 
 LINES = 8  # leaves that get a line each
 POINTS = 240  # points of one line
 WIDE, HIGH = 640, 150  # of one plot
 LEFT, RIGHT = 78, 140  # room for the axis, and for what the lines are called
-INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "size-0"))
+INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"))
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 
@@ -27,16 +27,31 @@ def drawn(
 ) -> str:
     """The loss and the norms of gradients over the steps, as SVG."""
     high = 34 + HIGH + (HIGH + 22 if norms else 0) + 22
-    body = [text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)]
-    body += _plot(say("loss"), steps, {say("loss"): losses}, 34)
+    body = _plot(say("loss"), steps, {say("loss"): losses}, 34)
     if norms:
         body += _plot(say("grad_norm"), steps, norms, 34 + HIGH + 22)
+    return _card(title, words, body, high)
+
+
+def unstarted(title: str, lines: Sequence[str]) -> str:
+    """What to do with a monitor that has not been called yet: a sentence, and lines of code."""
+    sentence, *code = lines
+    body = [text_element(14, 44, sentence, LIGHT["muted"])]
+    body += [
+        text_element(14 + 8 * (len(line) - len(line.lstrip())), 68 + 18 * i, line.lstrip(), LIGHT["fg"], mono=True)
+        for i, line in enumerate(code)
+    ]
+    return _card(title, "\n".join(lines), body, 62 + 18 * len(code))
+
+
+def _card(title: str, words: str, body: Sequence[str], high: int) -> str:
+    head = text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" '
         f'role="img" font-family="{escape(SANS)}"><title>{escape(title)}</title>'
         f"<desc>{escape(words, 2000)}</desc>"
         f'<rect x="0.5" y="0.5" width="{WIDE - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
-        f'stroke="{LIGHT["line"]}"/>{"".join(body)}</svg>\n'
+        f'stroke="{LIGHT["line"]}"/>{head}{"".join(body)}</svg>\n'
     )
 
 

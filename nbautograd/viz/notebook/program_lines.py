@@ -45,13 +45,13 @@ def program_of(
     from nbautograd.viz.program import write
 
     walk = GraphWalk(tensor, MOST)
-    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate))
+    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
 
     def tensor_name(leaf: Any) -> str:
         return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
 
     def name_of(node: Any, index: int) -> str:
-        return _first(names.results.get((node, index), "")) or f"unused{index}"
+        return names.results.get((node, index)) or f"unused{index}"
 
     tree = None
     if not (len(walk.ops) <= FLAT if flat is None else flat):
@@ -86,8 +86,3 @@ def player_lines(
         lines.append((text, line.comment, line.part, box))
     order = ("data", "forward", "backward", "grads")
     return sorted(lines, key=lambda row: order.index(row[2]))
-
-
-def _first(name: str) -> str:
-    """One name of a tensor that has several."""
-    return name.partition(" = ")[0]

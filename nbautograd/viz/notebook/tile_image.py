@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbautograd.viz.draw.cells import BOX, grid_of, paint, scale_key
+from nbautograd.viz.draw.shades import GRADIENTS, Scale
 from nbautograd.viz.draw.theme import SANS
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
@@ -18,14 +19,14 @@ def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
     if tile is None or grid is None:
         return escape(text)
     wide, high = grid.size
-    drawn = drawing(wide, high, "".join(paint(tile, grid, 0, 0, largest)))
+    drawn = drawing(wide, high, "".join(paint(tile, grid, 0, 0, Scale(GRADIENTS, largest))))
     return output.image(drawn, text)
 
 
 def key_image(largest: float) -> str:
     """What the colours mean."""
     name = say("scale_gradients")
-    return output.image(drawing(300, 14, scale_key(2, 11, [(name, largest)])), name)
+    return output.image(drawing(300, 14, scale_key(2, 11, largest)), name)
 
 
 def drawing(wide: float, high: float, inside: str) -> str:

@@ -56,9 +56,9 @@ class Roller:
         self.counters: list[str] = []
 
     def counter(self, depth: int) -> str:
-        """The variable that counts the steps."""
+        """The variable that counts the turns."""
         while len(self.counters) <= depth:
-            self.counters.append(self.names.new("step" if not self.counters else "block"))
+            self.counters.append(self.names.new("turn" if not self.counters else "block"))
         return self.counters[depth]
 
     def roll(self, steps: Sequence[list[Statement]], *, ahead: bool) -> list[Statement]:

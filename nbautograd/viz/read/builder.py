@@ -164,6 +164,7 @@ class _Builder:
                 key,
                 "leaf" if tracked else "constant",
                 name,
+                names=self.names.variables.all_of(tensor),
                 grad=values.inline(attribute(tensor, "grad")) if tracked else "",
                 named=bool(self.names.variables.tensor(tensor)),
                 notes=() if tracked else (say("no_graph"),),
@@ -255,6 +256,7 @@ class _Builder:
                 self.new_id(),
                 "output" if output in self.names.root_tensors else "tensor",
                 self.names.results[output],
+                names=self.names.variables.all_of(tensor, *output) or self.names.spelled_out(*output),
                 value=value,
                 tile=self.reader.tile(node, index),
                 shape=shape,
@@ -284,11 +286,13 @@ class _Builder:
         alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
         cut, told = self.cut(name, user)
         scalar = operand.shape is None or (not name and operand.shape == ())
+        shown = name or self.names.operand_name(user, operand) or operand.name
         return self.add(
             Node(
                 self.new_id(),
                 "constant",
-                values.inline(operand.value) if scalar else name or operand.name,
+                values.inline(operand.value) if scalar else shown,
+                names="" if scalar else self.names.variables.all_of(tensor),
                 value="" if scalar or known is None else value,
                 tile=None if scalar or known is None else tile(known),
                 shape="" if scalar or operand.shape is None else str(tuple(operand.shape)),

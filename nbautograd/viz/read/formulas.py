@@ -24,6 +24,7 @@ __all__ = [
     "LONGEST",
     "SYMBOLS",
     "Mark",
+    "bracketed",
     "is_readable",
     "latex",
     "marks",
@@ -111,6 +112,20 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
         return [["i", one_line(source)]]
 
 
+def bracketed(name: str) -> str:
+    """A name as it stands in a formula: in brackets where it is an expression with an operator.
+
+    >>> bracketed("x"), bracketed("net.fc1(x + 1)"), bracketed("x > 0"), bracketed("-x"), bracketed("1e-05")
+    ('x', 'net.fc1(x + 1)', '(x > 0)', '(-x)', '1e-05')
+    """
+    depth = 0
+    for sign in name if _number([["n", name]]) is None else "":
+        depth += (sign in "([{") - (sign in ")]}")
+        if not depth and sign in "+-*/@<>=!&|^%~∂ ":
+            return f"({name})"
+    return name
+
+
 def is_readable(source: str) -> bool:
     """Whether a formula of our own names only functions that have a notation or that a user may call.
 
@@ -131,7 +146,7 @@ def plain(written: list[Mark]) -> str:
     for mark in written:
         kind = mark[0]
         if kind == "d":
-            parts.append(f"∂{mark[1]}/∂{mark[2]}")
+            parts.append(f"∂{bracketed(mark[1])}/∂{bracketed(mark[2])}")
         elif kind == "f":
             parts.append(f"{_grouped(mark[1])} / {_grouped(mark[2])}")
         elif kind == "s":
@@ -153,7 +168,9 @@ _LATEX = {
     "(": r"\left(", ")": r"\right)", "Σ": r"\sum", "⊗": r"\otimes",
 }  # fmt: skip
 _LATEX_NAMES = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
-_LATEX_ESCAPES = str.maketrans({c: "\\" + c for c in "_#$%&{}"} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "})
+_LATEX_ESCAPES = str.maketrans(
+    {c: "\\" + c for c in "_#$%&{} "} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "}
+)
 
 
 def latex(written: list[Mark]) -> str:
@@ -166,7 +183,8 @@ def latex(written: list[Mark]) -> str:
     for mark in written:
         kind = mark[0]
         if kind == "d":
-            parts.append(rf"\frac{{\partial {_latex_name(mark[1])}}}{{\partial {_latex_name(mark[2])}}}")
+            above, below = (_latex_name(bracketed(name)) for name in mark[1:])
+            parts.append(rf"\frac{{\partial {above}}}{{\partial {below}}}")
         elif kind == "f":
             parts.append(rf"\frac{{{latex(mark[1])}}}{{{latex(mark[2])}}}")
         elif kind == "s":
@@ -257,7 +275,10 @@ def _grouped(written: list[Mark]) -> str:
 
 def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
     if isinstance(tree, ast.Name):
-        return names.get(tree.id, [["i", one_line(_CONSTANTS.get(tree.id, tree.id), 60)]])
+        if tree.id not in names:
+            return [["i", one_line(_CONSTANTS.get(tree.id, tree.id), 60)]]
+        known = names[tree.id]
+        return _bracketed(known) if outer and known[0][0] == "i" and bracketed(known[0][1]) != known[0][1] else known
     if isinstance(tree, ast.Constant):
         return [["n", f"{tree.value:g}" if isinstance(tree.value, float) else one_line(tree.value, 60)]]
     if isinstance(tree, ast.UnaryOp):

@@ -23,6 +23,7 @@ __all__ = [
     "hooks_of",
     "is_tensor",
     "node_name",
+    "operation_of",
     "sequence",
     "view_base",
     "window_of",
@@ -246,6 +247,14 @@ def window_of(node: Any, name: str) -> tuple[tuple[int, ...], ...]:
         return ()
 
 
+def _parameters(module: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters of a module; one that it has under two names twice."""
+    try:
+        return iter(module.named_parameters(remove_duplicate=False))
+    except TypeError:
+        return iter(module.named_parameters())
+
+
 class Names:
     """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
 
@@ -284,7 +293,7 @@ class Names:
                 inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
             elif callable(attribute(type(value), "named_parameters")):
                 try:
-                    inner += [(f"{name}.{own}", v) for own, v in value.named_parameters()]
+                    inner += [(f"{name}.{own}", v) for own, v in _parameters(value)]
                 except Exception:
                     continue
         yield from inner
@@ -310,19 +319,26 @@ class Names:
     @staticmethod
     def _public(names: list[str]) -> list[str]:
         public = [name for name in names if not name.startswith("_")] or names[:1]
-        return [name for name in public if name.isidentifier()] or public[:1]
+        first = public[0].partition(".")[0] if public and "." in public[0] else ""  # a parameter of one module
+        tied = [name for name in public if first and name.startswith(f"{first}.")]
+        shown = [name for name in public if name.isidentifier()] or tied or public[:1]
+        return [one_line(name, 80 if "." in name else 40) for name in shown]
 
-    def _joined(self, names: list[str]) -> str:
-        return " = ".join(one_line(name, 80 if "." in name else 40) for name in self._public(names)[:3])
+    def all_of(self, tensor: Any, node: Any = None, index: int = 0) -> str:
+        """The names of a tensor, or of a result, that has several: ``y = h``; nothing for one.
+
+        Those of a parameter are told without their module's, which is the same: ``emb.weight = out.weight``.
+        """
+        names = self._public(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), []))[:3]
+        return " = ".join(name.partition(".")[2] or name for name in names) if len(names) > 1 else ""
 
     def whole(self, tensor: Any) -> str:
-        """One name of a tensor, however long; that of an element of a sequence for such, or nothing."""
-        names = self._public(self.by_tensor.get(id(tensor), []))
-        return names[0] if names else self.element(tensor)
+        """One name of a tensor; that of an element of a sequence for such, or nothing."""
+        return self.tensor(tensor) or self.element(tensor)
 
     def tensor(self, tensor: Any) -> str:
         """What a tensor is called, or nothing."""
-        return self._joined(self.by_tensor.get(id(tensor), [])) if tensor is not None else ""
+        return next(iter(self._public(self.by_tensor.get(id(tensor), []))), "") if tensor is not None else ""
 
     def element(self, array: Any) -> str:
         """``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or nothing."""
@@ -343,7 +359,7 @@ class Names:
 
     def output(self, node: Any, index: int) -> str:
         """What a result of a node is called, or nothing."""
-        return self._joined(self.by_output.get((node, index), []))
+        return next(iter(self._public(self.by_output.get((node, index), []))), "")
 
 
 _OPERATORS = {
@@ -370,12 +386,13 @@ def assigned(source: str) -> tuple[str, str] | None:
     (target,), call = body[0].targets, body[0].value
     if not isinstance(target, ast.Name):
         return None
-    operation = _operation(call)
-    same = [part for part in ast.walk(call) if _operation(part) == operation]
+    operation = operation_of(call)
+    same = [part for part in ast.walk(call) if operation_of(part) == operation]
     return (target.id, operation) if operation and len(same) == 1 else None
 
 
-def _operation(tree: ast.AST) -> str:
+def operation_of(tree: ast.AST) -> str:
+    """The operation that an expression is, as code calls it; nothing for any other expression."""
     if isinstance(tree, (ast.BinOp, ast.UnaryOp)):
         return _OPERATORS.get(type(tree.op).__name__, "")
     if isinstance(tree, ast.Call):

@@ -50,6 +50,8 @@ class Node:
     kind: str
     name: str
     """Of a tensor its variable, of an operation its class (``MulBackward0``)."""
+    names: str = ""
+    """Of a tensor that several variables hold all of them: ``y = h``."""
     label: str = ""
     """What an operation is called by its result (``a``, or ``t3`` where there is no name)."""
     symbol: str = ""

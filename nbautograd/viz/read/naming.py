@@ -12,6 +12,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.introspect import Names, attribute, node_name
 from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.source_text import SourceTexts
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "ResultNames", "SourceLines", "lines_of"]
@@ -53,11 +54,17 @@ class ResultNames:
     """``results``: (node, output) -> its variable's name, that of the line's assignment, or t1, t2, … as they ran.
 
     ``indices`` has of each node which of its outputs are used, ``multiple`` the nodes that have more than one or
-    another than the first, ``leaves`` the names of leaves by id().
+    another than the first, ``leaves`` the names of leaves by id(). A result without a variable is called by the text of
+    its expression, where that is certain.
+
+    :param identifiers: whether all names are to be those of variables.
     """
 
-    def __init__(self, walk: GraphWalk, namespace: Mapping[str, Any], lines: SourceLines) -> None:
+    def __init__(
+        self, walk: GraphWalk, namespace: Mapping[str, Any], lines: SourceLines, *, identifiers: bool = False
+    ) -> None:
         self.walk, self.lines, self.variables = walk, lines, Names(namespace)
+        self.texts = None if identifiers else SourceTexts(walk, namespace)
         roots = [(node, index) for node, index, _ in walk.roots if node is not None]
         self.indices: dict[Any, list[int]] = {}
         for node, index in sorted(walk.used | set(roots), key=lambda output: output[1]):
@@ -66,7 +73,9 @@ class ResultNames:
         self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
         self.leaves = self.name_leaves()
         self.results: dict[tuple[Any, int], str] = {}
+        self.by_text: dict[Any, str] = {}  # of the results that are called by their expressions
         self.name_results()
+        self.taken = {*self.variables.by_name, *self.results.values(), *self.leaves.values()}
 
     def name_leaves(self) -> dict[int, str]:
         """The names of leaves: their variables', or leaf1, leaf2, …."""
@@ -78,13 +87,17 @@ class ResultNames:
         """Give every result a name."""
         taken = {name for names in self.variables.by_tensor.values() for name in names}
         lines = self.names_of_lines(taken)
+        texts = self.names_of_texts({*taken, *lines.values(), *self.leaves.values()}, lines)
         unnamed = 0
         for node in self.walk.order:
             for index in self.indices[node] if node in self.multiple else (0,):
                 name = self.own_name(node, index)
                 if not name and (node, index) in self.root_tensors:
                     name = "out" if len(self.walk.roots) == 1 else f"out{len(self.results)}"
-                name = name or (lines.get(node, "") if index == 0 else "")
+                if not name and index == 0:
+                    name = lines.get(node, "")
+                if not name and index == 0 and node in texts:
+                    name = self.by_text[node] = texts[node]
                 while not name:
                     unnamed += 1
                     name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
@@ -101,14 +114,49 @@ class ResultNames:
             trace = trace_of(node)
             if trace is None or node in self.multiple:
                 continue
-            told = introspect.assigned(self.lines.of(trace)[1])
-            if told is not None and introspect.same_operation(node_name(node), told[1]) and not self.own_name(node, 0):
-                assigned.setdefault(told[0], []).append(node)
+            name = self.texts.variable(node) if self.texts is not None else ""
+            told = None if name else introspect.assigned(self.lines.of(trace)[1])
+            if told is not None and introspect.same_operation(node_name(node), told[1]):
+                name = told[0]
+            if name and not self.own_name(node, 0):
+                assigned.setdefault(name, []).append(node)
         return {
             node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
             for name, nodes in assigned.items()
             for i, node in enumerate(nodes, 1)
         }
+
+    def names_of_texts(self, taken: set[str], lines: Mapping[Any, str]) -> dict[Any, str]:
+        """Names of results by the text of their expressions."""
+        if self.texts is None:
+            return {}
+        roots = {node for node, _ in self.root_tensors}
+        wanted = [node for node in self.walk.order if node not in self.multiple and node not in roots]
+        told = self.texts.results([node for node in wanted if not self.own_name(node, 0) and node not in lines])
+        return {node: text for node, text in told.items() if text not in taken}
+
+    def spelled_out(self, node: Any, index: int) -> str:
+        """``out = a + 2*b`` of a root that no variable holds; nothing of others, or where the code does not tell."""
+        name = self.results[node, index]
+        text = self.texts.text(node) if self.texts is not None and not self.own_name(node, index) else ""
+        return f"{name} = {text}" if text and name.startswith("out") else ""
+
+    def written_out(self, node: Any) -> str:
+        """An operation as the code writes it, where its result is called by that; nothing where that says less."""
+        if self.texts is None or node not in self.by_text:
+            return ""
+        made = self.texts.made[node]
+        return (
+            made.text(most=60) if introspect.same_operation(node_name(node), introspect.operation_of(made.tree)) else ""
+        )
+
+    def operand_name(self, node: Any, operand: Any) -> str:
+        """What the code says for an argument that no variable holds; nothing where it says nothing, or what is taken.
+
+        A variable of a function may have the name of another tensor in the picture.
+        """
+        text = self.texts.operand(node, operand) if self.texts is not None else ""
+        return "" if text in self.taken else text
 
     def output_tensor(self, node: Any, index: int) -> Any:
         """The tensor that holds a result, as long as it lives."""

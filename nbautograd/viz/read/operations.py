@@ -129,7 +129,8 @@ class OperationReader:
         for operand in trace.operands:
             name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
             if not name and operand.tensor is not None:
-                name = self.names.variables.tensor(operand.tensor()) or self.element(node, operand) or operand.name
+                name = self.names.variables.tensor(operand.tensor()) or self.element(node, operand)
+                name = name or self.names.operand_name(node, operand) or operand.name
             pairs.append((operand.name, name or values.inline(operand.value)))
         return pairs
 
@@ -146,13 +147,13 @@ class OperationReader:
             arguments.reverse()  # rsub(input, other) is other − input, and this power is of its second argument
         label = self.names.results.get((node, 0), "")
         if symbol in INFIX and len(arguments) == 2:
-            written = f"{arguments[0]} {symbol} {arguments[1]}"
+            written = f" {symbol} ".join(map(formulas.bracketed, arguments))
         elif symbol == "−" and len(arguments) == 1:
-            written = f"−{arguments[0]}"
+            written = f"−{formulas.bracketed(arguments[0])}"
         else:
             called = symbol if symbol.endswith("′") else formulas.base(node_name(node)).lower()
             written = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
-        return f"{label} = {written}" if label else written
+        return self.names.written_out(node) or (f"{label} = {written}" if label else written)
 
     def formulas(self, node: Any, cls: Any) -> tuple[Formula, ...]:
         """How the gradient of each input is computed."""

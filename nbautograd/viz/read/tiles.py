@@ -66,7 +66,8 @@ def coarser(known: Tile, most: int) -> Tile:
         return known
     means = _block_means(matrix, (down, across))
     block = known.block[0] * down, known.block[1] * across
-    return replace(known, columns=means.shape[1], cells=_means(means), block=block, form=SUMMARY)
+    return replace(known, columns=means.shape[1], cells=_means(means), block=block,
+                   form=BOOLS if known.form == BOOLS else SUMMARY)  # fmt: skip
 
 
 def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -79,7 +80,7 @@ def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def tile(value: Any) -> Tile | None:
-    """The tile of a real tensor or number; None for what is complex, empty or cannot be read, or read exactly.
+    """The tile of a real tensor or number; None for what is complex, empty, many integers, or cannot be read exactly.
 
     >>> made = tile(np.float32([[1, 2], [3, np.inf]]))
     >>> made.columns, made.cells, made.inf
@@ -108,6 +109,8 @@ def tile(value: Any) -> Tile | None:
         if len(cells) > MANY and not form:
             cells = tuple(v if isinstance(v, str) else float(printed(v)) for v in cells)
         return Tile(shape, columns, cells, **counts, form=form)
+    if array.dtype.kind in "iu":
+        return None  # means of labels say nothing
     block = math.ceil(rows / MOST), math.ceil(columns / MOST)
     means = _block_means(np.where(finite, matrix, np.nan), block)
     if finite.any():

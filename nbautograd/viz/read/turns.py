@@ -2,7 +2,8 @@
 
 What tracing notes is enough: of each operation the instruction that called it. A new turn has begun where the
 instructions go back. The value of the loop's variable is told where the loop is over a ``range`` of known numbers, or
-an ``enumerate`` of something known, and has as many turns as that; else turns are counted from 0.
+an ``enumerate`` of something known, also backwards or in a ``zip``, and has as many turns as that; else turns are
+counted from 0.
 """
 
 from __future__ import annotations
@@ -142,17 +143,25 @@ def _values(loop: _Loop, namespace: Mapping[str, Any], code: Any) -> tuple[str, 
     """The loop's variable and its values; None where they are not plain numbers."""
     if isinstance(loop, ast.While):
         return None
-    target, over = loop.target, loop.iter
-    if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and not over.keywords):
-        return None
     known = {name: value for name, value in namespace.items() if name not in code.co_varnames}
-    if over.func.id == "range" and isinstance(target, ast.Name):
-        bounds = [_number(argument, known) for argument in over.args]
-        if all(bound is not None for bound in bounds) and 0 < len(bounds) <= 3 and bounds[2:] != [0]:
-            return target.id, range(*bounds)  # type: ignore[arg-type]
-    if over.func.id == "enumerate" and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
-        count = _length(over.args[0], known) if len(over.args) == 1 else None
-        return None if count is None else (target.elts[0].id, range(count))
+    return _counted(loop.target, loop.iter, known)
+
+
+def _counted(target: ast.expr, over: ast.expr, known: Mapping[str, Any]) -> tuple[str, Sequence[Any]] | None:
+    match target, over:
+        case ast.Name(name), ast.Call(ast.Name("range"), [_, *_] as bounds, []):
+            numbers = [_number(bound, known) for bound in bounds]
+            if all(number is not None for number in numbers) and len(numbers) <= 3 and numbers[2:] != [0]:
+                return name, range(*numbers)  # type: ignore[arg-type]
+        case ast.Name(), ast.Call(ast.Name("reversed"), [inner], []):
+            counted = _counted(target, inner, known)
+            return None if counted is None else (counted[0], counted[1][::-1])
+        case ast.Tuple([ast.Name(name), *_]), ast.Call(ast.Name("enumerate"), [inner, *rest], []):
+            count, first = _length(inner, known), _number(rest[0], known) if rest else 0
+            return None if count is None or first is None else (name, range(first, first + count))
+        case ast.Tuple(targets), ast.Call(ast.Name("zip"), parts, []):
+            each = (_counted(one, part, known) for one, part in zip(targets, parts, strict=False))
+            return next(filter(None, each), None)
     return None
 
 
@@ -169,6 +178,11 @@ def _number(tree: ast.expr, known: Mapping[str, Any]) -> int | None:
             return None if a is None or b is None else a + b if isinstance(sign, ast.Add) else a - b
         case ast.Call(ast.Name("len"), [operand], []):
             return _length(operand, known)
+        case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int() as dim)) | ast.Call(
+            ast.Attribute(ast.Name(name), "size"), [ast.Constant(int() as dim)], []
+        ):
+            shape: tuple[Any, ...] = tuple(getattr(known.get(name), "shape", ()))
+            return int(shape[dim]) if -len(shape) <= dim < len(shape) else None
     return None
 
 

@@ -234,7 +234,7 @@ class BucketCard {
     this.element.hidden = !segment;
     if (!segment) return;
     const { t, root } = this.player, { tile } = segment;
-    const view = tile && new TileView(tile, { name: "", largest: largestOf(tile), wide: 190, high: 120 });
+    const view = tile && new TileView(tile, { name: "", scale: this.player.equation.scale, wide: 190, high: 120 });
     this.element.replaceChildren(h("div", {}, segmentText(segment, t)), view ? view.svg : "");
     const at = bar.getBoundingClientRect(), all = root.getBoundingClientRect(), own = this.element.offsetWidth;
     this.element.style.left = `${Math.max(Math.min(at.left - all.left, all.width - own - 8), 4)}px`;

@@ -1,4 +1,5 @@
 const MARGIN = 12; // pixels of the window around what is brought into view
+const CLOSE = 0.6; // of the window: into how much of it a node and what is close to it fit
 const LETTER = 7, LINE = 14; // pixels of a text on an edge
 
 const joined = (a, b) => {
@@ -65,49 +66,65 @@ class Camera extends Viewport {
     return isIn(place, box) ? place : null;
   }
 
-  fits({ width, height }) {
-    return width * this.scale <= this.wide - 2 * MARGIN && height * this.scale <= this.tall - 2 * MARGIN;
+  /** Whether a box fits into the window, or into a part of it. */
+  fits({ width, height }, part = 1) {
+    return width * this.scale <= this.wide * part - 2 * MARGIN && height * this.scale <= this.tall * part - 2 * MARGIN;
   }
 
-  /** Whether a box is wholly in the window. */
+  /** Whether a box is wholly in the window, once that is at rest. */
   sees(box) {
-    const { x, y, width, height } = this.seen, edge = MARGIN / 2 / this.scale;
+    const { x, y, width, height } = this.around(this.goal), edge = MARGIN / 2 / this.scale;
     return box.x >= x + edge && box.x + box.width <= x + width - edge
       && box.y >= y + edge && box.y + box.height <= y + height - edge;
   }
 
-  /** The active node whole, and as much of what else is active as the window has room for beside it. */
-  target(state) {
-    const ids = [...state.active], own = this.box(state.frame?.node) || ids.map((id) => this.box(id)).find(Boolean);
-    if (!own) return null;
-    const ends = (id) => { const { src, dst } = this.links.byId.get(id) || {}; return [this.box(src), this.box(dst)]; };
-    const text = (id) => this.labelBox(id, state.labels.get(id));
-    const parts = ids.flatMap((id) => [this.box(id), this.reach(id), text(id)].concat(ends(id)));
-    const [x, y] = middleOf(own);
-    const far = (box) => { const [a, b] = middleOf(box); return Math.hypot(a - x, b - y); };
-    let all = own;
-    for (const part of parts.filter(Boolean).sort((a, b) => far(a) - far(b))) {
-      const more = joined(all, part);
-      if (this.fits(more)) all = more;
+  /** The node that a step is about, and the numbers on its edges, as far as they are close to it. */
+  own(state) {
+    const ids = [...state.active], node = this.box(state.frame?.node) || ids.map((id) => this.box(id)).find(Boolean);
+    const texts = ids.map((id) => this.labelBox(id, state.labels.get(id))).filter(Boolean);
+    return node && this.grown(node, texts, CLOSE);
+  }
+
+  /** A box and, one after the other, those of others, as long as all together fit into a part of the window. */
+  grown(box, others, part = 1) {
+    let all = box;
+    for (const other of others) {
+      const more = joined(all, other);
+      if (this.fits(more, part)) all = more;
     }
     return all;
   }
 
+  /** What else is active in a step, the nearest first. */
+  beside(state, own) {
+    const ends = (id) => { const { src, dst } = this.links.byId.get(id) || {}; return [this.box(src), this.box(dst)]; };
+    const text = (id) => this.labelBox(id, state.labels.get(id)), [x, y] = middleOf(own);
+    const far = (box) => { const [a, b] = middleOf(box); return Math.hypot(a - x, b - y); };
+    const parts = [...state.active].flatMap((id) => [this.box(id), this.reach(id), text(id)].concat(ends(id)));
+    return parts.filter(Boolean).sort((a, b) => far(a) - far(b));
+  }
+
   /**
-   * Bring what is active into view. Where it is in view already, nothing moves; else the window goes where it can stay
-   * for as many of the steps that come next (`ahead`) as it has room for.
+   * Bring the active node into view. Where it is in view already, nothing moves; else the window goes, as little as it
+   * can, where it can stay for as many of the steps that come next (`ahead`) as it has room for.
    */
   follow(state, gently, ahead = () => []) {
-    cancelAnimationFrame(this.gliding);
-    if (!this.overflows || this.dragging) return;
-    let target = this.target(state);
-    if (!target || this.sees(target)) return;
+    const own = this.overflows && !this.dragging && this.own(state);
+    if (!own || this.sees(own)) return;
+    let target = own;
     for (const next of ahead()) {
-      const own = this.target(next), more = own && joined(target, own);
+      const box = this.own(next), more = box && joined(target, box);
       if (!more || !this.fits(more)) break;
       target = more;
     }
-    this.glide(middleOf(target), gently);
+    this.glide(this.nearest(this.grown(target, this.beside(state, own))), gently);
+  }
+
+  /** The centre nearest to where the window is, from which all of a box is seen. */
+  nearest(box) {
+    const { width, height } = this.seen, edge = MARGIN / this.scale, [x, y] = this.goal;
+    const near = (c, from, size, room) => Math.min(Math.max(c, from + size + edge - room / 2), from - edge + room / 2);
+    return [near(x, box.x, box.width, width), near(y, box.y, box.height, height)];
   }
 
   /** Bring a node into the middle of the window, large enough to be read. */
@@ -115,6 +132,7 @@ class Camera extends Viewport {
     const box = this.box(id);
     if (!box) return;
     const [, , fw, fh] = this.full;
+    cancelAnimationFrame(this.gliding);
     if (this.scale < 0.7) this.scale = 1;
     this.overflows = this.overflows || fw * this.scale > this.wide || fh * this.scale > this.tall;
     this.center = middleOf(box);

@@ -1,14 +1,36 @@
 const GAP = 1, TIGHT = 5; // pixels between two cells, and the side of those that have nothing between them
-const LEVELS = 8, WRITTEN_LEVELS = 5; // colours on each side of zero, and those on which a number can be read
+const LEVELS = 8; // colours on each side of zero, on which numbers can be read
+const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
+const FULL = "var(--nb-value-6)"; // a cell of a mask
+const DASH = 0.9; // pixels: the height of the sign of what is below zero
 
 /** The number of a value's colour on a scale that ends at ±`largest`; by the square root, so that small ones show. */
-function levelOf(value, largest, written = false) {
+function levelOf(value, largest) {
   if (!value) return 0;
   const share = Math.sqrt(Math.min(Math.abs(value) / (largest || 1), 1));
-  return Math.sign(value) * Math.max(Math.round(share * (written ? WRITTEN_LEVELS : LEVELS)), 1);
+  return Math.sign(value) * Math.max(Math.round(share * LEVELS), 1);
 }
 
-const shadeOf = (level) => `var(--nb-tile-${level ? `${level < 0 ? "minus" : "plus"}-${Math.abs(level)}` : "zero"})`;
+/** The CSS of a colour of a scale. */
+function paletteOf(level, kind) {
+  if (!level) return "var(--nb-tile-zero)";
+  const name = kind === "values" ? "value" : level < 0 ? "tile-minus" : "tile-plus";
+  return `var(--nb-${name}-${Math.abs(level)})`;
+}
+
+/**
+ * The colour of a cell; "plain": it has an outline only. Decided here alone, and by the same rules in draw/shades.py.
+ * `scale`: that of all "gradients" or of all "values" of a picture, as `{ kind, largest }`; a "local" derivative has no
+ * colour: where there is no room for its number, one that is not zero is full.
+ */
+function shadeOf(value, form, { kind, largest }, written = false) {
+  if (form === "d" || (kind === "local" && written)) return "plain";
+  if (form === "b" || kind === "local") return (form === "b" ? value >= 0.5 : value) ? FULL : "plain";
+  return paletteOf(levelOf(value, largest), kind);
+}
+
+/** Whether a cell has the sign of what is below zero, which its colour does not tell. */
+const hasDash = (value, form, { kind }, written) => value < 0 && !written && kind === "values" && form !== "d";
 
 /** A tensor as coloured cells inside an SVG element: all cells of one colour are one path. */
 class Cells {
@@ -23,29 +45,32 @@ class Cells {
 
   get size() { return [this.across * this.wide, Math.ceil(this.tile.cells.length / this.across) * this.high]; }
 
-  show(tile, largest) {
-    if (tile === this.tile && largest === this.largest) return;
-    Object.assign(this, { tile, largest, lights: null });
+  show(tile, scale) {
+    if (tile === this.tile && scale === this.scale) return;
+    Object.assign(this, { tile, scale, lights: null });
     this.group.replaceChildren(...(tile ? this.parts() : []));
   }
 
   parts() {
-    const { tile, wide, high, x, y, written } = this, paths = new Map(), numbers = [];
+    const { tile, wide, high, x, y, written, scale } = this, { form = "" } = tile, paths = new Map(), numbers = [];
+    let dashes = "";
     tile.cells.forEach((value, i) => {
-      const level = Number.isFinite(value) ? levelOf(value, this.largest, written) : "none";
-      paths.set(level, (paths.get(level) || "") + this.outline(i));
+      const colour = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
+      paths.set(colour, (paths.get(colour) || "") + this.outline(i, colour === "plain" ? 0.5 : 0));
+      if (hasDash(value, form, scale, written)) dashes += this.dash(i);
       if (!written) return;
       const [left, top] = this.corner(i);
       const label = s("text", { x: left + (wide - this.gap) / 2, y: top + high / 2 + 3.5 });
       label.textContent = shortNumber(value, tile.form);
       numbers.push(label);
     });
-    const painted = [...paths].map(([level, d]) => {
-      if (level === "none") return s("path", { class: "nb-not-finite", d });
+    const painted = [...paths].map(([colour, d]) => {
+      if (colour === "none" || colour === "plain") return s("path", { class: CELL_CLASSES[colour], d });
       const path = s("path", { d });
-      path.style.fill = shadeOf(level);
+      path.style.fill = colour;
       return path;
     });
+    if (dashes) painted.push(s("path", { class: "nb-below", d: dashes }));
     const [width, height] = this.size;
     const back = s("rect", { class: "nb-cells-back", x: x - 2, y: y - 2, width: width + 3, height: height + 3, rx: 2 });
     return [...(this.backed ? [back] : []), ...painted, ...numbers,
@@ -56,9 +81,14 @@ class Cells {
     return [this.x + (i % this.across) * this.wide, this.y + Math.floor(i / this.across) * this.high];
   }
 
-  outline(i) {
-    const [left, top] = this.corner(i), w = this.wide - this.gap, high = this.high - this.gap;
-    return `M${left} ${top}h${w}v${high}h${-w}z`;
+  outline(i, inside = 0) {
+    const [left, top] = this.corner(i), w = this.wide - this.gap - 2 * inside;
+    return `M${left + inside} ${top + inside}h${w}v${this.high - this.gap - 2 * inside}h${-w}z`;
+  }
+
+  dash(i) {
+    const [left, top] = this.corner(i), w = this.wide - this.gap;
+    return `M${left + w / 4} ${top + (this.high - this.gap - DASH) / 2}h${w / 2}v${DASH}h${-w / 2}z`;
   }
 
   /** The cell at a place of the page. */
@@ -87,7 +117,7 @@ class Cells {
 function gridIn(tile, { wide, high, line }) {
   const { cells, columns } = tile, rows = Math.ceil(cells.length / columns);
   const longest = () => Math.max(...textsOf(tile).map(({ length }) => length));
-  if (cells.length <= 9 && rows * line <= high) {
+  if (cells.length <= 9 && rows * line <= high && tile.form !== "b") {
     const each = Math.max(longest() * 6.8 + 8, 22);
     if (each * columns <= wide) return [0, 0, each, line, columns, true];
   }
@@ -97,9 +127,9 @@ function gridIn(tile, { wide, high, line }) {
 }
 
 /** A tile that stands in a text: an element, and its cells. */
-function inlineTile(tile, largest, room, name = "") {
+function inlineTile(tile, scale, room, name = "") {
   const grid = gridIn(tile, room), group = s("g", { class: "nb-cells" }), cells = new Cells(group, grid);
-  cells.show(tile, largest);
+  cells.show(tile, scale);
   const [width, height] = cells.size;
   const svg = s("svg", { class: "nb-inline-tile", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": tileWords(tile, name) }, group);

@@ -13,8 +13,8 @@ class Controls {
       value: 0, "aria-label": t("step_slider"),
       oninput: () => this.slide(Number(this.slider.value)) });
     this.track = new Track(player, this.slider);
-    this.speeds = this.choice("", t("speed"), SPEEDS.map((x) => [x, `${x}×`, x === 1]),
-      (value) => { player.playback.speed = value; });
+    this.speeds = this.choice("", t("speed"), [...SPEEDS.map((x) => [x, `${x}×`, x === 1]), [0, t("wave")]],
+      (value) => { Object.assign(player.playback, { speed: value || 1, waves: !value }); });
     this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
     this.repeats = player.groups.folds && this.toggle("repeats", t("fold_all"), () => player.groups.toggleEverything());
     this.scaled = this.distinguishes();

@@ -34,6 +34,7 @@ class Drawer {
       tab.tabIndex = each === name ? 0 : -1;
       this.parts.get(each).hidden = each !== name;
     }
+    if (this.open) this.player.resize(); // the program is wider
   }
 
   /** Choose a tab by hand: the next page opens with it. */

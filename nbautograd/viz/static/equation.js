@@ -1,17 +1,14 @@
 const ROOM = { wide: 230, high: 62, least: 24 }; // of a tile in the bar, in pixels
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
-const SENTENCE = 164, TABS = 110; // pixels: what is said beside them, and the buttons for several edges
+const SENTENCES = [220, 164], TABS = 110; // pixels: what is said beside them, and the buttons for several edges
 const STACKED = 780; // pixels: in a narrower player its parts stand below each other
 const SIGNS = { matrix: "@", outer: "⊗" }; // between the upstream gradient and the local derivative
-const ARRIVED = 0.4,
-  MET = 0.5,
-  SENT = 0.6; // of a step's time: when the parts of the equation appear
-const FLIGHT = 320; // milliseconds
-const GHOST = { wide: 120, high: 48, line: 15 }; // the room for a tile that flies
+const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // of a step's time: when the parts of the equation appear
+const LONG_NAME = 20; // letters of a role and a name that may be cut
 const PARTS = { upstream: "upstream", factor: "local", sent: "sent" }; // of the chain rule, as the page calls them
 const FLOWS_BY = { CopySlices: "written_over" }; // what is said of operations of the engine itself
 const asShown = (text) => text.replaceAll("-", "−").replace(/\.$/, ""); // what the kernel has written, as in tiles
-const lastName = (gradient) => gradient.slice(gradient.lastIndexOf("∂") + 1);
+const LOCAL = { kind: "local" }; // the scale of a local derivative
 
 /**
  * The equation under the graph: upstream × local = sent, always with numbers. Of tensors it writes out the element
@@ -24,11 +21,10 @@ class EquationBar {
     this.key = ""; // the step and the edge for which an element may be chosen
     this.chosen = 0; // which of the node's edges
     this.pinned = null; // the element that was clicked
-    this.largest = this.scale();
+    this.scale = { kind: "gradients", largest: this.largest() };
     this.tall = this.high();
     this.element.style.setProperty("--nb-tile", `${this.tall}px`);
     const { frames } = player.history; // what any of the steps needs has its room in all of them
-    this.element.classList.toggle("nb-branches", frames.some(({ chain = [] }) => chain.length > 1));
     this.element.classList.toggle("nb-fails", frames.some(({ kind }) => kind === "error"));
   }
 
@@ -40,31 +36,46 @@ class EquationBar {
     return Math.ceil(Math.min(Math.max(ROOM.least, ...needs), ROOM.high));
   }
 
-  /** The room for each tile: those that need less than their share leave the rest to the others. */
+  /** Make it as high as its steps need; they are asked only where its width or the views are others. */
+  reserve() {
+    const { player, element } = this, key = `${element.clientWidth} ${player.shownScenes} ${player.stops.length}`;
+    if (key === this.reserved || !element.clientWidth) return;
+    this.reserved = key;
+    element.style.setProperty("--nb-bar", `${heightFor(this)}px`);
+  }
+
+  /** The room for each tile: what is said beside them has less of it where they show their numbers then only. */
   room(tiles = this.now.tiles || []) {
+    const shows = (tile, wide) => !isWritten(tile) || cellsIn(tile, textsOf(tile), wide, this.tall).written;
+    const [most, least] = SENTENCES.map((words) => this.share(tiles, this.stacked ? 0 : words)); // else below them
+    const wide = [most, least].find((share) => tiles.every((tile) => shows(tile, share))) ?? most;
+    return { bare: this.bare, high: this.tall, wide };
+  }
+
+  /** How wide tiles may be beside words: those that need less than their share leave the rest to the others. */
+  share(tiles, words) {
     const needs = tiles.map((tile) => Math.min(wideAs(tile, this.tall), ROOM.wide)).sort((a, b) => a - b);
-    const words = this.stacked ? 0 : SENTENCE; // in a narrow one they stand below
     let left = this.wide - words - AROUND_PARTS - (tiles.length - 1) * SIGN_WIDE, wide = ROOM.wide;
     needs.forEach((need, i) => {
       const share = left / (needs.length - i);
       if (need > share) wide = Math.min(wide, Math.max(share, ROOM.least));
       left -= Math.min(need, share);
     });
-    return { high: this.tall, wide };
+    return wide;
   }
 
   /** How wide the bar is, or will be: it is hidden before the first step. */
   get wide() {
-    const { controls, drawer, strip } = this.player, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
+    const { drawer, moves, strip } = this.player, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
     if (this.stacked) return strip.clientWidth - AROUND_BAR;
-    return strip.clientWidth - controls.transport.offsetWidth - drawer.button.offsetWidth - AROUND_BAR - tabs;
+    return strip.clientWidth - moves.offsetWidth - drawer.button.offsetWidth - AROUND_BAR - tabs;
   }
 
   /** Whether its parts stand below each other. */
   get stacked() { return this.player.strip.clientWidth <= STACKED; }
 
-  /** The largest gradient of the recording: all tiles of gradients have one scale. */
-  scale() {
+  /** The largest gradient of the recording: all of them have one scale. */
+  largest() {
     const { timeline } = this.player.data,
       numbers = new Set();
     for (const { tiles = {}, ledger = {}, chain = [] } of timeline.frames) {
@@ -125,7 +136,7 @@ class EquationBar {
     const own = frame.receives.every(([name]) => name.startsWith("∂"));
     return [
       h("div", { class: "nb-equation-parts nb-are-seeds" }, ...cells),
-      h("div", { class: "nb-equation-words" }, h("div", {}, t(own ? "seed_is_one" : "seed_was_given"))),
+      h("div", { class: "nb-equation-words" }, h("div", {}, frame.words || t(own ? "seed_is_one" : "seed_was_given"))),
     ];
   }
 
@@ -146,7 +157,7 @@ class EquationBar {
       edges.map((edge, i) => [name(gradients[i]?.[0] ?? "", edge), this.tiles[tiles[edge]]]);
     const [came, went] = [
       named(received, receives, (name) => name),
-      named(sent, sends, (name) => (receives[0]?.[0] ?? "").replace(/[^∂]*$/, name)),
+      named(sent, sends, (name) => gradientBy(receives[0]?.[0] ?? "", name)),
     ];
     const known = (list) => (group || list.length > 0) && list.every(([, tile]) => tile);
     return kind === "op" && known(came) && known(went) && went.length ? [came, went] : null;
@@ -170,9 +181,9 @@ class EquationBar {
 
   /** An error: how it came about, else what can be done. */
   failure({ story = [], alarms = [], caption }) {
-    if (story.length) return this.player.panel.story(story);
-    const said = alarms.length ? alarms : [caption];
-    return [h("ul", { class: "nb-advice" }, ...said.map((text) => h("li", {}, ...coded(text))))];
+    const { panel } = this.player, said = alarms.length ? alarms : [caption];
+    if (story.length) return panel.story(story, alarms);
+    return [h("ul", { class: "nb-advice" }, ...said.map((text) => h("li", {}, ...panel.cured(text))))];
   }
 
   remark(text) {
@@ -192,7 +203,7 @@ class EquationBar {
     this.now.tiles = [...chain.came, multiplied && factor, passes ? null : chain.product, chain.sent].filter(Boolean);
     const came = chain.came.map((tile, i) =>
       this.cell(chain.partsOf()[i], t("upstream"), frame.receives?.[i]?.[0] ?? step.upstream_name, tile));
-    const local = multiplied && this.cell("factor", t("local"), `∂${from}/∂${to}`, factor, step.local);
+    const local = multiplied && this.cell("factor", t("local"), `∂${atom(from)}/∂${atom(to)}`, factor, step.local);
     const sent = this.cell("sent", t("sent_on"), step.sent_name, chain.sent);
     const sign = this.sign(SIGNS[step.kind] || "×"), sums = step.product !== undefined
       && this.sign(`Σ dim ${step.summed.map(([d]) => d).join(", ")}`);
@@ -258,12 +269,12 @@ class EquationBar {
   }
 
   cell(part, role, name, tile, marks) {
-    const scale = part === "factor" && tile ? largestOf(tile) : this.largest;
+    const scale = { factor: LOCAL, value: this.player.tiles.scales.values }[part] || this.scale;
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
       const view = (this.views[part] = new TileView(tile, {
         name: `${role} ${name}`.trim(),
-        largest: scale,
+        scale,
         ...this.room(),
         point: this.now.whole && (part !== "factor" || !this.now.rows) ? (cell) => this.point(part, cell) : null,
         pick: (cell) => {
@@ -275,13 +286,16 @@ class EquationBar {
     }
     const shape = tile?.cells.length > 1 && !(part === "factor" && this.now.rows) ? tile.shape.join("×") : "";
     const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // a number stands in the tile
-    return h(
+    const cell = h(
       "div",
       { class: `nb-equation-cell nb-is-${part.replace(/\d+$/, "")}`, "data-part": PARTS[part.replace(/\d+$/, "")] },
-      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name), " ",
+      h("div", { class: "nb-equation-head", title: `${role} ${name}`.length > LONG_NAME && name },
+        h("span", { class: "nb-soft" }, role), " ", h("b", {}, name), " ",
         h("span", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape)),
       h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null),
     );
+    cell.style.minWidth = `${body.getAttribute("width") || 0}px`; // narrower is only what is written above the tile
+    return cell;
   }
 
   /** A cell of one of the tiles is pointed at, or none. */
@@ -306,7 +320,8 @@ class EquationBar {
     const all = now.terms(place), terms = now.rows ? telling(all, now.cells) : all;
     this.words.replaceChildren(
       h("div", { class: "nb-equation-element" }, this.summed(terms), h("b", {}, now.said(now.sent, place))),
-      ...this.story(step, name), ...this.means(place, name), ...this.note(terms.length, name));
+      ...this.warned(this.frame), ...this.story(step, name), ...this.means(place, name),
+      ...this.note(terms.length, name));
     this.lightUp(at, place, now.rows ? terms.slice(0, TERMS.most) : all);
   }
 
@@ -317,10 +332,13 @@ class EquationBar {
     return written && `${written}${this.left(only < 0 ? terms.length : count, shown.length)} = `;
   }
 
+  /** What is wrong in a step, in words. */
+  warned({ alarms = [] }) { return alarms.map((text) => h("div", { class: "nb-bad-text" }, text)); }
+
   /** What the number of an element means for the root. */
   means(place, name) {
     const { now, player } = this, { links, t } = player, { edge, sent_name: sent } = now.step;
-    const shown = now.sent.cells.length > 1 ? `${name}[${now.index(place, now.sent.shape).join(", ")}]` : name;
+    const shown = now.sent.cells.length > 1 ? `${atom(name)}[${now.index(place, now.sent.shape).join(", ")}]` : name;
     const count = links.users(links.byId.get(edge)?.src).length, via = links.resultOf(edge), ways = count > 1;
     const lines = meaning(t, shown, rootOf(sent), now.sent.cells[place], ways).slice(0, 1);
     return [...lines.map((text) => h("div", {}, text)),
@@ -375,7 +393,7 @@ class EquationBar {
     const { factor } = this.views;
     if (!this.now.rows || !factor || factor.place === place) return;
     const tile = this.now.localOf(place), { svg } = new TileView(tile, { name: this.player.t("local"),
-      largest: largestOf(tile), ...this.room() });
+      scale: LOCAL, ...this.room() });
     factor.svg.replaceWith(svg);
     this.views.factor = Object.assign(factor, { svg, place, rects: [...svg.querySelectorAll("rect")] });
   }
@@ -391,7 +409,7 @@ class EquationBar {
     const more = complete ? "" : this.left(count, used.length);
     const written = used.map((term) => inBrackets(term.map(asShown).join(" × "), used.length > 1)).join(" + ");
     return [
-      h("div", { class: "nb-soft" }, t("element", { index: `${name}[${element.index.join(", ")}]` })),
+      h("div", { class: "nb-soft" }, t("element", { index: `${atom(name)}[${element.index.join(", ")}]` })),
       h("div", { class: "nb-equation-element" }, written && `${written}${more} = `, h("b", {}, asShown(element.sent))),
       ...line,
       element.count > 1 && !line.length && h("div", { class: "nb-soft" }, t("n_products", { count: element.count })),
@@ -407,45 +425,13 @@ class EquationBar {
     this.element.dataset.phase = phase;
     const step = this.frame.chain[this.chosen],
       comes = (at) => before < at && at <= phase; // a slow page shows not every phase
-    if (step && comes(1)) this.fly(this.cameAlong(this.frame), "upstream", true);
-    if (step && comes(3)) this.fly(step.edge, "sent", false);
+    if (step && comes(1)) fly(this, cameAlong(this), "upstream", true);
+    if (step && comes(3)) fly(this, step.edge, "sent", false);
   }
 
   /** All cells are shown. */
   still() {
     delete this.element.dataset.phase;
-  }
-
-  /** The edge along which a gradient came; to a value without a box the only one that leads from there. */
-  cameAlong({ node, received = [] }) {
-    const users = this.player.links.users(node);
-    return received[0] ?? (users.length === 1 ? users[0].id : null);
-  }
-
-  /** A gradient flies between the place of its number on an edge and a cell of the bar, where both can be seen. */
-  fly(edge, part, leaves) {
-    const { root, stage, tiles, playback } = this.player, { labels, tiles: numbers } = this.state;
-    const cell = this.element.querySelector(`.nb-is-${part} .nb-tile`), text = labels.get(edge);
-    const tile = tiles.gradientOn(edge, numbers.get(edge));
-    const [label, own] = [text && stage.labelOnPage(edge), cell && this.middleIn(cell)];
-    if (!label || !own || (!tile && text.includes("\n"))) return;
-    const shown = tile ? inlineTile(tile, tiles.scale.gradient, GHOST).svg : text;
-    const ghost = h("span", { class: "nb-flying", "data-edge": edge, "aria-hidden": "true" }, shown);
-    const { left, top } = root.getBoundingClientRect();
-    const place = ([x, y]) => ({ transform: `translate(${x - left}px, ${y - top}px) translate(-50%, -50%)` });
-    root.append(ghost);
-    const flight = ghost.animate((leaves ? [label, own] : [own, label]).map(place), {
-      duration: FLIGHT / playback.speed,
-      easing: "ease-in-out",
-    });
-    flight.onfinish = flight.oncancel = () => ghost.remove();
-  }
-
-  /** The middle of a cell on the page; null where the bar, which may scroll, does not show it. */
-  middleIn(cell) {
-    const [own, bar] = [cell, this.element].map((element) => element.getBoundingClientRect());
-    const middle = middleOf(own);
-    return isIn(middle, bar) ? middle : null;
   }
 
   // -- accumulation --------------------------------------------------------------------------------
@@ -469,7 +455,7 @@ class EquationBar {
         this.sign("="),
         this.cell("after", t("now"), name, tile(row.after_tile)),
       ),
-      h("div", { class: "nb-equation-words" }, ...this.added(row, name)),
+      h("div", { class: "nb-equation-words" }, ...this.warned(frame), ...this.added(row, name)),
     ];
   }
 
@@ -479,7 +465,7 @@ class EquationBar {
       this.tiles[row[`${part}_tile`]]);
     const largest = now && largestAt(now.cells);
     const whole = [before, came, now].every((tile) => tile && tile.norm === undefined);
-    const index = whole && now.cells.length > 1 ? `${name}[${indexOf(largest, now.shape).join(", ")}]: ` : "";
+    const index = whole && now.cells.length > 1 ? `${atom(name)}[${indexOf(largest, now.shape).join(", ")}]: ` : "";
     const [was, more, is] = whole ? [before, came, now].map(({ cells }) => shortNumber(cells[largest])) : [];
     return [
       whole && h("div", { class: "nb-equation-element" }, `${index}${was} + ${more} = `, h("b", {}, is)),

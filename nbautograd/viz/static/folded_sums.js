@@ -1,3 +1,4 @@
+const LEAST_SPAN = 0.05; // powers of ten by which sizes differ that have a curve
 const VANISHED = -99; // the size of zeros
 const CURVE = { wide: 40, high: 11, least: 8 }; // of the sizes of so many gradients that are drawn as one line
 
@@ -88,16 +89,19 @@ function paintSums(stage, state) {
     const [, middle] = middleOf(box), parts = [s("title", {}, fill(stage.texts.sum_of, { count })),
       s("text", { x: box.x - 4, y: middle + 4, "text-anchor": "end" }, said)];
     const after = box.x + box.width + 4;
-    if (count >= CURVE.least) parts.push(s("path", { d: curveOf(sizes, after, middle), fill: "none" }));
+    if (count >= CURVE.least) parts.push(...curveOf(sizes, after, middle));
     stage.covers.append(s("g", { class: "nb-sum-of" }, ...parts));
   }
 }
 
-/** The curve of the sizes of gradients, from a place on. */
+/** The curve of the sizes of gradients, from a place on, over its floor; nothing where they are all alike. */
 function curveOf(sizes, x, y) {
   const finite = sizes.filter((size) => size > -90), low = Math.min(...finite), span = Math.max(...finite) - low;
-  const down = (size) => (0.5 - (span > 0.05 ? (Math.max(size, low) - low) / span : 0.5)) * CURVE.high;
-  return sizes.map((size, i) => [x + (i / (sizes.length - 1 || 1)) * CURVE.wide, y + down(size)])
+  if (!(span > LEAST_SPAN)) return [];
+  const down = (size) => (0.5 - (Math.max(size, low) - low) / span) * CURVE.high;
+  const d = sizes.map((size, i) => [x + (i / (sizes.length - 1 || 1)) * CURVE.wide, y + down(size)])
     .filter(([, at]) => Number.isFinite(at))
     .map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
+  const floor = `M${x} ${y - CURVE.high / 2}v${CURVE.high + 2}h${CURVE.wide}`; // it is no line that leads somewhere
+  return [s("path", { class: "nb-curve-floor", d: floor, fill: "none" }), s("path", { d, fill: "none" })];
 }

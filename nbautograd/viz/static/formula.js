@@ -2,6 +2,32 @@ const MATH = "http://www.w3.org/1998/Math/MathML";
 const LONG = 14; // letters from which on a formula may be broken anywhere
 const BREAKS = new Set(["=", "+=", "+", "−", "·", "/", "@"]); // before which a long formula may go on on the next line
 
+/** A name as it stands in a formula: in brackets where it is an expression with an operator. */
+function atom(name) {
+  let depth = 0;
+  for (const sign of Number.isNaN(Number(name)) ? name : "") {
+    depth += "([{".includes(sign) - ")]}".includes(sign);
+    if (!depth && "+-*/@<>=!&|^%~∂ ".includes(sign)) return `(${name})`;
+  }
+  return name;
+}
+
+/** The name `a` of the gradient `∂y/∂a`; of one without a fraction all of it. */
+function lastName(gradient) {
+  const last = gradient.match(/\/∂(\(.*\)|[^∂]*)$/)?.[1] ?? gradient, bare = last.slice(1, -1);
+  return atom(bare) === last ? bare : last;
+}
+
+/** The gradient of the same quantity by another name. */
+const gradientBy = (gradient, name) => (gradient.includes("/∂")
+  ? gradient.slice(0, -atom(lastName(gradient)).length) : "") + atom(name);
+
+/** The quantity of which `∂y/∂a` or `vᵀ∂y/∂a` is the derivative: `y`, or `vᵀy`. */
+function rootOf(gradient) {
+  const [, before, root] = gradient.match(/^(.*?)∂(\(.*?\)|.*?)\/∂/) || [];
+  return root === undefined ? "" : before + root;
+}
+
 /** Marks (see formulas.py) as MathML. */
 function math(marks) {
   const m = (tag, ...children) => {
@@ -11,7 +37,7 @@ function math(marks) {
   };
   const row = (list) => m("mrow", ...list.map(one));
   const matrixRow = (numbers) => m("mtr", ...numbers.map((number) => m("mtd", m("mn", number))));
-  const partial = (name) => m("mrow", m("mo", "∂"), m("mi", name));
+  const partial = (name) => m("mrow", m("mo", "∂"), m("mi", atom(name)));
   function one([kind, a, b]) {
     if (kind === "d") return m("mfrac", partial(a), partial(b));
     if (kind === "f") return m("mfrac", row(a), row(b));
@@ -67,12 +93,16 @@ function inLine(marks) {
   const whole = (part) => (part.length > 1 ? [["o", "("], ...inLine(part), ["o", ")"]] : inLine(part));
   return marks.flatMap(([kind, a, b]) => {
     if (kind === "f") return [...whole(a), ["o", "/"], ...whole(b)];
-    return kind === "d" ? [["o", "∂"], ["i", a], ["o", "/"], ["o", "∂"], ["i", b]] : [[kind, a, b]];
+    return kind === "d" ? [["o", "∂"], ["i", atom(a)], ["o", "/"], ["o", "∂"], ["i", atom(b)]] : [[kind, a, b]];
   });
 }
 
-/** Brackets as high as letters. */
+/** Brackets as high as letters, but for those that enclose the rows of a matrix. */
 function unstretched(written) {
-  for (const operator of written.querySelectorAll("mo")) operator.setAttribute("stretchy", "false");
+  const encloses = ({ nextSibling, previousSibling }) =>
+    [nextSibling, previousSibling].some((beside) => beside?.localName === "mtable");
+  for (const operator of written.querySelectorAll("mo")) {
+    operator.setAttribute("stretchy", String(encloses(operator)));
+  }
   return written;
 }

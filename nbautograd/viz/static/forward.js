@@ -98,7 +98,7 @@ class ForwardPass {
     if (!about || isGroup(about)) return [bar.remark(frame.caption)];
     bar.views = {};
     bar.now = { whole: false, tiles: [...frame.used, ...frame.out].map((id) => this.tileOf(id)).filter(Boolean) };
-    const cell = (role, id) => bar.cell("factor", role, links.nodes[id].label || links.nodes[id].name,
+    const cell = (role, id) => bar.cell("value", role, links.nodes[id].label || links.nodes[id].name,
       this.tileOf(id));
     const sign = about.symbol || about.name, between = frame.used.length === 2 && INFIX.includes(sign);
     const taken = frame.used.map((id, i) => [i > 0 && bar.sign(between ? sign : ","), cell("", id)]).flat();

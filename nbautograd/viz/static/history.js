@@ -126,12 +126,14 @@ class History {
     const known = ({ id, kind }) => kind !== "constant" && told(id);
     const lines = (all) => all.filter(known).slice(0, RECEIVED);
     const came = lines(links.users(node)), went = lines(links.makers(node).filter(({ id }) => active.includes(id)));
-    const before = (receives?.[0]?.[0] ?? "").replace(/[^∂]*$/, "");
+    const start = this.frames.find(({ kind, backward }) => kind === "start" && backward === frame.backward);
+    const begun = [receives, start?.receives].map((list) => list?.[0]?.[0]);
+    const gradient = begun.find((name) => name?.includes("/∂")) || "";
     const named = (line) => (line.kind === "result" ? links.nodes[line.dst].name : links.valueOf(line));
     return {
       received: came.map(({ id }) => id),
       tiles: Object.fromEntries([...came, ...went].map(({ id }) => [id, tiles.get(id)])),
-      receives: came.map((line) => [before + named(line), labels.get(line.id)]),
+      receives: came.map((line) => [gradientBy(gradient, named(line)), labels.get(line.id)]),
       sends: went.map((line) => [named(line), labels.get(line.id)]),
     };
   }

@@ -4,6 +4,19 @@ const TILE = { wide: 150, high: 32, line: 16 }; // the room for a tile
 const SHARE = 0.135, SPARE = 16; // of the table: a column's width, and what of it stays empty
 const LINE_HIGH = 27, TILE_HIGH = 38; // pixels of a line of text, and of one with tiles
 
+const LONG_LEAF = 10, WIDE_NAME = 38, TABLE_NAME = 16; // characters: of a name that has its own line; that fit there
+
+/** Names that are cut where they are too long: what all begin with goes first, then their middle. */
+function cutNames(names, most) {
+  const parts = names.map((name) => name.split("."));
+  let same = 0;
+  while (parts.length > 1 && parts.every((own) => own.length > same + 1 && own[same] === parts[0][same])) same += 1;
+  return names.map((name, i) => {
+    const own = name.length > most && same ? `…${parts[i].slice(same).join(".")}` : name, head = Math.ceil(most / 2);
+    return own.length > most ? `${own.slice(0, head)}…${own.slice(head + 1 - most)}` : own;
+  });
+}
+
 /** The table below the picture: what each leaf receives in a pass, and what its .grad becomes. */
 class Ledger {
   constructor(player) {
@@ -42,27 +55,40 @@ class Ledger {
     player.tiles.elsewhere.clear();
     if (!leaves.length || state.frame?.kind === "created") { this.element.replaceChildren(); return; }
     const grads = player.history.grads(player.shown);
-    const body = leaves.slice(0, ROWS).map((leaf) => this.row(leaf, state, grads.get(leaf.name) || []));
+    const rows = leaves.slice(0, ROWS), names = rows.map(({ name }) => name);
+    const cut = cutNames(names, this.table ? TABLE_NAME : WIDE_NAME);
+    this.element.classList.toggle("nb-long-names", names.some((name) => name.length > LONG_LEAF));
+    const body = rows.map((leaf, i) => this.row({ ...leaf, cut: cut[i] }, state, grads.get(leaf.name) || []));
     const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
       ["grad_after", "after"], ["bucket", "each"]];
     const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
     renew(this.element, [h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
       h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body))]);
-    this.follow(body.findIndex((row) => row.classList.contains("nb-lit")));
+    this.follow();
   }
 
-  /** Bring the line that changes into view, where there are more lines than room for them. */
-  follow(lit) {
-    const narrow = this.player.stage.wide < TELEPHONE, high = narrow ? 2 * this.high - 9 : this.high;
-    const room = narrow ? 1 : Math.max(Math.floor(108 / high), 1);
-    if (lit >= 0 && this.rows > room) this.element.scrollTop = high * Math.max(lit - room + 1, 0);
+  /** Whether each leaf has one line of a table: the drawer is as wide as the player. */
+  get table() { return this.player.whole > TELEPHONE && this.player.whole <= STACKED; }
+
+  /** Bring the line that changes into view, where it is not. */
+  follow() {
+    cancelAnimationFrame(this.following);
+    if (!this.player.drawer?.shows("leaves")) return;
+    this.following = requestAnimationFrame(() => { // when the page is laid out anyway
+      const row = this.element.querySelector(".nb-lit"), list = this.element.parentNode;
+      if (!row) return;
+      const [own, room] = [row, list].map((element) => element.getBoundingClientRect());
+      const head = this.element.querySelector("thead").offsetHeight;
+      if (own.top < room.top + head) list.scrollTop -= room.top + head - own.top;
+      else if (own.bottom > room.bottom) list.scrollTop += own.bottom - room.bottom;
+    });
   }
 
   /** The rows of the scene that has most of them: for so many there is room, whichever is shown. */
   most() { return Math.max(...this.player.history.scenes.map(({ leaves }) => Math.min(leaves.length, ROWS)), 1); }
 
   /** A leaf's line; `trail` is .grad after each pass. What has no room is said on hover. */
-  row({ id, name }, state, trail) {
+  row({ id, name, cut }, state, trail) {
     const { player } = this, current = state.ledger.get(id);
     const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
     const terms = this.terms(current, id);
@@ -74,7 +100,7 @@ class Ledger {
     };
     return h("tr", { class: lit && "nb-lit", onpointerenter: () => player.hover(id, null),
       onpointerleave: () => player.hover(null, null), onclick: () => player.select(id) },
-    h("th", { scope: "row", class: "nb-leaf-name", title: name }, h("bdi", {}, name)),
+    h("th", { scope: "row", class: "nb-leaf-name", title: name }, h("bdi", {}, cut)),
     cell("before", this.number(id, "before", current?.before_tile,
       current?.before ?? player.links.nodes[id]?.grad ?? "None")),
     cell("terms", ...(terms.length ? terms : ["–"])),

@@ -1,6 +1,6 @@
 
 const PLOT = { high: 150, top: 26, bottom: 126, left: 64, right: 172 }; // one plot, and room for the names of its lines
-const INKS = ["leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "size-0"];
+const INKS = ["leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"];
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const HEALTHY = [3e-4, 3e-3]; // of an update beside its weights
 const NEAR = 14; // pixels from a line at which it is meant

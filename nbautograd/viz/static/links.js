@@ -68,8 +68,8 @@ class Links {
   search(text) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return [];
-    const said = ({ name, label, expression, symbol, value, shape, dtype, where, source }) =>
-      [name, label, expression, symbol, value, shape, dtype, where, source].join("\n").toLowerCase();
+    const said = ({ name, names, label, expression, symbol, value, shape, dtype, where, source }) =>
+      [name, names, label, expression, symbol, value, shape, dtype, where, source].join("\n").toLowerCase();
     return Object.entries(this.nodes).filter(([, node]) => said(node).includes(wanted)).map(([id]) => id);
   }
 }

@@ -1,9 +1,8 @@
 const PATIENCE = 700; // milliseconds in which a kernel answers
 const QUIET = 60; // between two questions to the kernel
 const SPAN = 200; // steps of the range
-const PIXELS = 2; // of dragging for a step
 const GHOST_HIGH = 17; // pixels
-const VALUES = new Set(["leaf", "tensor", "output"]);
+const VALUES = new Set(["leaf", "op", "output", "tensor"]);
 
 /**
  * What would change if a leaf had another value? Values at once by the recorded local derivatives; by the kernel,
@@ -15,6 +14,7 @@ class Nudge {
     this.serial = 0;
     this.active = false;
     this.answered = null;
+    this.changed = []; // what puts back the numbers that have been changed in the drawing
   }
 
   /** The range for an element of a leaf, and the line of what it comes to; nothing where its numbers are not known. */
@@ -39,6 +39,23 @@ class Nudge {
       h("label", { class: "nb-nudge-line" }, h("span", { title: hint }, t("nudge", { name })), this.range, this.shown,
         this.back),
       this.told);
+  }
+
+  /** Whether a change of a leaf's value leads to other numbers: by its recorded gradient, or by a kernel. */
+  grabs(id) {
+    const { drawn, hooks, plays } = this.player, own = this.tile(id), [root] = drawn?.roots || [];
+    if (!plays || !own || own.block || !own.cells.every(Number.isFinite) || drawn.roots.length > 1) return false;
+    const map = this.player.passMap(), total = map.tile(map.totals.get(id));
+    return !!hooks.onnudge || (!!total && !total.block && !!this.tile(root));
+  }
+
+  /** Take a leaf's value, or an element of it, into the hand; returns whether that can be done now. */
+  grab(id, place = null) {
+    const { player } = this;
+    if (player.selected !== id) player.select(id);
+    if (this.leaf !== id || !this.range?.isConnected) return false;
+    if (place !== null && place !== this.place) player.paths.pick(place);
+    return true;
   }
 
   /** A node's value as numbers; null where it has none. */
@@ -132,6 +149,7 @@ class Nudge {
     this.shown.textContent = shortNumber(this.value);
     this.back.disabled = !this.active;
     this.back.parentNode?.classList.toggle("nb-nudged", this.active);
+    this.player.handles.show(this.leaf, this.value, "");
     if (!this.active) { this.told.textContent = t("nudge_hint"); return; }
     const [predicted, computed] = this.valuesOf(root), shape = this.tile(root)?.shape;
     const most = (cells) => largestAt(cells.map((value, i) => value - this.tile(root).cells[i]));
@@ -142,15 +160,17 @@ class Nudge {
     const value = gradient && shownCells(gradient, this.tile(this.leaf).shape, this.place);
     if (gradient) lines.push(t("nudge_grad", { root: name, name: leaf.name, value }));
     if (!computed && (!hooks.onnudge || this.answered)) lines.push(t("nudge_only_linear"));
+    this.player.handles.show(this.leaf, this.value, lines[0]);
     this.told.replaceChildren(...lines.map((line, i) => h("div", { class: i && !gradient ? "nb-soft" : "" }, line)));
   }
 
   clear() {
     this.ghosts?.remove();
     this.ghosts = null;
+    for (const back of this.changed.splice(0)) back();
   }
 
-  /** The values as they would be, on the rims of the boxes. */
+  /** The values as they would be: in their tiles, on the rims of the boxes, and inside of operations. */
   draw() {
     const { links, stage } = this.player;
     this.clear();
@@ -172,12 +192,30 @@ class Nudge {
     const { drawn, t } = this.player, [predicted, computed] = this.valuesOf(id), cells = computed || predicted;
     const tile = this.tile(id);
     if (!box || !cells || cells.every((value, i) => alikeNumbers(value, tile.cells[i]))) return;
+    this.paint(id, tile, cells);
+    if (this.player.links.nodes[id].kind === "op") return;
     const place = largestAt(cells.map((value, i) => value - tile.cells[i]));
     const written = (values) => shownCells(values, tile.shape, place);
     this.ghost(box, 0, `→ ${written(cells)}`, computed ? "nb-true" : "nb-linear");
     if (!drawn.roots.includes(id)) return;
     if (!computed) this.ghost(box, 2, t("nudge_linear"), "nb-linear");
     else if (predicted) this.ghost(box, 2, `${t("nudge_linear")} ${written(predicted)}`, "nb-linear");
+  }
+
+  /** The cells of a node's tile, or the number inside of an operation, as they would be. */
+  paint(id, tile, cells) {
+    const { stage, tiles } = this.player, drawn = tiles.drawn.get(`${id}:value`), { values } = tiles.scales;
+    const text = stage.part("node", id).querySelector(".nb-op > .nb-value"), element = drawn?.group || text;
+    if (!element) return;
+    const written = text?.textContent;
+    if (drawn) drawn.show({ ...tile, cells }, values);
+    else text.textContent = shortNumber(cells[0]);
+    element.classList.add("nb-nudged");
+    this.changed.push(() => {
+      if (drawn) drawn.show(tile, values);
+      else text.textContent = written;
+      element.classList.remove("nb-nudged");
+    });
   }
 
   /** A small text on the upper (0) or lower (1) rim of a box, or below it (2). */
@@ -190,35 +228,6 @@ class Nudge {
     label.textContent = text;
     this.ghosts.append(s("g", { class: `nb-ghost ${kind}` },
       s("rect", { x, y, width: wide, height: GHOST_HIGH, rx: 8 }), label));
-  }
-
-  /** Dragging a leaf's value in the drawing to the left or to the right. */
-  watch(canvas) {
-    let from = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      const id = event.target.closest?.(".nb-leaf > .nb-value") && event.target.closest("[data-node]").dataset.node;
-      if (!id || event.button !== 0 || !this.player.plays) return;
-      event.stopPropagation();
-      from = { x: event.clientX, id, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    }, true);
-    canvas.addEventListener("pointermove", (event) => {
-      if (!from) return;
-      event.stopPropagation();
-      const steps = Math.round((event.clientX - from.x) / PIXELS);
-      if (!from.moved && Math.abs(steps) < 2) return;
-      if (!from.moved && this.player.selected !== from.id) this.player.select(from.id);
-      from.moved = true;
-      if (this.leaf === from.id && this.range?.isConnected) this.set(this.base + steps * this.step);
-    }, true);
-    const up = (event) => {
-      if (!from) return;
-      event.stopPropagation();
-      if (!from.moved && event.type === "pointerup") this.player.clicked(from.id);
-      from = null;
-    };
-    canvas.addEventListener("pointerup", up, true);
-    canvas.addEventListener("pointercancel", up, true);
   }
 
   /** Bring the range to whoever uses the keyboard. */

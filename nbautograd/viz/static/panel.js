@@ -89,11 +89,24 @@ class Panel {
     ];
   }
 
-  /** How an error came about, in the order of time. */
-  story(parts) {
+  /** How an error came about, in the order of time, and the line that cures it. */
+  story(parts, [cure]) {
     const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === CULPRIT ? " nb-bad" : ""}` },
       h("b", {}, what), h("div", {}, details), where && h("div", { class: "nb-soft" }, where));
-    return parts.length ? [h("ol", { class: "nb-story" }, ...parts.map(part))] : [];
+    const last = cure && h("li", { class: "nb-frame nb-cure" }, h("b", {}, this.player.t("cure")),
+      h("div", {}, ...this.cured(cure)));
+    return [h("ol", { class: "nb-story" }, ...parts.map(part), last)];
+  }
+
+  /** What can be done, with a button that copies the line that is to be written. */
+  cured(text) {
+    const { t } = this.player, [before, line, ...after] = coded(text);
+    if (!line) return [before];
+    const copy = h("button", { type: "button", class: "nb-button nb-copy", "aria-label": t("copy_line"),
+      title: t("copy_line"), onclick: () => navigator.clipboard.writeText(line.textContent).then(() => {
+        copy.textContent = "✓";
+      }, () => { getSelection().selectAllChildren(line); }) }, t("copy_short"));
+    return [before, line, copy, ...after];
   }
 
   equations({ node, equations }, adds, written) {
@@ -146,7 +159,7 @@ class Panel {
   node(id, node, state) {
     const { player } = this, { t } = player, listing = node.where ? this.listing(node.where, id) : [];
     return [
-      heading(node.name, node.expression || t(`kind_${node.kind}`)),
+      heading(node.names || node.name, node.expression || t(`kind_${node.kind}`)),
       node.failed && h("p", { class: "nb-note nb-bad" }, node.failed),
       h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state),
         ...this.neighbours(id, node, listing.length > 0)),

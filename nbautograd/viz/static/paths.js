@@ -188,7 +188,7 @@ class PathList {
     if (path.cells.length === 1) return h("b", {}, shortNumber(path.cells[0]));
     const tile = { shape: path.shape, columns: path.columns, cells: path.cells };
     const name = this.player.t("path_n", { n: i + 1, path: path.words.join(" → ") });
-    const view = new TileView(tile, { name, largest: this.player.equation.largest, ...SMALL_ROOM,
+    const view = new TileView(tile, { name, scale: this.player.equation.scale, ...SMALL_ROOM,
       point: (cell) => this.point(cell), pick: (cell) => this.pick(cell) });
     this.views[i] = view;
     return view.svg;
@@ -222,7 +222,7 @@ class PathList {
 
   gradientName(name) {
     const last = this.paths[0].edges.at(-1), step = last && this.map.steps.get(last.id);
-    return step?.sent_name || `∂/∂${name}`;
+    return step?.sent_name || `∂/∂${atom(name)}`;
   }
 
   place(cell) {

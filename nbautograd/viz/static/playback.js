@@ -7,6 +7,7 @@ class Playback {
   constructor(player) {
     this.player = player;
     this.speed = 1;
+    this.waves = false; // whether whole ranks are played at once
     this.loops = false;
     this.timer = 0;
     this.running = 0; // the animation frame that has been asked for
@@ -22,6 +23,11 @@ class Playback {
   play() {
     const { player } = this;
     if (!player.plays) return;
+    if (this.waves && !player.predict.on) {
+      player.controls.showPlaying(true);
+      player.wave.play();
+      return;
+    }
     if (player.rests || player.index >= player.last) player.go(0);
     player.controls.showPlaying(true);
     this.next();
@@ -48,6 +54,7 @@ class Playback {
     cancelAnimationFrame(this.running);
     this.running = 0;
     this.player.equation?.still();
+    this.player.wave.stop();
   }
 
   /** First the step's beginning, then its numbers on their way, then its end. */

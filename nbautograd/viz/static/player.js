@@ -3,7 +3,7 @@ const AROUND = 26; // pixels of a page that are around the player
 const CHIPS = 32; // of what is above the drawing where groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const ROOMY = 1000; // pixels: a player that has room for wide tables
-const AHEAD = 8; // steps for which the camera makes room
+const AHEAD = 24; // steps for which the camera makes room
 
 /** A number without the point that PyTorch writes behind a whole one. */
 const bare = (text) => text.replace(/\.$/, "");
@@ -32,6 +32,7 @@ class Player {
     this.groups = new Groups(this, data.views || {});
     this.stops = this.history.stops(this.groups.viewOf);
     this.playback = new Playback(this);
+    this.wave = new Wave(this);
     this.stacks = new Passes(this);
     this.search = new Search(this);
     this.predict = new Predict(this);
@@ -45,6 +46,7 @@ class Player {
     this.tiles = new TileLayer(this);
     this.paths = new PathList(this);
     this.nudge = new Nudge(this);
+    this.handles = new Handles(this);
     this.card = new SensitivityCard(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
@@ -66,13 +68,15 @@ class Player {
     this.words = h("pre", { class: "nb-words" });
     this.caption = h("p", { class: "nb-caption", "aria-live": "polite" });
     const { controls, equation, ledger, panel, program, stacks } = this;
+    this.moves = h("div", { class: "nb-moves" }, controls.transport, this.tiles.key);
     this.strip = h("div", { class: "nb-strip" },
       h("div", { class: "nb-says" }, plays && equation.element, this.caption),
-      this.tiles.key, stacks.several && stacks.element, controls.transport);
+      stacks.several && stacks.element, this.moves);
     const table = h("div", { class: "nb-leaves" }, ledger.element, stacks.several && stacks.note);
     const tabs = [["step", panel.element], plays && ["leaves", table],
       program.element && ["program", program.element], ["words", this.words], ["tools", controls.tools]];
     this.drawer = new Drawer(this, tabs.filter(Boolean));
+    this.drawer.element.style.setProperty("--nb-code", program.room);
     this.strip.append(this.drawer.button);
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
@@ -93,11 +97,12 @@ class Player {
     this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
+    this.stage.pours = new Pours(this);
     this.stage.controls = controls;
     this.tiles.listen(canvas);
     this.tiles.listen(this.ledger.element);
     this.card.watch(canvas);
-    this.nudge.watch(canvas);
+    this.handles.watch(canvas);
   }
 
   destroy() {
@@ -216,6 +221,7 @@ class Player {
     this.stage.load(this.drawingOf(this.scene), this.links);
     this.stage.addOpeners(this.groups.closed.map(([group]) => group));
     addSumBeads(this);
+    this.handles.load();
   }
 
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
@@ -256,6 +262,7 @@ class Player {
   reserve() {
     const { rests, root, stage, strip } = this;
     root.classList.remove("nb-rests"); // the strip is higher while a pass is played
+    if (this.plays) this.equation.reserve();
     const above = this.groups.opened.size ? CHIPS : 0;
     this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
     root.classList.toggle("nb-rests", rests);
@@ -293,12 +300,16 @@ class Player {
     this.strip.classList.toggle("nb-has-caption", alone);
   }
 
+  /** What is said of a view before the first step. */
+  opening(scene) {
+    const { data: { label }, plays, t } = this;
+    return [t(plays ? "before_caption" : "graph_caption", { label }), ...scene?.notes || []].join(" · ");
+  }
+
   tell(state) {
-    const { caption, data, plays, t } = this, here = this.position(this.index);
-    const first = this.rests ? this.result(state) : plays ? t("before_caption")
-      : t("graph_caption", { label: data.label });
-    const notes = this.rests ? [] : this.drawn?.notes || [];
-    const shown = state.frame ? state.frame.caption || state.frame.title : [first, ...notes].join(" · ");
+    const { caption, data, plays } = this, here = this.position(this.index);
+    const first = this.rests ? this.result(state) : this.opening(this.drawn);
+    const shown = state.frame ? state.frame.caption || state.frame.title : first;
     const text = this.predict.told(shown, state), words = this.predict.told(state.frame?.words || shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");

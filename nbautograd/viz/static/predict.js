@@ -31,7 +31,7 @@ class Predict {
   made(index) {
     const frame = this.player.history.frames[index - 1], { tiles = [] } = this.player.data.timeline;
     if (frame?.kind !== "op") return [];
-    const root = frame.receives?.[0]?.[0].match(/^∂(.*)\/∂/)?.[1] ?? "";
+    const root = rootOf(frame.receives?.[0]?.[0] ?? "");
     return Object.entries(frame.tiles || {}).flatMap(([edge, number]) => {
       const tile = tiles[number], step = frame.chain?.find((one) => one.edge === edge);
       if ((frame.received || []).includes(edge) || !tile || (tile.block && !step?.element)) return [];
@@ -39,7 +39,7 @@ class Predict {
       const place = tile.block ? step.element.index : indexOf(chosen, tile.shape);
       const value = tile.block ? step.element.sent.replace(/\.$/, "") : tile.cells[chosen];
       const name = step ? lastName(step.sent_name) : this.nameOf(frame.scene, edge);
-      const shown = `∂${root}/∂${name}${place.length ? `[${place.join(", ")}]` : ""}${this.way(frame, edge)}`;
+      const shown = `∂${root}/∂${atom(name)}${place.length ? `[${place.join(", ")}]` : ""}${this.way(frame, edge)}`;
       return [{ id: `${index} ${edge}`, index, edge, step, chosen, value, name: shown, 
         upstream: this.came(frame, step) }];
     });
@@ -136,7 +136,7 @@ class Predict {
   factors(bar, step, upstream, opened, sent) {
     const { t } = this.player, [from, to] = [lastName(step.upstream_name), lastName(step.sent_name)];
     const local = opened
-      ? bar.cell("factor", t("local"), `∂${from}/∂${to}`, bar.tiles[step.factor], step.local)
+      ? bar.cell("factor", t("local"), `∂${atom(from)}/∂${atom(to)}`, bar.tiles[step.factor], step.local)
       : this.closed("factor", t("local"));
     const sign = bar.sign(SIGNS[step.kind] || "×");
     const sums = opened && step.summed?.length ? [bar.sign(`Σ dim ${step.summed.map(([dim]) => dim).join(", ")}`)] : [];

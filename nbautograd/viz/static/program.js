@@ -1,3 +1,5 @@
+const CODE_LETTER = 7.25, BESIDE_CODE = 40; // pixels: of code; what is left and right of it
+
 /** The program of the pass, below the player: the lines that run are marked, and a click on one goes to its step. */
 class ProgramLines {
   constructor(player) {
@@ -18,6 +20,12 @@ class ProgramLines {
     });
     this.element = this.rows.length > 0 && h("div", { class: "nb-program nb-program-lines" },
       ...this.rows.map(({ element }) => element));
+  }
+
+  /** How wide the drawer is where there is room: as its longest line that computes something. */
+  get room() {
+    const shown = this.rows.filter(({ part }) => part !== "data").map(({ element }) => element.textContent.length);
+    return `${Math.ceil(Math.max(0, ...shown) * CODE_LETTER + BESIDE_CODE)}px`;
   }
 
   /** The step in which a line runs; null for one that no step is of. */

@@ -1,12 +1,7 @@
 const CARD_ROOM = { wide: 200, high: 90 }; // of a card's tile
 const BESIDE_POINTER = 14; // pixels
+const FAR = 1e5; // pixels that a place is worse which covers something
 const CARD_NUDGE = 0.01;
-
-/** The quantity of which `∂y/∂a` or `vᵀ∂y/∂a` is the derivative: `y`, or `vᵀy`. */
-function rootOf(gradient) {
-  const [, before, root] = gradient.match(/^(.*?)∂(.*)\/∂/) || [];
-  return root === undefined ? "" : before + root;
-}
 
 /** What a gradient means, in words: for an element of a tensor, or for a number. */
 function meaning(t, name, root, value, partly = false) {
@@ -90,13 +85,29 @@ class SensitivityCard {
     this.place(clientX, clientY);
   }
 
-  /** Beside the pointer, on the side where there is room. */
-  place(x, y) {
-    const around = this.player.root.getBoundingClientRect(), { offsetWidth: w, offsetHeight: high } = this.element;
-    let left = x - around.left + BESIDE_POINTER, top = y - around.top + BESIDE_POINTER;
-    if (left + w > around.width - 6) left = x - around.left - w - BESIDE_POINTER;
-    if (top + high > around.height - 6) top = y - around.top - high - BESIDE_POINTER;
-    Object.assign(this.element.style, { left: `${Math.max(left, 6)}px`, top: `${Math.max(top, 6)}px` });
+  /** Beside the pointer or the nodes that it speaks of: where it is whole and covers least of these. */
+  place(clientX, clientY) {
+    const { player: { root }, element: { offsetWidth: w, offsetHeight: high, style } } = this;
+    const around = root.getBoundingClientRect(), [x, y] = [clientX - around.left, clientY - around.top];
+    const spoken = this.spokenOf().map((node) => node.getBoundingClientRect()).map((box) =>
+      ({ x: box.x - around.x, y: box.y - around.y, width: box.width, height: box.height }));
+    const beside = (from, to, size) => [to + BESIDE_POINTER, from - size - BESIDE_POINTER];
+    const lefts = [beside(x, x, w), ...spoken.map((box) => beside(box.x, box.x + box.width, w))].flat();
+    const tops = [beside(y, y, high), ...spoken.map((box) => beside(box.y, box.y + box.height, high))].flat();
+    const within = (at, size, whole) => Math.max(Math.min(at, whole - size - 6), 6);
+    const cost = ([left, top]) => Math.hypot(left + w / 2 - x, top + high / 2 - y)
+      + (left < x && x < left + w && top < y && y < top + high ? FAR : 0) // what is pointed at
+      + FAR * spoken.filter((box) => shared(box, { x: left, y: top, width: w, height: high })).length;
+    const spots = lefts.flatMap((left) => tops.map((top) =>
+      [within(left, w, around.width), within(top, high, around.height)]));
+    const [left, top] = spots.reduce((best, spot) => (cost(spot) < cost(best) ? spot : best));
+    Object.assign(style, { left: `${left}px`, top: `${top}px` });
+  }
+
+  /** The drawn nodes that it speaks of: the ends of an edge, or an operation. */
+  spokenOf() {
+    const { links, stage } = this.player, { src, dst } = links.byId.get(this.edge) || { src: this.edge };
+    return [src, dst].map((id) => id && stage.part("node", id)).filter(Boolean);
   }
 
   // -- an edge --------------------------------------------------------------------------------------------------------
@@ -112,7 +123,7 @@ class SensitivityCard {
     }
     const undone = step?.summed && this.line(this.undone(edge, step), true);
     return [...this.meant(edge, name, tile), undone, this.formulaOf(edge),
-      tile.cells.length > 1 && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
+      tile.cells.length > 1 && new TileView(tile, { name, scale: player.equation.scale, ...CARD_ROOM }).svg,
       tile.block && histogramOf(tile)];
   }
 
@@ -121,11 +132,11 @@ class SensitivityCard {
     const { links, t } = this.player, one = tile.cells.length === 1, at = largestAt(tile.cells);
     const own = edge.kind === "result" ? links.nodes[edge.dst].name : links.valueOf(edge);
     const ways = isGroup(links.nodes[edge.src]) ? 1 : links.users(edge.src).length;
-    const element = one ? own : `${own}[${indexOf(at, tile.shape).join(", ")}]`;
+    const element = one ? own : `${atom(own)}[${indexOf(at, tile.shape).join(", ")}]`;
     const several = edge.kind === "flow" && ways > 1;
     const words = tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several);
     const way = { name: own, via: links.resultOf(edge.id), count: ways };
-    return [this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
+    return [this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, one ? "" : tile.shape.join("×")),
       ...words.map((text) => this.line(text)), several && this.line(t("one_way", way), true)];
   }
 
@@ -146,7 +157,7 @@ class SensitivityCard {
     if (step) return step.sent_name;
     const { links } = this.player;
     for (const { id } of links.makers(edge.src)) if (map.steps.get(id)) return map.steps.get(id).upstream_name;
-    return map.seed || `∂/∂${links.valueOf(edge)}`;
+    return map.seed || `∂/∂${atom(links.valueOf(edge))}`;
   }
 
   formulaOf(edge) {
@@ -165,7 +176,8 @@ class SensitivityCard {
       const factor = map.tile(step.factor);
       const number = factor?.cells.length === 1 ? ` = ${shortNumber(factor.cells[0], factor.form)}` : "";
       const from = links.resultOf(edge.id), to = nodes[edge.src]?.name;
-      return h("div", { class: "nb-sensitivity-local" }, h("span", {}, `∂${from}/∂${to} = `), math(step.local), number);
+      const name = h("span", {}, `∂${atom(from)}/∂${atom(to)} = `);
+      return h("div", { class: "nb-sensitivity-local" }, name, math(step.local), number);
     });
     return [this.head(nodes[id].expression || nodes[id].name), this.line(t("local_of"), true), ...lines];
   }

@@ -1,5 +1,10 @@
-/** The text of a leaf's .grad, with the terms of its sum where it is theirs alone. */
-const heldIn = ({ arriving, grad, kept }) => (kept && arriving.endsWith(` = ${grad}`) ? arriving : grad);
+/** The text of a leaf's .grad after a pass, with the terms of its sum: what was there before, and what came. */
+function heldIn({ arriving, grad, kept }, { before, total } = {}, room = 0) {
+  if (!kept || arriving.endsWith(` = ${grad}`)) return kept ? arriving : grad;
+  if (!IS_NUMBER.test(before) || !Number(before)) return grad;
+  const sums = [arriving.split(" = ")[0], total].map((came) => `${before} + ${came} = ${grad}`);
+  return sums.find((sum) => extent(`.grad ${sum}`).width <= room) ?? grad;
+}
 
 const RIMS = ["top", "right", "bottom", "left"];
 
@@ -53,7 +58,8 @@ class Stage extends Camera {
     this.fit();
   }
 
-  get scaled() { return this.controls.scaled; }
+  /** Whether the line of a gradient is as wide as that is large. */
+  get scaled() { return this.waves || this.controls.scaled; }
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }
 
@@ -168,7 +174,7 @@ class Stage extends Camera {
 
   /** Show one moment, without the edges and labels whose numbers are still `travelling`. */
   paint(state, travelling = null) {
-    const on = (id) => state.active.has(id) && !travelling?.has(id);
+    const on = (id) => state.active.has(id) && !travelling?.has(id), thread = this.thread(state.frame);
     for (const [key, element] of this.find) {
       const [kind, id] = key.split(" ");
       if (kind === "slot") continue;
@@ -177,6 +183,7 @@ class Stage extends Camera {
       element.classList.toggle("nb-active", active);
       element.classList.toggle("nb-done", done && !active);
       element.classList.toggle("nb-bad", bad);
+      element.classList.toggle("nb-thread", thread.has(id));
       element.classList.toggle("nb-future", state.future?.has(id) || false);
       if (kind === "node") element.classList.toggle("nb-freed", state.freed.has(id));
       if (kind === "edge") element.classList.toggle("nb-used", active || done);
@@ -190,6 +197,15 @@ class Stage extends Camera {
     this.paintLeaves(state);
     paintBeads(this, state);
     paintSums(this, state);
+  }
+
+  /** Of an error: what was written to since it was saved, and its lines to the operation that needs it. */
+  thread(frame) {
+    const { node, story } = frame || {}, { links } = this, changed = (id) => links.nodes[id]?.now;
+    if (!story?.length) return new Set();
+    const lines = [...links.makers(node).filter(({ src }) => changed(src)),
+      ...links.users(node).filter(({ dst, kind }) => kind === "result" && changed(dst))];
+    return new Set(lines.flatMap(({ id, src, dst }) => [id, src, dst]));
   }
 
   /** What stands on an edge as text: nothing where there is a tile. */
@@ -213,7 +229,8 @@ class Stage extends Camera {
         continue;
       }
       const before = { arriving: text.startsWith("⇠") ? "⇠ " : "\u00a0 ", grad: ".grad " }[what] || "";
-      const said = leaf ? before + (what === "grad" ? heldIn(leaf) : leaf[what]) : text;
+      const room = what === "grad" && leaf ? this.box(id).width - 2 * POUR.side : 0;
+      const said = leaf ? before + (room ? heldIn(leaf, state.ledger.get(id), room) : leaf[what]) : text;
       this.lines(element, before ? this.tiles.said(state, id, what, said) : said, before.length);
     }
   }
@@ -221,6 +238,7 @@ class Stage extends Camera {
   /** Show a step that has come to its end. */
   settle(state) {
     this.paint(state);
+    this.pours.paint(state);
     this.tell(state);
   }
 
@@ -230,8 +248,16 @@ class Stage extends Camera {
       if (!this.box(id)) continue;
       const said = `⚓ ${text.replace(" → ", "\n→ ")}`, { width, height } = extent(said);
       const [x, y] = this.freePlace(id, { width: width + 14, height: height + 6 }, state.labels);
+      this.tokens.append(this.tail(id, [x, y]));
       this.token({ x, y }, said, "nb-hook");
     }
+  }
+
+  /** A line from a place to the nearest point of a node. */
+  tail(id, [x, y]) {
+    const box = this.box(id), near = (at, from, size) => Math.min(Math.max(at, from + 8), from + size - 8);
+    return s("path", { class: "nb-hook-tail",
+      d: `M${x} ${y}L${near(x, box.x, box.width)} ${near(y, box.y, box.height)}` });
   }
 
   /** Text on as many lines as it has, each below the one before. */

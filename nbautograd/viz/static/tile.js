@@ -30,16 +30,15 @@ function roundedNumber(number, brief = false) {
   return between ? (2 * Math.round(number * 5000)) / 1e4 : Number(number.toFixed(4)); // to the even one
 }
 
-/** The colour of a number on a scale that ends at ±`largest`: blue, pale, red. */
-const shade = (value, largest, written = false) => shadeOf(levelOf(value, largest, written));
-
-const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
+/** The largest number of a tile that has colours. */
+const largestOf = ({ cells, form = "" }) => ("bd".includes(form) && form ? 0
+  : Math.max(0, ...cells.filter(Number.isFinite).map(Math.abs)));
 
 /** The texts of a tile's cells. */
 const textsOf = ({ cells, form }) => cells.map((value) => shortNumber(value, form));
 
 /** Whether the cells of a tile show their numbers, where there is room for these. */
-const isWritten = ({ cells, columns }) => cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+const isWritten = ({ cells, columns, form }) => form !== "b" && cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
 
 /** How high a row of a tile is, which has `high` pixels in all. */
 function rowHeight(tile, high) {
@@ -73,22 +72,25 @@ function wideAs(tile, high) {
  * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
  */
 class TileView {
-  constructor(tile, { name, largest, wide, high, point, pick }) {
-    const { cells } = tile, said = textsOf(tile);
+  constructor(tile, { name, scale, wide, high, point, pick, bare }) {
+    const { cells, form = "" } = tile, said = textsOf(tile);
     const { across, width, height, written, large } = cellsIn(tile, said, wide, high), rows = cells.length / across;
     this.tile = tile;
     this.across = across;
     const cell = s("rect", { width: width - 1, height: height - 1, rx: Math.min(2, width / 4) });
-    this.rects = cells.map((value, i) => {
+    this.rects = (bare ? [] : cells).map((value, i) => {
       const rect = cell.cloneNode(); // of a large tile, setting every attribute of every cell takes the time
       rect.setAttribute("x", (i % across) * width);
       rect.setAttribute("y", Math.floor(i / across) * height);
       rect.setAttribute("data-cell", i);
-      if (Number.isFinite(value)) rect.style.fill = shade(value, largest, written);
-      else rect.setAttribute("class", "nb-not-finite");
+      const colour = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
+      if (colour in CELL_CLASSES) rect.setAttribute("class", CELL_CLASSES[colour]);
+      else rect.style.fill = colour;
       return rect;
     });
-    const numbers = (written ? said : []).map((text, i) => s("text", {
+    const below = (bare ? [] : cells).flatMap((value, i) => (hasDash(value, form, scale, written)
+      ? [`M${((i % across) + 0.25) * width} ${(Math.floor(i / across) + 0.5) * height}h${width / 2}`] : []));
+    const numbers = (written && !bare ? said : []).map((text, i) => s("text", {
       x: ((i % across) + 0.5) * width - 0.5,
       y: (Math.floor(i / across) + 0.5) * height,
       class: large ? "nb-one" : "",
@@ -105,6 +107,7 @@ class TileView {
         "aria-label": this.words(name, written),
       },
       ...this.rects,
+      ...(below.length ? [s("path", { class: "nb-dashes", d: below.join("") })] : []),
       ...numbers,
     );
     this.here = null;
@@ -193,16 +196,15 @@ function histogramOf({ histogram, low, high }) {
   );
 }
 
-/** The colours of a scale and what its ends mean. */
-function scaleLegend(largest) {
-  const levels = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => i - LEVELS), wide = 6;
+/** The colours of gradients, and what the ends of their scale mean. */
+function gradientKey(name, { kind, largest }) {
+  const levels = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => i - LEVELS), wide = 3;
   const steps = levels.map((level, i) => {
     const rect = s("rect", { x: i * wide, width: wide, height: 7 });
-    rect.style.fill = shadeOf(level);
+    rect.style.fill = paletteOf(level, kind);
     return rect;
   });
   const end = (value) => h("span", {}, shortNumber(value));
-  return h("span", { class: "nb-tile-legend" }, end(-largest),
-    s("svg", { width: levels.length * wide, height: 7, viewBox: `0 0 ${levels.length * wide} 7`,
-      preserveAspectRatio: "none", "aria-hidden": "true" }, ...steps), end(largest));
+  return [name, end(-largest), s("svg", { width: levels.length * wide, height: 7,
+    viewBox: `0 0 ${levels.length * wide} 7`, "aria-hidden": "true" }, ...steps), end(largest)];
 }

@@ -10,7 +10,7 @@ class TileLayer {
     this.key = h("div", { class: "nb-key" });
     this.card = h("div", { class: "nb-tile-card", role: "status", hidden: "" });
     const { values = [], tiles = [] } = player.data.timeline;
-    Object.assign(this, { values, tiles, scale: { value: 1, gradient: 1 } });
+    Object.assign(this, { values, tiles, scales: {} });
   }
 
   /** A tile by its number, or as it is. */
@@ -31,10 +31,11 @@ class TileLayer {
     const nodes = Object.values(links.nodes), largest = (name) =>
       Math.max(0, ...nodes.map((node) => this.tiled(this.value(node[name]))).filter(Boolean).map(largestOf)) || 1;
     const { equation, plays } = this.player;
-    this.scale = { value: largest("tile"), gradient: plays ? equation.largest : largest("grad_tile") };
+    this.scales = { values: { kind: "values", largest: largest("tile") },
+      gradients: plays ? equation.scale : { kind: "gradients", largest: largest("grad_tile") } };
     for (const [key, cells] of this.drawn) {
       const [id, what] = key.split(":");
-      if (what === "value") cells.show(this.value(links.nodes[id]?.tile), this.scale.value);
+      if (what === "value") cells.show(this.value(links.nodes[id]?.tile), this.scales.values);
     }
     this.origins = null;
     this.showKey();
@@ -82,7 +83,7 @@ class TileLayer {
     cells.tile = this.gradient(number);
     const [width, height] = cells.size;
     Object.assign(cells, { tile: null, x: -width / 2, y: -height / 2 });
-    cells.show(this.gradient(number), this.scale.gradient);
+    cells.show(this.gradient(number), this.scales.gradients);
     return { group, width, height };
   }
 
@@ -97,14 +98,16 @@ class TileLayer {
     for (const [key, cells] of this.drawn) {
       const [id, what] = key.split(":");
       if (what === "value") continue;
-      if (what) { cells.show(this.row(state, id, what), this.scale.gradient); continue; }
+      if (what) { cells.show(this.row(state, id, what), this.scales.gradients); continue; }
       const on = (state.active.has(id) || state.done.has(id)) && !hidden?.has(id);
       this.showOn(id, on ? this.onEdge(state, id) : null);
     }
+    const coloured = ([key, { tile }]) => tile && !key.endsWith(":value");
+    this.key.classList.toggle("nb-some", [...this.drawn].some(coloured));
     this.state = state;
   }
 
-  showOn(id, tile) { this.drawn.get(id)?.show(tile, this.scale.gradient); }
+  showOn(id, tile) { this.drawn.get(id)?.show(tile, this.scales.gradients); }
 
   /** What a row of a leaf shows as a tile: what arrives, or `.grad`. */
   row(state, id, what) {
@@ -124,26 +127,26 @@ class TileLayer {
   inline(key, number, room, name) {
     const tile = this.tiled(this.gradient(number));
     if (!tile) return null;
-    const { svg, cells } = inlineTile(tile, this.scale.gradient, room, name);
+    const { svg, cells } = inlineTile(tile, this.scales.gradients, room, name);
     cells.group.dataset.cells = key;
     return { svg, cells };
   }
 
   // -- in the panel -----------------------------------------------------------------------------------------------
   /** A tensor as large as the panel has room for, to be walked through with the arrow keys; else null. */
-  large(key, tile, largest) {
+  large(key, tile, scale) {
     if (!this.tiled(tile)) return null;
     const point = (cell) => this.lightFrom(key, tile, cell);
-    return [new TileView(tile, { name: this.nameOf(key), largest, ...PANEL, point }).svg, this.about(tile)];
+    return [new TileView(tile, { name: this.nameOf(key), scale, ...PANEL, point }).svg, this.about(tile)];
   }
 
   /** What is known of a node's value, or of a gradient. */
-  largeValue(id) { return this.large(`${id}:value`, this.value(this.links.nodes[id]?.tile), this.scale.value); }
+  largeValue(id) { return this.large(`${id}:value`, this.value(this.links.nodes[id]?.tile), this.scales.values); }
 
   largeGradient(key, number, text) {
     const [id, what] = key.split(":"), held = what === "grad" ? this.value(this.links.nodes[id]?.grad_tile) : null;
     const tile = number === undefined ? held : this.gradient(number);
-    return this.large(key, tile, this.scale.gradient) || [text];
+    return this.large(key, tile, this.scales.gradients) || [text];
   }
 
   /** Light what an element came from; no element: nothing. */
@@ -182,11 +185,11 @@ class TileLayer {
   nameOf(key) {
     const { links, player } = this, [id, what] = key.split(":"), root = player.drawn?.roots || [];
     const called = (node) => (node?.kind === "op" ? node.label || node.name : node?.name) || "";
-    if (what === "value") return called(links.nodes[id]);
+    if (what === "value") return atom(called(links.nodes[id]));
     if (what === "grad") return `${called(links.nodes[id])}.grad`;
     const edge = what ? null : links.byId.get(id), end = edge?.kind === "result" ? edge.dst : what ? id : null;
     const value = end ? called(links.nodes[end]) : links.valueOf(edge || {});
-    return `∂${root.length === 1 ? called(links.nodes[root[0]]) : "L"}/∂${value}`;
+    return `∂${atom(root.length === 1 ? called(links.nodes[root[0]]) : "L")}/∂${atom(value)}`;
   }
 
   /** The card beside the pointer: the element, and of a large tensor what the cells are. */
@@ -226,13 +229,9 @@ class TileLayer {
   }
 
   // -- the key to the colours ---------------------------------------------------------------------------------------
+  /** There is one where gradients have colours; it is seen as soon as one of them is. */
   showKey() {
-    const { key, player } = this, names = [...this.drawn.keys()];
-    const has = (wanted) => names.some((name) => name.endsWith(":value") === wanted);
-    if (!key) return;
-    const scale = (name, largest) =>
-      h("span", { class: `nb-scale-of nb-scale-${name}` }, player.t(`scale_${name}`), " ", scaleLegend(largest));
-    key.replaceChildren(...[has(true) && scale("values", this.scale.value),
-      has(false) && scale("gradients", this.scale.gradient)].filter(Boolean));
+    const some = [...this.drawn.keys()].some((name) => !name.endsWith(":value"));
+    this.key.replaceChildren(...(some ? gradientKey(this.player.t("scale_gradients"), this.scales.gradients) : []));
   }
 }

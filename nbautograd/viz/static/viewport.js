@@ -46,6 +46,7 @@ class Viewport {
   /** The whole drawing where it can be read, else at its full size: then the window follows the active node. */
   fit(everything = false) {
     const [, , w, high] = this.full;
+    cancelAnimationFrame(this.gliding);
     this.scale = this.scaleOf(this.full, everything);
     this.center = [w / 2, high / 2];
     this.overflows = !everything && (w * this.scale > this.wide + 1 || high * this.scale > this.tall + 1);
@@ -53,11 +54,13 @@ class Viewport {
     this.show();
   }
 
-  /** What is seen of the drawing: the corner, width and height, in its own units. */
-  get seen() {
-    const w = this.wide / this.scale, high = this.tall / this.scale;
-    return { x: this.center[0] - w / 2, y: this.center[1] - high / 2, width: w, height: high };
+  /** What is seen of the drawing around a place: the corner, width and height, in its own units. */
+  around([x, y]) {
+    const width = this.wide / this.scale, height = this.tall / this.scale;
+    return { x: x - width / 2, y: y - height / 2, width, height };
   }
+
+  get seen() { return this.around(this.center); }
 
   /** The centre nearest to a place around which the window is full. */
   clamped([cx, cy]) {
@@ -120,6 +123,14 @@ class Viewport {
     return true;
   }
 
+  /** A click on a target, or the second one of two at its place. */
+  click(event, target) {
+    const { clientX: x, clientY: y, timeStamp: at } = event;
+    if (this.twice(event)) return;
+    this.last = { x, y, at, target }; // what is there may have moved by a second click
+    this.clicked(target, false);
+  }
+
   listen() {
     const element = this.element, fingers = new Map();
     let down = null, apart = null; // how far apart two fingers are, and what is between them
@@ -157,11 +168,7 @@ class Viewport {
     const up = (event) => {
       const rests = event.pointerType === "touch" && event.timeStamp - down?.at > LONG_TOUCH; // to read a card
       if (down && !this.dragging && !rests && event.type === "pointerup") {
-        const { clientX: x, clientY: y, target, timeStamp: at } = event;
-        if (!this.twice(event)) {
-          this.last = { x, y, at, target }; // what is there may have moved by a second click
-          this.clicked(target, false);
-        }
+        this.click(event, event.target);
       }
       fingers.delete(event.pointerId);
       if (fingers.size < 2) apart = null;

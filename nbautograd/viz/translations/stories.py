@@ -174,7 +174,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "一个运算算出 softmax(q kᵀ) v：v 得到份额乘上游，q 和 k 得到经过 softmax 的部分。",
     ),
     "story_weights": (
-        "Each result is a weighted mean of its neighbours: upstream × the weight, summed over the results.",
+        "Each result is a weighted mean of its neighbors: upstream × the weight, summed over the results.",
         "每个结果是相邻元素的加权平均：上游 × 权重，对各结果求和。",
     ),
     "story_grid": (

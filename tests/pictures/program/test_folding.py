@@ -104,10 +104,10 @@ def test_in_tensors(model: Any) -> None:
 
 def test_twenty_steps_are_one_loop() -> None:
     text = code_of(built(rnn)).text
-    assert "for step in range(20):" in text and "for step in reversed(range(20)):" in text
+    assert "for turn in range(20):" in text and "for turn in reversed(range(20)):" in text
     assert len(re.findall(r"np\.tanh", text)) == 1
-    assert "h[step - 1] @ W" in text and "g_h[step - 1] = " in text and "h = {-1: " in text
-    assert next(line for line in statements(text) if "np.tanh" in line).lstrip().startswith("h[step] = ")
+    assert "h[turn - 1] @ W" in text and "g_h[turn - 1] = " in text and "h = {-1: " in text
+    assert next(line for line in statements(text) if "np.tanh" in line).lstrip().startswith("h[turn] = ")
 
 
 def test_layers_share_a_function() -> None:
@@ -129,13 +129,13 @@ def test_functions_are_closed_in_a_notebook_and_lines_stay_lines() -> None:
 
 def test_layers_with_weights_of_their_own() -> None:
     text = code_of(built(stacked), flat=False).text
-    assert "for step in range(8):" in text and "weights[step]" in text
+    assert "for turn in range(8):" in text and "weights[turn]" in text
 
 
 def test_a_loop_in_a_loop() -> None:
     text = code_of(built(nested)).text
     assert (
-        text.count("for step in range(5):") <= 2
+        text.count("for turn in range(5):") <= 2
         and "for block in range(" in text
         and len(re.findall(r"np\.tanh", text)) <= 2
     )

@@ -15,7 +15,7 @@ from nbautograd.viz.capture.player_data import tile_json
 from nbautograd.viz.read.tiles import tile
 from tests import needs
 
-from .player_pages import open_tab, step_of
+from .player_pages import leaf, open_tab, step_of
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -76,6 +76,29 @@ class TestInABrowser:
         assert len(set(fills)) == 3  # the tint darkens
         assert self.bar(page, "b").locator(".nb-bucket-pass").count() == 3
         assert page.troubles == []
+
+    def test_in_its_box_the_terms_stack_on_what_was_there(self, open_page: Any) -> None:
+        with tracing.traced():
+            w, x = nb.tensor(1.0, requires_grad=True), nb.tensor(2.0, requires_grad=True)
+            w.grad = nb.tensor(5.0)
+            y = (w + x) * (w + 1)
+        page = open_page(viz.animate(y, namespace={"w": w, "x": x, "y": y}), viewport={"width": 1280, "height": 720})
+        bars = leaf(page, "w").locator(".nb-pour > path")
+        look = "all => all.map((e) => [e.getAttribute('class'), e.getBBox().width, e.textContent])"
+        stacks = []
+        for step in range(int(page.locator(".nb-slider").get_attribute("max")) + 1):
+            page.locator(".nb-slider").fill(str(step))
+            shown = [(kind[8:], wide, said) for kind, wide, said in bars.evaluate_all(look)]
+            if not stacks or stacks[-1] != shown:
+                stacks.append(shown)
+        assert [[kind for kind, _, _ in shown] for shown in stacks] == [
+            [], ["was"], ["was", "came"], ["was", "came", "came"]
+        ]  # fmt: skip
+        _, widths, said = zip(*stacks[-1], strict=True)
+        assert [round(10 * wide / sum(widths)) for wide in widths] == [5, 3, 2]
+        assert said == ("from before: 5", "3 via w + 1", "2 via w + x")
+        assert leaf(page, "x").locator(".nb-pour").count() == 0  # one term, and nothing was there
+        expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 5. + 5. = 10.")
 
     @pytest.mark.parametrize(("how", "word"), [("none", "set to None"), ("zero", "zeroed")])
     def test_zeroing_empties_it_before_ones_eyes(self, open_page: Any, how: str, word: str) -> None:

@@ -180,6 +180,17 @@ def test_bad_input_of_a_monitor() -> None:
     ElementTree.fromstring(viz.monitor(namespace={}).svg)
 
 
+def test_a_monitor_that_was_not_started_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = viz.monitor(nb.ones(2, requires_grad=True), namespace={})
+    for shown in (repr(watch), watch.svg):
+        assert "with viz.monitor(net) as watch:" in shown and "watch(loss)" in shown
+    root = ElementTree.fromstring(watch.svg)
+    assert float(root.attrib["height"]) < 200 and "path" not in watch.svg
+    monkeypatch.setattr(viz.settings, "embed", True)
+    for page in (watch.html(), watch._repr_mimebundle_()["text/html"]):
+        assert "mountLens" not in page and "<img" in page
+
+
 def test_an_error_in_the_loop_leaves_the_picture() -> None:
     w = nb.tensor(3.0, requires_grad=True)
     watch = viz.monitor(w, namespace={"w": w})

@@ -126,6 +126,16 @@ def test_the_culprit_stands_out(open_page: Any) -> None:
     expect(page.locator(".nb-story .nb-bad")).to_contain_text("changed here")
     expect(page.locator(".nb-code .nb-changed")).to_have_text("        h.add_(1)  # too late")
     expect(page.locator(".nb-code .nb-lit")).to_have_text("    y = h * h")
+    # one thread: the tensor that was written to, its lines, the operation that needs it; then what to write instead
+    assert page.locator(".nb-node.nb-thread .nb-name").all_text_contents() == ["h"]
+    assert page.locator(".nb-edge.nb-thread").count() == 2
+    assert page.locator(".nb-op.nb-thread .nb-symbol").all_text_contents() == ["×"]
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    page.get_by_role("button", name="Copy this line").click()
+    expect(page.locator(".nb-cure .nb-copy")).to_have_text("✓")
+    assert page.evaluate("copied") == "h = h.add(1)"
+    page.press(".nb-player", "ArrowLeft")
+    expect(page.locator(".nb-thread")).to_have_count(0)
     assert page.troubles == []
 
 

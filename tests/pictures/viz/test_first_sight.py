@@ -48,7 +48,8 @@ SEEN = """() => {
     const strip = root.querySelector('.nb-strip');
     const empty = [...strip.querySelectorAll('*')].filter((e) => isSeen(e) && !e.closest('svg, button, .nb-track')
         && !e.textContent.trim() && !e.querySelector('svg, input, button')).map((e) => e.className);
-    return { controls: controls.filter(isSeen).length, words, boxes, over, empty,
+    const outside = controls.filter((e) => isSeen(e) && !stage.contains(e)); // a number in a box is none
+    return { controls: outside.length, words, boxes, over, empty,
         low: root.getBoundingClientRect().bottom };
 }"""
 SEEDS = ("first_seed", "second_seed", "changed_in_place", "used_four_times", "hooked")

@@ -130,8 +130,8 @@ class TestPlayer:
         page.keyboard.press("ArrowLeft")
         assert step_of(page) == -1
         expect(page.locator(".nb-slider")).to_have_attribute("aria-valuetext", "forward 4 of 4: MulBackward0, "
-                                                             "y = a × t1 → 42. · Saved for backward: input () 4 B, "
-                                                             "other () 4 B")  # fmt: skip
+                                                             "y = a × (b * 2) → 42. · Saved for backward: "
+                                                             "input () 4 B, other () 4 B")  # fmt: skip
         assert page.troubles == []
 
     def test_values_and_saved_tensors_come_with_their_operation(self, open_page: Any) -> None:

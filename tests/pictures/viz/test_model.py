@@ -55,8 +55,8 @@ def test_formulas_name_what_the_picture_shows() -> None:
 def test_several_names_and_private_ones() -> None:
     seed = Seed()
     names = {"w": seed.w, "weight": seed.w, "_hidden": seed.w, "_x": seed.x}
-    found = [n.name for n in build(seed.y, names).nodes if n.kind == "leaf"]
-    assert found == ["w = weight", "_x"]
+    found = [(n.name, n.names) for n in build(seed.y, names).nodes if n.kind == "leaf"]
+    assert found == [("w", "w = weight"), ("_x", "")]
 
 
 def test_a_leaf_and_a_constant_as_roots() -> None:

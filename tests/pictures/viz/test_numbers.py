@@ -16,6 +16,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.cells import cell_number
+from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read import values
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
 from nbautograd.viz.read.tiles import tile
@@ -141,3 +142,60 @@ def test_every_text_of_an_element_is_the_same(open_page: Any) -> None:
     wide = page.evaluate("""() => [...document.querySelectorAll('.nb-tile text')].filter((e) =>
         e.getBoundingClientRect().width > e.parentNode.querySelector('rect').getBoundingClientRect().width).length""")
     assert wide == 0
+
+
+SAID = """() => {
+    const numbers = (e) => [...e.querySelectorAll("text")].map((one) => one.textContent).join(" ");
+    const all = (selector, text) => [...document.querySelectorAll(selector)].map(text);
+    const edges = all(".nb-stage .nb-label", (e) => e.textContent);
+    const tiled = all(".nb-stage [data-cells]:not([data-cells*=':'])", numbers);
+    const sums = all("[data-slot$=':arriving']", (e) => e.textContent.split("=").at(-1)); // of what has two ways
+    return { edges: [...edges, ...tiled, ...sums].filter(Boolean),
+        strip: all(".nb-is-upstream .nb-tile, .nb-is-sent .nb-tile", numbers).filter(Boolean),
+        after: all(".nb-is-after .nb-tile", numbers).filter(Boolean),
+        leaf: all(".nb-node.nb-active [data-slot$=':grad']", (e) => e.textContent.slice(5).split("=").at(-1)),
+        cells: all(".nb-node.nb-active [data-cells$=':grad']", numbers),
+        table: all("tr.nb-lit .nb-after b", (e) => e.textContent),
+        rows: all("tr.nb-lit .nb-after svg", numbers) };
+}"""
+
+
+def scalars() -> Recording:
+    with tracing.traced():
+        x = nb.tensor(123456.7891, requires_grad=True)
+        w = nb.tensor(1 / 3, requires_grad=True)
+        a = w * x
+        y = a * 0.001 + w * x * 7
+    return viz.animate(y, namespace={"x": x, "w": w, "a": a, "y": y})
+
+
+def vectors() -> Recording:
+    with tracing.traced():
+        x = nb.tensor([1234.56789, -0.00123456, 1.5e-7], requires_grad=True)
+        w = nb.tensor([2 / 3, 30000.5, -7.0], requires_grad=True)
+        h = w * x
+        y = (h * h).sum()
+    return viz.animate(y, namespace={"x": x, "w": w, "h": h, "y": y})
+
+
+@pytest.mark.browser
+@needs.chromium
+@pytest.mark.parametrize("make", [scalars, vectors])
+def test_in_every_step_a_number_has_the_same_digits_everywhere(open_page: Any, make: Any) -> None:
+    """What came and is sent: on the edges and in the strip; a leaf's .grad: in its row, the strip and the table."""
+    page = open_page(make(), viewport={"width": 1600, "height": 800})
+    page.press(".nb-player", "Home")
+    compared = 0
+    for _ in range(int(page.locator(".nb-slider").get_attribute("max"))):
+        page.press(".nb-player", "ArrowRight")
+        said = {place: [shown(text) for text in texts] for place, texts in page.evaluate(SAID).items()}
+        strip = [numbers for numbers in said["strip"] if numbers]
+        for numbers in strip if said["edges"] else []:
+            assert numbers in said["edges"], (numbers, said["edges"])
+            compared += 1
+        for place in ("leaf", "cells", "table", "rows"):
+            for numbers in said[place]:
+                if said["after"] and numbers:
+                    assert numbers == said["after"][0], place
+                    compared += 1
+    assert compared >= 6

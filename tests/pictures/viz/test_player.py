@@ -234,5 +234,5 @@ def test_a_graph_is_walked_with_the_keys(open_page: Any) -> None:
 def test_several_passes(open_page: Any) -> None:
     page = open_page(recording(3))
     page.press(".nb-player", "End")
-    expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 15.")
+    expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 10. + 5. = 15.")
     expect(page.locator(".nb-ledger tbody tr").first.locator(".nb-each")).to_have_attribute("title", "5. → 10. → 15.")

@@ -177,10 +177,10 @@ def test_what_was_seen_is_not_asked(open_page: Any) -> None:
 def test_an_element_of_a_tensor_and_what_it_is_made_of(open_page: Any) -> None:
     page = open_page(layer(ask=True))
     first_question(page)
-    expect(page.locator(".nb-caption")).to_contain_text("∂y/∂t3[0, 0]")
+    expect(page.locator(".nb-caption")).to_contain_text("∂y/∂(h * h)[0, 0]")
     answer(page, "1/4")
     page.keyboard.press("Enter")
-    expect(page.locator(".nb-caption")).to_have_text("What is ∂y/∂h[0, 1] (via t3)?")
+    expect(page.locator(".nb-caption")).to_have_text("What is ∂y/∂h[0, 1] (via h * h)?")
     answer(page, "9")
     answer(page, "9")
     for part in ("upstream", "factor"):

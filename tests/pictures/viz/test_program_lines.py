@@ -14,6 +14,8 @@ from tests import needs
 needs.package("playwright")
 from playwright.sync_api import expect
 
+from tests.waiting import wait_for_layout
+
 from .player_pages import open_tab
 
 browser = [pytest.mark.browser, needs.chromium]
@@ -81,6 +83,27 @@ class TestInTheBrowser:
                 ".getBoundingClientRect(); return [its.top - own.top, own.bottom - its.bottom]; }"
             )
             assert above >= 0 and below >= 0
+
+    def test_the_tab_is_as_wide_as_its_lines_where_there_is_room(self, open_page: Any) -> None:
+        with traced():
+            weights = nb.tensor([1.0, 2.0], requires_grad=True)
+            y = (weights * weights).sum()
+        shown = viz.animate(y, namespace={"weights": weights, "y": y})
+        page = open_page(shown, viewport={"width": 1280, "height": 800})
+        wide = {}
+        for tab in ("step", "program", "leaves"):
+            open_tab(page, tab)
+            wide[tab] = page.locator(".nb-drawer").evaluate("drawer => drawer.clientWidth")
+        assert wide["step"] == wide["leaves"] < wide["program"] <= 0.45 * 1280
+        open_tab(page, "program")
+        rows = page.locator(".nb-program-line", has_text="g_").evaluate_all(
+            "rows => rows.map((row) => row.getBoundingClientRect().right)"
+        )
+        edge = page.locator(".nb-drawer").evaluate("drawer => drawer.getBoundingClientRect().right")
+        assert max(rows) <= edge
+        page.set_viewport_size({"width": 420, "height": 800})
+        wait_for_layout(page)
+        assert page.locator(".nb-drawer").evaluate("drawer => drawer.clientWidth") > 380
 
     def test_the_running_line_is_marked_and_a_click_goes_there(self, open_page: Any) -> None:
         page = open_page(played())

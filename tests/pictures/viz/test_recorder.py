@@ -102,7 +102,7 @@ def test_nan_is_flagged_where_it_arises() -> None:
     recorder(protocol.PassFinished(None))
     frames = recorder.timeline().frames
     arises = "the first NaN or Inf of this pass arises here"
-    assert frames[1].notes == (arises, "its formula with numbers: g = 1., input = 3., other = 2. → nan")
+    assert frames[1].notes == (arises, "a gradient of 1. and a = 3. and b = 2. give nan")
     assert frames[1].alarms == frames[1].notes and "n0" in frames[1].bad
     assert frames[2].notes == () and "n0" not in frames[2].bad and frames[2].bad
 
@@ -248,9 +248,12 @@ def traced(make: Any) -> Any:
 def test_the_local_derivative_of_the_first_nan() -> None:
     q = leaf(4.0, 0.0, 9.0)
     u = traced(lambda: (nb.sqrt(q) * nb.tensor([1.0, 0.0, 1.0])).sum())
-    frame = next(f for f in viz.animate(u, namespace={"q": q, "u": u}).timeline.frames if f.alarms)
+    frames = viz.animate(u, namespace={"q": q, "u": u}).timeline.frames
+    frame = next(f for f in frames if f.alarms)
     assert frame.title == "SqrtBackward0"
-    assert frame.alarms[1] == "its formula with numbers: [1]: g = 0., input = 0. → nan"
+    assert frame.alarms[1] == "at [1], a gradient of 0. and q = 0. give nan"
+    assert frames[-1].kind == "accumulate"
+    assert frames[-1].alarms == ("it comes from nb.sqrt(q), where the first NaN or Inf arose",)
 
 
 def test_a_second_pass_says_what_is_freed_and_what_to_do() -> None:

@@ -68,7 +68,7 @@ def test_an_edge_says_what_its_number_means(open_page: Any) -> None:
 def test_of_a_tensor_it_shows_the_tile_and_speaks_of_its_largest_element(open_page: Any) -> None:
     page = open_page(layer())
     to_the_end(page)
-    point(edge(page, "b", "h = t1 + b"))
+    point(edge(page, "b", "h = (x @ w) + b"))
     card = page.locator(CARD)
     expect(card).to_contain_text("∂y/∂b 2")
     expect(card).to_contain_text(re.compile(r"If b\[\d\] grows by 0\.01, y changes by −?[\d.]+\."))
@@ -226,6 +226,67 @@ def test_dragging_a_value_in_the_drawing(open_page: Any) -> None:
     page.keyboard.press("Escape")
     page.mouse.click(x, y)  # a click without dragging selects
     expect(page.locator(".nb-path")).to_have_count(2)
+
+
+def test_a_number_in_a_box_is_a_slider(open_page: Any) -> None:
+    page = open_page(seed_graph())
+    caption = page.locator(".nb-caption").text_content()
+    handle = leaf(page, "w").get_by_role("slider")
+    expect(page.get_by_role("slider", name=re.compile("^Nudge"))).to_have_count(2)
+    handle.hover()
+    expect(page.locator(".nb-caption")).to_have_text("Drag w's number: what would change?")
+    page.mouse.move(1, 1)
+    expect(page.locator(".nb-caption")).to_have_text(caption)
+    handle.focus()
+    for key in (*["ArrowRight"] * 5, "PageUp", *["ArrowLeft"] * 5):
+        page.keyboard.press(key)
+    expect(handle).to_have_attribute("aria-valuenow", "1.1")
+    expect(handle).to_have_attribute("aria-valuetext", "1.1; y: 6.5 predicted")
+    assert ghosts(page) == ["→ 6.5", "linear prediction", "→ 3.1", "→ 1.1", "→ 2.1"]
+    expect(handle).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(handle).to_have_attribute("aria-valuenow", "1")
+    page.keyboard.press("Escape")
+    page.mouse.move(1, 1)
+    handle.hover()
+    expect(page.locator(".nb-caption")).not_to_have_text(re.compile("^Drag"))  # it has been found
+    assert page.troubles == []
+
+
+def test_an_element_is_dragged_and_all_values_between_move(open_page: Any) -> None:
+    with tracing.traced():
+        w = nb.tensor([1.0, 2.0], requires_grad=True)
+        y = (w * 3 + 1).sum()
+    page = open_page(viz.animate(y, namespace={"w": w, "y": y}), viewport={"width": 1280, "height": 720})
+    between = page.locator(".nb-op > .nb-cells")
+    shown = between.all_text_contents()
+    assert shown == ["47", "36"]
+    box = leaf(page, "w").locator(".nb-cells-hit").first.bounding_box()
+    x, y_ = box["x"] + 0.75 * box["width"], box["y"] + box["height"] / 2
+    page.mouse.move(x, y_)
+    page.mouse.down()
+    page.mouse.move(x + 100, y_, steps=4)
+    page.mouse.up()
+    expect(page.locator(".nb-nudge-line span")).to_have_text("Nudge w[1]")
+    assert between.all_text_contents() == ["48.5", "37.5"]  # three times 0.5 more
+    assert "→ 12.5" in ghosts(page)
+    expect(leaf(page, "w").locator(".nb-cells.nb-nudged")).to_have_text("12.5")
+    page.keyboard.press("Escape")
+    assert between.all_text_contents() == shown
+    page.keyboard.press("Escape")
+    page.mouse.click(x, y_)  # without dragging it selects
+    expect(leaf(page, "w").locator(".nb-ring")).to_have_count(1)
+
+
+def test_what_cannot_be_told_has_no_handle(open_page: Any) -> None:
+    with tracing.traced():
+        big, w = nb.ones(40, 40, requires_grad=True), nb.tensor(2.0, requires_grad=True)
+        y = (big * w).sum()
+    page = open_page(viz.animate(y, namespace={"big": big, "w": w, "y": y}))
+    assert leaf(page, "w").locator(".nb-handle").count() == 1
+    assert leaf(page, "big").locator(".nb-handle").count() == 0
+    graph = open_page(viz.graph(y, namespace={"big": big, "w": w, "y": y}))
+    assert graph.locator(".nb-handle").count() == 0
 
 
 def test_tensors_are_nudged_element_by_element(open_page: Any) -> None:

@@ -107,7 +107,7 @@ def test_direction() -> None:
 # -- colours -------------------------------------------------------------------------------------------------------
 
 TEXTS = ["fg", "muted", "leaf", "op", "out", "grad", "bad"]
-LINES = ["wire", "done", "grad", "leaf", "out", "bad", "size-0", "size-1", "size-2", "size-3", "size-4"]
+LINES = ["wire", "done", "grad", "leaf", "out", "bad", "indigo", "size-0", "size-1", "size-2", "size-3", "size-4"]
 SCHEMES = {"light": theme.LIGHT, "dark": theme.DARK}
 GROUNDS = [
     (scheme, ground)

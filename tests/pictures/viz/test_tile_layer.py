@@ -233,7 +233,7 @@ def test_the_colours_have_a_key_and_follow_the_theme(open_page: Any) -> None:
         page = open_page(layer(), viewport=WIDE, color_scheme=scheme)
         page.press(".nb-player", "End")
         expect(page.locator(".nb-strip .nb-key")).to_contain_text("gradients")
-        fills.append(page.locator(".nb-scale-gradients rect").first.evaluate("e => getComputedStyle(e).fill"))
+        fills.append(page.locator(".nb-key rect").first.evaluate("e => getComputedStyle(e).fill"))
     assert fills[0] != fills[1]
 
 

@@ -29,9 +29,10 @@ BLINDNESS = {
 
 @THEMES
 def test_a_number_can_be_read_on_every_colour_that_it_gets(theme: dict[str, str]) -> None:
-    for number in range(-shades.WRITTEN, shades.WRITTEN + 1):
-        assert contrast(theme["fg"], theme[shades.shade_name(number)]) >= 4.5
-    assert max(abs(shades.level(v, 3.0, written=True)) for v in (-3.0, 3.0, 99.0)) == shades.WRITTEN
+    for kind in (shades.GRADIENTS, shades.VALUES):
+        for number in range(-shades.LEVELS, shades.LEVELS + 1):
+            assert contrast(theme["fg"], theme[shades.level_name(number, kind)]) >= 4.5
+    assert max(abs(shades.level(v, 3.0)) for v in (-3.0, 3.0, 99.0)) == shades.LEVELS
 
 
 @THEMES
@@ -44,7 +45,7 @@ def test_below_and_above_zero_are_told_apart_by_everybody(kind: str, theme: dict
         return np.array(shades._times(shades._TO_LAB, [v ** (1 / 3) for v in shades._times(shades._TO_LMS, simulated)]))
 
     for number in range(2, shades.LEVELS + 1):
-        apart = np.linalg.norm(seen(shades.shade_name(number)) - seen(shades.shade_name(-number)))
+        apart = np.linalg.norm(seen(shades.level_name(number)) - seen(shades.level_name(-number)))
         assert apart > 0.02 * number
 
 

@@ -39,7 +39,7 @@ def test_a_function_of_the_users() -> None:
     with viz.watch():
         y = Square.apply(w, 3).sum()
     text = picture(y, w=w).text
-    assert "t1 = square(w, 3)  SquareBackward  [ 3., 12.]  f32 (2,)  test_torch_special.py, line" in text
+    assert "Square.apply(…) = square(w, 3)  SquareBackward  [ 3., 12.]  f32 (2,)  test_torch_special.py, line" in text
     shown = viz.animate(y, namespace={"w": w, "y": y}).text
     assert "sends w ← [ 6., 12.]" in shown and w.grad.tolist() == [6.0, 12.0]
 
@@ -55,7 +55,7 @@ def test_a_checkpoint_is_drawn_as_what_it_computes() -> None:
     with viz.watch():
         y = checkpoint(double, w, use_reentrant=False).sum()
         shown = viz.animate(y, namespace={"w": w, "y": y})
-    assert "t1 = tanh(w)" in shown.text and w.grad is not None
+    assert "torch.tanh(value)  TanhBackward0" in shown.text and w.grad is not None
 
 
 def test_a_checkpoint_of_the_old_kind_says_what_it_hides() -> None:
@@ -81,7 +81,7 @@ def test_a_compiled_function_is_one_operation_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "operation"), [("vmap", "w × w"), ("grad", "pow(w, 2)"), ("jacrev", "× w"), ("jacfwd", "w")]
+    ("name", "operation"), [("vmap", "x * x"), ("grad", "pow(w, 2)"), ("jacrev", "× w"), ("jacfwd", "w")]
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch itself
 def test_transforms_are_drawn_as_what_they_compute(name: str, operation: str) -> None:
@@ -160,7 +160,7 @@ def test_tensors_without_values() -> None:
     with viz.watch():
         y = (w * 2).sum()
     text = picture(y, w=w).text
-    assert "t1 = w × 2" in text and "(3,)" in text
+    assert "w * 2  MulBackward0" in text and "(3,)" in text
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "complex64"])

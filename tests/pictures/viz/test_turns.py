@@ -26,6 +26,13 @@ LOOPS: dict[str, tuple[str, list[str]]] = {
     "from and to": (f"n = 5\nfor t in range(2, 2 + n):\n{RNN}", EIGHT[2:7]),
     "backwards": (f"for t in range(len(xs) - 1, -1, -2):\n{RNN}", ["t = 7", "t = 5", "t = 3", "t = 1"]),
     "enumerate": ("for t, x in enumerate(xs):\n    h = T.tanh(Wx @ x + Wh @ h)", EIGHT),
+    "enumerate from 1": (
+        "for t, x in enumerate(xs, 1):\n    h = T.tanh(Wx @ x + Wh @ h)",
+        [f"t = {t}" for t in range(1, 9)],
+    ),
+    "reversed": (f"for t in reversed(range(xs.size(0))):\n{RNN}", EIGHT[::-1]),
+    "a shape": (f"for t in range(xs.shape[0]):\n{RNN}", EIGHT),
+    "zip": ("for x, t in zip(xs, range(8)):\n    h = T.tanh(Wx @ x + Wh @ h)", EIGHT),
     "the module of a turn": ("for t in range(8):\n    h = cell(xs[t], h)", EIGHT),
     "over elements": ("for x in xs:\n    h = T.tanh(Wx @ x + Wh @ h)", [f"turn {t}" for t in range(8)]),
     "while": (f"t = 0\nwhile t < 4:\n{RNN}\n    t += 1", [f"turn {t}" for t in range(4)]),

@@ -1,0 +1,316 @@
+"""What the user's code says for a result or an argument that no variable holds: the text of its expression.
+
+Tracing notes of each operation the code object and the instruction that called it, and Python tells of an instruction
+the exact place of its expression. A text is given only where it is certain that the expression's value is the result:
+where the file still fits the code, and the expression ran once.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from itertools import combinations, islice, takewhile
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
+
+SHORT, LONG = 16, 24  # characters of a text: of results, which stand in formulas, and of others
+MOST_PARTS = 4  # of an expression that are left out
+LARGEST = 400_000  # characters of a file that is read
+Place = tuple[int, int, int, int]
+"""First and last line, first byte and the one after the last, as ``co_positions`` gives them."""
+_KINDS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_PASSES = {"backward", "grad", "animate", "run_line_magic"}
+"""Calls that run the operations of a backward pass, whose results are not what they give."""
+_VALUES = {"abs", "pow", "round", "sum"}
+"""Functions of Python's own that give what an operation gave."""
+_LIBRARIES = {"nbautograd", "torch"}
+_ALIASES = {"torch", "F", "nn", "nb"}
+"""What modules are called in a file whose variables are not known."""
+_PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
+"""Operands that are called otherwise than the parameters of the functions."""
+
+
+def place_of(trace: Any) -> Place | None:
+    """The place of the expression that called an operation; None where that is not known."""
+    code, instruction = attribute(trace, "code"), attribute(trace, "instruction", -1)
+    return _place(code, instruction) if isinstance(code, CodeType) and instruction >= 0 else None
+
+
+@lru_cache(4000)
+def _place(code: CodeType, instruction: int) -> Place | None:
+    line, last, first, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    return None if line is None or last is None or first is None or end is None else (line, last, first, end)
+
+
+@lru_cache(2000)
+def short(text: str, most: int = LONG) -> str:
+    """An expression as a name of a few letters: of a long one, the longest parts are left out.
+
+    >>> short("torch.relu(self.first(x) + self.second(x))"), short("(x @ self.weight.T + self.bias).softmax(-1)")
+    ('torch.relu(…)', '(…).softmax(-1)')
+    >>> short("x @ self.weight.T + 1", SHORT), short("F.relu(x * weight, inplace=True)", SHORT)
+    ('… + 1', 'F.relu(…)')
+    """
+    if len(text) > most:
+        data, parts = text.encode(), [*_parts(ast.parse(text, mode="eval").body)][:MOST_PARTS]
+        for left_out in (some for count in range(1, len(parts) + 1) for some in combinations(parts, count)):
+            pieces, at = [], 0
+            for start, end in sorted(left_out):
+                pieces += [data[at:start].decode(), "…"]
+                at = end
+            text = "".join([*pieces, data[at:].decode()])
+            if len(text) <= most:
+                break
+    text = one_line(text)
+    return text if len(text) <= LONG or len(text) <= most else f"{text[: LONG - 1]}…"
+
+
+def _parts(tree: ast.expr) -> Iterator[tuple[int, int]]:
+    """Where the parts are, in bytes, on which an operation works: first what is rather left out."""
+    if isinstance(tree, ast.Call):
+        given: list[ast.expr | ast.keyword] = [*tree.args, *tree.keywords]
+        spans = [(given[0].col_offset, given[-1].end_col_offset or 0)] if given else []
+        if isinstance(tree.func, ast.Attribute):
+            spans.append((tree.func.value.col_offset, tree.func.value.end_col_offset or 0))
+    else:
+        parts = [part for part in ast.iter_child_nodes(tree) if isinstance(part, ast.expr)]
+        spans = [(part.col_offset, part.end_col_offset or 0) for part in parts]
+        spans.sort(key=lambda span: span[0] - span[1])
+    yield from (span for span in spans if span[1] - span[0] > 1)
+
+
+class _Expression(NamedTuple):
+    """An expression of a file."""
+
+    tree: ast.expr
+    data: Sequence[bytes]
+    """The lines of the file, in whose bytes places are counted."""
+    target: str
+    """The variable that it is the value of, if that is all that its statement does."""
+    repeats: bool
+    """Whether it is in a loop, so that it may run several times."""
+
+    def text(self, part: ast.expr | None = None, most: int = LONG) -> str:
+        """The short text of it, or of a part."""
+        tree = part or self.tree
+        if tree.lineno != tree.end_lineno:
+            return short(ast.unparse(tree), most)
+        return short(self.data[tree.lineno - 1][tree.col_offset : tree.end_col_offset].decode(), most)
+
+
+@lru_cache(50)
+def _expressions(source: str) -> Mapping[Place, _Expression]:
+    """The expressions of a file that may run an operation, by their places; nothing of what is no Python."""
+    found: dict[Place, _Expression] = {}
+    try:
+        tree = ast.parse(source) if 0 < len(source) <= LARGEST else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = None
+    data = source.encode().split(b"\n")
+    waiting: list[tuple[ast.AST, str | None, bool]] = [] if tree is None else [(tree, "", False)]
+    while waiting:
+        node, target, repeats = waiting.pop()
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            written: ast.expr = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+            found[_span(node)] = _Expression(written, data, node.target.id, repeats)
+        elif isinstance(node, _KINDS) and target is not None:
+            found[_span(node)] = _Expression(node, data, target, repeats)
+        repeats = not isinstance(node, _SCOPES) and (repeats or isinstance(node, _REPEATING))
+        for child in ast.iter_child_nodes(node):
+            waiting.append((child, _target(node) if child is getattr(node, "value", None) else "", repeats))
+    return found
+
+
+def _span(node: ast.expr | ast.stmt) -> Place:
+    return node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0
+
+
+def _target(node: ast.AST) -> str | None:
+    """The variable of which a node assigns the value; None where that is several results at once."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    if any(isinstance(target, (ast.Tuple, ast.List)) for target in targets):
+        return None
+    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
+
+
+@lru_cache(500)
+def _words(code: CodeType) -> frozenset[str]:
+    """The names in a code object and in those inside of it."""
+    own = {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
+    return frozenset(own.union(*(_words(part) for part in code.co_consts if isinstance(part, CodeType))))
+
+
+def _fits(tree: ast.expr, code: CodeType) -> bool:
+    """Whether an expression can be what a code object was made from: the file may have changed since."""
+    parts = [*ast.walk(tree)]
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names | {part.attr for part in parts if isinstance(part, ast.Attribute)} <= _words(code)
+
+
+def _called(call: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _gives_tensor(tree: ast.expr) -> bool:
+    """Whether the value of an expression that ran operations is what the last one gave, as far as its name tells."""
+    if not isinstance(tree, ast.Call):
+        return True
+    name = _called(tree)
+    own = isinstance(tree.func, ast.Name) and hasattr(builtins, name) and name not in _VALUES
+    return not own and name not in _PASSES
+
+
+def _called_module(scope: Sequence[Any]) -> Any:
+    """The entry into a module of the library's that the user's code has called; None where it has called none."""
+    own = [*takewhile(_is_librarys, reversed(scope))]
+    return own[-1] if own else None
+
+
+def _is_librarys(entry: Any) -> bool:
+    module = entry.module() if attribute(entry, "module") is not None else None
+    return type(module).__module__.partition(".")[0] in _LIBRARIES
+
+
+def _named(owner: str, name: str) -> Any:
+    """What the library calls so: of its ``Tensor``, its ``nn``, or one of its functions; None where there is none."""
+    torch: Any = import_module("nbautograd")
+    if owner:
+        return getattr(getattr(torch, owner), name, None)
+    return getattr(torch.nn.functional, name, None) or getattr(torch, name, None)
+
+
+class SourceTexts:
+    """The texts of the results of a graph's operations, and of their arguments.
+
+    :param namespace: variables, for what is a module.
+    """
+
+    def __init__(self, walk: GraphWalk, namespace: Mapping[str, Any]) -> None:
+        self.walk, self.namespace = walk, namespace
+        self.files: dict[str, Mapping[Place, _Expression]] = {}
+        self.calls: dict[Any, _Expression] = {}  # of each operation the expression that called it
+        self.made: dict[Any, _Expression] = {}  # and of those whose results are the values of expressions
+        ran: dict[tuple[Any, int], list[Any]] = {}
+        inside = Counter[Any]()  # operations in each call of a module
+        for node in walk.order:
+            trace = trace_of(node)
+            if trace is not None and trace.code is not None:
+                ran.setdefault((trace.code, trace.instruction), []).append(node)
+                inside.update(attribute(entry, "number") for entry in trace.scope)
+        for nodes in ran.values():
+            trace = trace_of(nodes[0])
+            expression = self.expression(trace)
+            if expression is None or not self.ran_once(nodes, expression):
+                continue
+            self.calls |= dict.fromkeys(nodes, expression)
+            used = {to for node in nodes for to, _ in walk.next[node]}
+            last = [node for node in nodes if node not in used]
+            others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)  # of a module in it
+            if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
+                self.made[last[0]] = expression
+
+    def expression(self, trace: Any) -> _Expression | None:
+        """The expression that called an operation; None where the file does not tell it any more."""
+        place = place_of(trace)
+        if place is None:
+            return None
+        if trace.filename not in self.files:
+            self.files[trace.filename] = _expressions("".join(linecache.getlines(trace.filename)))
+        known = self.files[trace.filename].get(place)
+        return known if known is not None and _fits(known.tree, trace.code) else None
+
+    @staticmethod
+    def ran_once(nodes: Sequence[Any], expression: _Expression) -> bool:
+        """Whether all these operations are of one call: a function may have run several times, or a loop's body."""
+        if len(nodes) == 1:
+            return True
+        if expression.repeats:
+            return False
+        if len({node_name(node) for node in nodes}) == len(nodes):
+            return True
+        modules = {attribute(_called_module(trace_of(node).scope), "number") for node in nodes}
+        return len(modules) == 1 and None not in modules
+
+    def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
+        """The texts of the expressions whose values results are, as far as that is known and they are not alike."""
+        told: dict[Any, str] = {}
+        for most in (SHORT, LONG):
+            texts = {node: self.made[node].text(most=most) for node in nodes if node in self.made and node not in told}
+            alike = Counter(texts.values())
+            before = {*told.values()}
+            told |= {node: text for node, text in texts.items() if alike[text] == 1 and text not in before}
+        return told
+
+    def text(self, node: Any) -> str:
+        """The text of the expression whose value a result is; nothing where that is not known."""
+        return self.made[node].text() if node in self.made else ""
+
+    def variable(self, node: Any) -> str:
+        """The variable to which the code assigned a result, and nothing else."""
+        return self.made[node].target if node in self.made else ""
+
+    def operand(self, node: Any, operand: Any) -> str:
+        """The text of an argument of an operation; nothing where it is not certain which one it was."""
+        expression = self.calls.get(node)
+        if expression is None:
+            return ""
+        tree, part = expression.tree, None
+        if isinstance(tree, ast.BinOp):
+            tensors = [other.name for other in trace_of(node).operands if other.shape is not None]
+            if len(tensors) == 2:
+                part = (tree.left, tree.right)[tensors.index(operand.name)]
+        elif isinstance(tree, ast.Call):
+            part = self.argument(tree, operand, trace_of(node).scope)
+        return "" if part is None or isinstance(part, ast.Starred) else expression.text(part)
+
+    def argument(self, call: ast.Call, operand: Any, scope: Sequence[Any]) -> ast.expr | None:
+        """The argument of a call of a function of the library's that an operand is."""
+        name, place = operand.parameter
+        wanted, called = _PARAMETERS.get(name, name), _called(call)
+        given = call.args
+        module = _called_module(scope)
+        function: Any = None
+        if module is not None:
+            live = module.module()
+            function = getattr(live, "_function", live.forward)
+        elif isinstance(call.func, ast.Call):  # a module that is gone, as in ``nn.MSELoss()(a, b)``
+            function = getattr(_named("nn", _called(call.func)), "_function", None)
+        elif self.is_function(call.func):
+            function = _named("", called)
+        elif isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") != "self":
+            function, given = _named("Tensor", called), [call.func.value, *call.args]
+        try:
+            keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+            bound = inspect.signature(function).bind(*given, **keywords).arguments
+        except (TypeError, ValueError):
+            return None
+        part = bound.get(wanted) or (bound.get("self") if wanted == "input" else None)
+        if isinstance(part, (ast.List, ast.Tuple)) and place is not None:
+            part = part.elts[place] if place < len(part.elts) else None
+        return part if isinstance(part, ast.expr) else None
+
+    def is_function(self, tree: ast.expr) -> bool:
+        """Whether what is called is a function of a module, and no method."""
+        if isinstance(tree, ast.Name):
+            return True
+        owner = tree.value if isinstance(tree, ast.Attribute) else None
+        while isinstance(owner, ast.Attribute):
+            owner = owner.value
+        name = owner.id if isinstance(owner, ast.Name) else ""
+        return isinstance(self.namespace[name], ModuleType) if name in self.namespace else name in _ALIASES

@@ -1,0 +1,61 @@
+const MEASURED = 60; // steps whose height is asked for; of more, of each kind the one that says most comes first
+
+/** What the bar shows in a step, once for each edge along which the step sends. */
+function contentsOf(bar, frame) {
+  bar.frame = frame;
+  return Array.from({ length: frame.chain?.length || 1 }, (_, chosen) => {
+    Object.assign(bar, { chosen, pinned: null });
+    return bar.content(frame);
+  });
+}
+
+/** About how much a step says. */
+const saidIn = ({ chain = [], caption = "", subtitle = "", title = "" }) => caption.length + subtitle.length
+  + title.length + Math.max(0, ...chain.map((step) => JSON.stringify([step.story, step.sent_name]).length));
+
+/** Steps, of each kind the one that says most before all others. */
+function mostFirst(steps) {
+  const sorted = steps.sort(([one], [other]) => saidIn(other) - saidIn(one)), kinds = new Set();
+  const isFirst = ([{ kind, title, chain = [] }]) => {
+    const key = `${kind} ${title} ${chain.map((step) => step.kind)}`;
+    return !kinds.has(key) && kinds.add(key);
+  };
+  const first = new Set(sorted.filter(isFirst));
+  return [...first, ...sorted.filter((step) => !first.has(step))];
+}
+
+/** The steps of all views that are shown, each with the links of its view. */
+function stepsOf({ forwardPass, groups, history, stops, t }) {
+  const steps = stops.slice(1).map((index) => {
+    const scene = history.sceneAt(index), view = groups.viewOf(scene);
+    return [history.step(index, view, t), groups.drawnFor(scene)];
+  });
+  for (let index = forwardPass.first + 1; index < 0; index++) {
+    steps.push([forwardPass.state(index).frame, groups.drawnFor(history.sceneAt(0))]);
+  }
+  return steps.filter(([frame]) => frame);
+}
+
+/**
+ * The height that the bar needs for the step that says most: nothing is cut, and no step moves what is above it. They
+ * are laid out beside each other, out of sight and without their cells.
+ */
+function heightFor(bar) {
+  const { player, element } = bar, { links } = player, { chosen, frame, now, pinned, views, words } = bar;
+  const steps = mostFirst(stepsOf(player)).slice(0, MEASURED);
+  bar.bare = true;
+  const bars = steps.flatMap(([step, scene]) => {
+    player.links = player.forwardPass.linksOf(player.history.scenes[scene]);
+    return contentsOf(bar, step).map((content) => h("div", { class: element.className }, ...content));
+  });
+  player.links = links;
+  Object.assign(bar, { bare: false, chosen, frame, now, pinned, views, words });
+  bars.push(...player.history.scenes.map((scene) => h("p", { class: "nb-caption" }, player.opening(scene))));
+  const room = h("div", { class: "nb-bar-room", "aria-hidden": "true" }, ...bars);
+  room.style.width = `${element.clientWidth}px`;
+  room.style.setProperty("--nb-tile", `${bar.tall}px`);
+  element.after(room);
+  const most = Math.max(0, ...bars.map((one) => one.offsetHeight));
+  room.remove();
+  return most;
+}

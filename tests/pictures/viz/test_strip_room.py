@@ -1,0 +1,72 @@
+"""The strip has room for all that any step says: no sentence is cut, and no step moves what is above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+import nbautograd.nn.functional as F
+from nbautograd import viz
+from nbautograd._engine.core import tracing
+from nbautograd.viz.notebook.api import Recording
+from tests import needs
+
+from .player_pages import layer
+
+pytestmark = [pytest.mark.browser, needs.chromium]
+
+# What is cut off or has to be scrolled in the strip; a long name above a tile may be cut if its title has all of it.
+CUT = """() => [...document.querySelectorAll(".nb-equation-bar, .nb-equation-bar *, .nb-has-caption .nb-caption")]
+    .filter((e) => !e.closest("svg, math, .nb-story, .nb-equation-head[title]")
+        && e.checkVisibility({ visibilityProperty: true })
+        && e.clientHeight && getComputedStyle(e).overflow !== "visible"
+        && (e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1))
+    .map((e) => [e.className, e.textContent.slice(0, 60)])"""
+HEIGHTS = """() => [".nb-stage", ".nb-strip"].map((name) => document.querySelector(name).getBoundingClientRect())
+    .map(({ top, height }) => `${top} ${height}`).join()"""
+
+
+def looked_up() -> Recording:
+    """Rows that are used twice, products of the same tensor twice, and a label in the words of cross-entropy."""
+    with tracing.traced():
+        E = nb.tensor([[0.5, -1.5, 0.25], [1.0, 2.0, -0.5], [0.1, 0.2, 0.3]], requires_grad=True)
+        ids, labels = nb.tensor([1, 0, 1]), nb.tensor([0, 2, 1])
+        rows = E[ids]
+        z = rows * rows + rows
+        loss = F.cross_entropy(z, labels)
+    return viz.animate(loss, namespace={"E": E, "ids": ids, "labels": labels, "rows": rows, "z": z, "loss": loss})
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("width", [400, 700, 1280])
+@pytest.mark.parametrize("make", [layer, looked_up], ids=["layer", "rows"])
+def test_no_sentence_is_cut_and_nothing_moves(
+    open_page: Any, make: Callable[[], Recording], width: int, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viz.settings, "language", language)
+    page = open_page(make(), viewport={"width": width, "height": 900})
+    cut, heights = set(map(tuple, page.evaluate(CUT))), set()
+    for key in ("Home", "Home"):
+        page.press(".nb-player", key)
+    first, last = (int(page.locator(".nb-slider").get_attribute(name)) for name in ("min", "max"))
+    for _ in range(last - first + 1):
+        cut |= set(map(tuple, page.evaluate(CUT)))
+        if page.locator(".nb-strip:not(.nb-has-caption)").count():
+            heights.add(page.evaluate(HEIGHTS))
+        page.press(".nb-player", "ArrowRight")
+    assert cut == set()
+    assert len(heights) == 1
+    assert page.troubles == []
+
+
+def test_it_is_measured_again_where_it_is_narrower(open_page: Any) -> None:
+    page = open_page(looked_up(), viewport={"width": 1280, "height": 900})
+    page.press(".nb-player", "End")
+    wide = page.locator(".nb-equation-bar").bounding_box()["height"]
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.wait_for_function("(high) => document.querySelector('.nb-equation-bar').offsetHeight !== high", arg=wide)
+    assert page.evaluate(CUT) == []
+    assert page.locator(".nb-bar-room").count() == 0
