@@ -1,6 +1,6 @@
-"""Exercises in notebooks: whether an answer was tried, whether it is right, and what is wrong with it.
+"""Exercises in notebooks: checks whether an answer was tried and is right, and explains errors.
 
-A check is a function of the answers. It returns or yields what is wrong, and nothing where all is right::
+A check is a function of the answers. It returns or yields errors, and nothing if all is right::
 
     from nbautograd.exercises import exercise, same, score
 
@@ -9,19 +9,22 @@ A check is a function of the answers. It returns or yields what is wrong, and no
         if not same(slope, 6.0):
             return f"{slope} is not the derivative of x² at 3"
 
-As long as the dots of the skeleton stand in an answer, the check is not asked, and says that nothing was tried.
-``score()`` says how many exercises of the notebook are solved. What is printed is in the language of the pictures,
-``%autograd --language``.
+While an answer contains the dots of the skeleton, the check is not called, and the exercise counts as not tried.
+``score()`` prints how many exercises of the notebook are solved. Output is in the language of the pictures, ``%autograd
+--language``.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import os
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -33,19 +36,31 @@ __all__ = ["exercise", "same", "score"]
 
 Check = Callable[..., "str | Iterable[str] | None"]
 
-_PACKAGE = str(Path(__file__).parent)
-_results: dict[int, str] = {}
-"""Of each exercise that was checked in this process: ``right``, ``wrong`` or ``untried``."""
+_LIBRARY = (str(Path(__file__).parent), "<nbautograd")
+"""Where the code of nbautograd is, and what it calls the code that it writes."""
+_results: dict[int, tuple[str, float]] = {}
+"""The state of each exercise checked in this process, ``right``, ``wrong`` or ``untried``, and its points."""
 
 
-def exercise(number: int, *answers: Any, untouched: bool = False) -> Callable[[Check], None]:
+class Score(dict[str, Any]):
+    """The score as a dictionary that a notebook does not show, since it was printed."""
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""
+
+
+def exercise(number: int, *answers: Any, points: float = 1, untouched: bool = False) -> Callable[[Check], None]:
     """Run the decorated function on the answers, and print the result.
 
-    :param number: of the exercise in its notebook.
-    :param answers: what the reader has written; ``...``, or a function or class with dots in its body, was not tried.
-    :param untouched: where no dots stand in the answers: whether they are as the notebook gave them.
+    :param number: the number of the exercise in its notebook.
+    :param answers: the reader's answers; ``...``, or a function or class with dots in its body, counts as not tried.
+        A text of numbers, such as ``"6"`` or ``"1/3, 2"``, reaches the check as numbers; None never reaches it.
+    :param points: the points of a right answer.
+    :param untouched: for answers without dots: True if they are unchanged.
+    :raises AssertionError: with the environment variable ``NBAUTOGRAD_GRADING`` set, an answer is wrong or missing.
 
-    What the answer raises is printed with its line, as something to mend: the notebook goes on.
+    An exception of the answer is printed with its line, as an error to fix: the notebook continues. If the check itself
+    cannot use an answer, the message says why: the answer is None, or is not a tensor.
 
     >>> @exercise(1, ...)
     ... def check(answer):
@@ -66,32 +81,34 @@ def exercise(number: int, *answers: Any, untouched: bool = False) -> Callable[[C
     def run(check: Check) -> None:
         open_ = sum(map(_has_dots, answers))
         if untouched or (answers and open_ == len(answers)):
-            _results[number] = "untried"
-            print(say("exercise_untried", number=number))
+            _results[number] = "untried", points
+            _tell([say("exercise_untouched" if untouched else "exercise_untried", number=number)], solved=False)
             return
         if open_:
             wrong = [say("exercise_dots", open=open_, of=len(answers))]
         else:
-            wrong = _faults(check, answers)
-        _results[number] = "wrong" if wrong else "right"
-        for fault in wrong:
-            print(say("exercise_wrong", number=number, fault=fault))
-        if not wrong:
-            print(say("exercise_right", number=number))
+            wrong = _faults(check, tuple(map(_read, answers)))
+        _results[number] = "wrong" if wrong else "right", points
+        said = [say("exercise_wrong", number=number, fault=fault) for fault in wrong]
+        _tell(said or [say("exercise_right", number=number)], solved=not wrong)
 
     return run
 
 
 def same(answer: Any, wanted: Any, tolerance: float = 1e-4) -> bool:
-    """Whether an answer says what is wanted, however it is written.
+    """Return whether an answer has the wanted value, in any notation.
 
-    Numbers, lists, tuples, arrays and tensors are compared as numbers of one shape, words without regard to capitals.
+    Numbers, lists, tuples, arrays and tensors are compared as numbers of one shape; a single number may have any shape,
+    and a text of numbers counts as these numbers. Words are compared without regard to capitals.
 
-    :param tolerance: how far a number may be off, relative to the wanted one and absolutely.
+    :param tolerance: the allowed difference of a number, relative to the wanted one and absolute.
 
     >>> same([8, 5], (8.0, 5.0)), same("Error", "error"), same([8, 5], [8, 5, 0]), same(None, 0)
     (True, True, False, False)
+    >>> same([6.0], 6), same("1/2", 0.5), same("8, 5", [8, 5])
+    (True, True, True)
     """
+    answer = answer if isinstance(wanted, str) else _read(answer)
     if isinstance(wanted, str) or isinstance(answer, str):
         both = isinstance(wanted, str) and isinstance(answer, str)
         return both and answer.strip().casefold() == wanted.strip().casefold()
@@ -101,11 +118,15 @@ def same(answer: Any, wanted: Any, tolerance: float = 1e-4) -> bool:
         left, right = _numbers(answer), _numbers(wanted)
     except (TypeError, ValueError):
         return bool(answer == wanted)
+    if left.size == right.size == 1:
+        left, right = left.reshape(()), right.reshape(())
     return left.shape == right.shape and bool(np.allclose(left, right, tolerance, tolerance, equal_nan=True))
 
 
-def score() -> None:
-    """Print how many of the exercises that were checked are solved, and how each of them stands.
+def score() -> Score:
+    """Print how many of the checked exercises are solved, and the state of each.
+
+    :returns: ``solved`` and ``of``, numbers of exercises; ``points`` and ``most``; ``exercises``, the state of each.
 
     >>> @exercise(1, 4)
     ... def check(answer): ...
@@ -113,36 +134,92 @@ def score() -> None:
     >>> @exercise(2, ...)
     ... def check(answer): ...
     Exercise 2: not tried yet. Put your answer in place of the dots and run both cells again.
-    >>> score()
+    >>> found = score()
     1 of 2 exercises solved.
       1  right
       2  not tried yet
+    >>> found
+    {'solved': 1, 'of': 2, 'points': 1, 'most': 2, 'exercises': {1: 'right', 2: 'untried'}}
     """
-    solved = sum(result == "right" for result in _results.values())
-    print(say("exercise_score", solved=solved, of=len(_results)))
-    for number, result in sorted(_results.items()):
-        print(f"  {number}  {say('exercise_is_' + result)}")
+    states = {number: state for number, (state, _) in sorted(_results.items())}
+    solved = sum(state == "right" for state in states.values())
+    reached = sum(points for state, points in _results.values() if state == "right")
+    most = sum(points for _, points in _results.values())
+    print(say("exercise_score", solved=solved, of=len(states)))
+    if most != len(states):
+        print(say("exercise_points", points=f"{reached:g}", of=f"{most:g}"))
+    for number, state in states.items():
+        print(f"  {number}  {say('exercise_is_' + state)}")
+    return Score(solved=solved, of=len(states), points=reached, most=most, exercises=states)
+
+
+def _tell(lines: list[str], solved: bool) -> None:
+    """Print what a check says.
+
+    :raises AssertionError: an unsolved exercise is graded: graders look for an exception.
+    """
+    print("\n".join(lines))
+    if not solved and os.environ.get("NBAUTOGRAD_GRADING"):
+        raise AssertionError("\n".join(lines))
 
 
 def _faults(check: Check, answers: tuple[Any, ...]) -> list[str]:
-    """What a check says is wrong."""
+    """Return the errors found by a check."""
+    if any(answer is None for answer in answers):
+        return [say("exercise_none")]
     try:
         faults = check(*answers)
         if faults is None:
             return []
         return [faults] if isinstance(faults, str) else list(faults)
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame.line for frame in frames if frame.line and not frame.filename.startswith(_PACKAGE)]
-        kind, text = type(error).__name__, str(error).split("\n")[0]
-        return [say("exercise_raised", kind=kind, text=text, line=own[-1] if own else "")]
+        walked = list(traceback.walk_tb(error.__traceback__))
+        own = [each for each in walked if not each[0].f_code.co_filename.startswith(_LIBRARY)]
+        if own and _is_of(check, own[-1][0].f_code):
+            return [_unusable(error)]
+        line = traceback.StackSummary.extract(iter(own[-1:]))[0].line if own else ""
+        return [say("exercise_raised", kind=type(error).__name__, text=_first_line(error), line=line)]
+
+
+def _is_of(check: Check, code: CodeType) -> bool:
+    """Return whether code is the check's own, or is written inside of it."""
+    name = check.__qualname__
+    return code.co_filename == check.__code__.co_filename and f"{code.co_qualname}.".startswith(f"{name}.")
+
+
+def _unusable(error: Exception) -> str:
+    """Return why a check cannot use an answer."""
+    value = getattr(error, "obj", ...)
+    if value is None or "NoneType" in str(error):
+        return say("exercise_none")
+    if isinstance(error, AttributeError) and hasattr(Tensor, error.name or "") and not isinstance(value, Tensor):
+        return say("exercise_no_tensor", kind=type(value).__name__, value=repr(value)[:60])
+    return say("exercise_unusable", kind=type(error).__name__, text=_first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0]
+
+
+def _read(answer: Any) -> Any:
+    """Return the numbers that a text says; any other answer as it is."""
+    if not isinstance(answer, str):
+        return answer
+    try:
+        read = [float(Fraction(part.strip())) for part in answer.strip().strip("()[]").rstrip(",").split(",")]
+    except (ValueError, ZeroDivisionError):
+        return answer
+    return read[0] if len(read) == 1 else read
 
 
 def _numbers(value: Any) -> np.ndarray:
     if isinstance(value, Tensor):
         return value.detach().cpu().numpy()
     if isinstance(value, list | tuple):
-        return np.stack([_numbers(part) for part in value]) if value else np.empty(0)
+        parts = [_numbers(part) for part in value]
+        if all(isinstance(part, Tensor) and part.numel() == 1 for part in value):
+            parts = [part.reshape(()) for part in parts]  # [tensor([103.]), tensor([102.])] are two numbers
+        return np.stack(parts) if parts else np.empty(0)
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"no numbers: {value!r}")
@@ -150,7 +227,7 @@ def _numbers(value: Any) -> np.ndarray:
 
 
 def _has_dots(answer: Any) -> bool:
-    """Whether the dots of a skeleton still stand in an answer."""
+    """Return whether an answer still contains the dots of a skeleton."""
     if answer is ...:
         return True
     if not inspect.isroutine(answer) and not inspect.isclass(answer):
@@ -163,7 +240,7 @@ def _has_dots(answer: Any) -> bool:
 
 
 def _outside_of_indices(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a program but for what stands in square brackets: the dots of ``x[..., 0]`` are no skeleton's."""
+    """Yield the nodes of a program outside square brackets: the dots of ``x[..., 0]`` are not a skeleton's."""
     for child in ast.iter_child_nodes(tree):
         if not (isinstance(tree, ast.Subscript) and child is tree.slice):
             yield child

@@ -1,7 +1,8 @@
 """The command ``nbautograd``.
 
-``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``lite`` makes a site of it that runs in the
-browser, ``doctor`` says what works here, ``source`` prints the code of an operation.
+``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``grade`` grades submissions, ``lite`` builds
+a site of the course that runs in the browser, ``doctor`` reports what works here, ``source`` prints the code of an
+operation.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import course, doctor, lab, lite, source
+from nbautograd.cli import course, doctor, grade, lab, lite, source
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments (the process's own by default); returns its exit status.
+    """Run the command with these arguments (the process's own by default); return its exit status.
 
     >>> main(["--version"])
     Traceback (most recent call last):
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
     if chosen.command == "course":
         return course.run(chosen.folder, chosen.language, chosen.answers)
+    if chosen.command == "grade":
+        return grade.run(chosen.folder, chosen.csv, chosen.seconds, chosen.mebibytes)
     if chosen.command == "lite":
         return lite.run(chosen.folder, chosen.pyodide)
     if chosen.command == "source":
@@ -54,41 +57,43 @@ def _parser() -> argparse.ArgumentParser:
         "lab",
         help="copy the course to a folder and open it in JupyterLab",
         description="Copy the course to a folder, without overwriting anything, and open it in JupyterLab.",
-        epilog="What comes after -- is handed to JupyterLab: nbautograd lab -- --port=9999",
+        epilog="Arguments after -- are passed to JupyterLab: nbautograd lab -- --port=9999",
     )
     default = "nbautograd-course"
     notebooks.add_argument("folder", nargs="?", type=Path, default=Path(default), help=f"by default ./{default}")
-    notebooks.add_argument("--language", choices=["en", "zh"], default="en", help="of the notebook that is opened")
+    notebooks.add_argument("--language", choices=["en", "zh"], default="en", help="language of the notebook to open")
     notebooks.add_argument(
-        "--no-browser", dest="browser", action="store_false", help="print the address, start no browser"
+        "--no-browser", dest="browser", action="store_false", help="print the address without starting a browser"
     )
 
     class_room = commands.add_parser(
         "course",
         help="write the course to a folder for a class, with or without its worked answers",
-        description="Write one language's notebooks to a new folder, their worked answers as the class needs them.",
+        description="Write one language's notebooks to a new folder, with the chosen form of worked answers.",
     )
     class_room.add_argument("folder", type=Path, help="where to")
-    class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="of the notebooks")
+    class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="language of the notebooks")
     said = "; ".join(f"{name} - {text}" for name, text in course.EDITIONS.items())
     class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
+
+    grade.add_parser(commands)
 
     site = commands.add_parser(
         "lite",
         help="build a site of the course whose Python runs in the browser",
         description="Build a static site of the course, in JupyterLite: its Python runs in the reader's browser.",
     )
-    site.add_argument("folder", type=Path, help="where the site is put: a new or empty folder, or a former site")
+    site.add_argument("folder", type=Path, help="the folder of the site: new, empty, or a former site")
     site.add_argument(
         "--pyodide", type=Path, metavar="FOLDER",
-        help="a folder with Pyodide, to be part of the site, so that nothing comes from the network",
+        help="a folder with Pyodide to include in the site, so that it works offline",
     )  # fmt: skip
 
     report = commands.add_parser(
         "doctor",
-        help="say what works here, and how to get the rest",
-        description="Say what works here, one line each, and how to get the rest.",
+        help="report what works here, and how to install the rest",
+        description="Report what works here, one line each, and how to install the rest.",
     )
-    report.add_argument("--json", action="store_true", help="the same for programs")
+    report.add_argument("--json", action="store_true", help="print JSON for programs")
     source.add_parser(commands)
     return parser

@@ -1,4 +1,4 @@
-"""``nbautograd course``: the course for a class, with its answers folded, left out or put where they belong."""
+"""``nbautograd course``: the course for a class, with its answers folded, omitted or filled in."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ PLACES = {"en": "", "zh": "zh"}
 
 
 def edition(notebook: dict[str, Any], answers: str) -> dict[str, Any]:
-    """A notebook of the course with its worked answers as ``EDITIONS`` says.
+    """Return a notebook of the course with its worked answers in the form that ``EDITIONS`` describes.
 
-    Outputs are dropped where code changed: of a solved edition they would contradict it.
+    Outputs are dropped if code changed: in a solved edition they would contradict it.
 
     >>> cells = [{"id": f"{kind}-1", "cell_type": "code", "source": kind, "outputs": [], "metadata": {}}
     ...          for kind in ("try", "check", "answer")]
@@ -48,13 +48,13 @@ def edition(notebook: dict[str, Any], answers: str) -> dict[str, Any]:
 
 
 def run(folder: Path, language: str, answers: str) -> int:
-    """Write one language's notebooks in an edition to a folder; returns the exit status."""
+    """Write one language's notebooks in an edition to a folder; return the exit status."""
     source = lab.course() / PLACES[language]
     target = folder.expanduser().resolve()
     notebooks = sorted(source.glob("*.ipynb"))
     there = [target / notebook.name for notebook in notebooks if (target / notebook.name).exists()]
     if there:
-        say(f"nothing is written: {there[0]} is there already; name another folder")
+        say(f"nothing is written: {there[0]} already exists. Name another folder")
         return 1
     try:
         target.mkdir(parents=True, exist_ok=True)

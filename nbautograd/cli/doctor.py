@@ -1,7 +1,6 @@
-"""``nbautograd doctor``: what works here, one line each, and how to get the rest.
+"""``nbautograd doctor``: reports what works here, one line each, and how to install the rest.
 
-CuPy, PyTorch and programs are tried in processes of their own, with a deadline, as a broken driver may
-hang or crash.
+CuPy, PyTorch and programs are tried in separate processes, with a deadline, as a broken driver may hang or crash.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ import nbautograd._engine.base.installing as _installing
 __all__ = ["Finding", "as_json", "as_text", "findings"]
 
 DEADLINE = 30.0
-"""Seconds for each process."""
+"""Deadline in seconds for each process."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one thing."""
+    """The finding about one package, program or device."""
 
     name: str
     state: str
-    """``works``, ``missing``, or ``broken``: it is there and does not work."""
+    """``works``, ``missing``, or ``broken`` (installed, but not working)."""
     detail: str
-    """Its version, or what is wrong."""
+    """Its version, or the problem."""
     gives: str
-    """What it is used for."""
+    """Its use."""
     get: str = ""
-    """How to get it, where it does not work."""
+    """The command or step that installs it, if it does not work."""
 
 
 def package(name: str, distribution: str, gives: str, get: str) -> Finding:
-    """A Python package, by the metadata of its distribution.
+    """Check a Python package by the metadata of its distribution.
 
     >>> package("NumPy", "numpy", "arrays", "get numpy").state
     'works'
@@ -57,14 +56,14 @@ def package(name: str, distribution: str, gives: str, get: str) -> Finding:
 
 
 def imported(name: str, distribution: str, code: str, gives: str, get: str) -> Finding:
-    """A Python package that must be tried: ``code`` prints its version in a process of its own."""
+    """Check a Python package that must be tried: ``code`` prints its version in a separate process."""
     if distribution and (finding := package(name, distribution, gives, get)).state == "missing":
         return finding
     return program(name, [sys.executable, "-c", code], gives, get)
 
 
 def program(name: str, command: Sequence[str], gives: str, get: str, deadline: float = DEADLINE) -> Finding:
-    """A program, by the first line that it prints.
+    """Check a program by the first line that it prints.
 
     >>> program("Python", [sys.executable, "-c", "print(3)"], "", "").detail
     '3'
@@ -88,12 +87,12 @@ def program(name: str, command: Sequence[str], gives: str, get: str, deadline: f
 
 
 def python() -> Finding:
-    """The Python that runs this."""
+    """Return the Python that runs this."""
     return Finding("Python", "works", f"{platform.python_version()} ({sys.executable})", "runs nbautograd")
 
 
 def players() -> Finding:
-    """Whether front ends will find anywidget's part that runs in the browser."""
+    """Check whether front ends will find the browser part of anywidget."""
     gives = "players that move and can be clicked; without it pictures stand still"
     get = "install anywidget in the environment that JupyterLab runs in: " + _installing.command("anywidget")
     finding = package("anywidget", "anywidget", gives, get)
@@ -116,7 +115,7 @@ def _jupyter_path() -> list[Path]:
 
 
 def dot() -> Finding:
-    """Graphviz's program."""
+    """Check Graphviz's program."""
     gives = 'pictures drawn with engine="dot"'
     get = "apt install graphviz, brew install graphviz, or conda install graphviz"
     path = shutil.which("dot")
@@ -135,20 +134,20 @@ print(version({package!r}))
 
 
 def raster(name: str, distribution: str, kind: str) -> Callable[[], Finding]:
-    """What makes files of a kind, tried with a letter."""
+    """Check the package that makes files of a kind, by drawing a letter."""
     code = RASTER.format(kind=f".{kind}", package=distribution)
     gives, get = f"pictures as .{kind}, as they are seen", _installing.extra(kind)
     return lambda: imported(name, distribution, code, gives, get)
 
 
 def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
-    """A function that checks later whether all packages of an extra are installed."""
+    """Return a function that checks later whether all packages of an extra are installed."""
 
     def look() -> Finding:
         get, wanted = _installing.extra(key), _installing.requirements(key)
         names = [re.split(r"[^\w.-]", each)[0] for each in wanted]
         lacking = [each for each in names if package(each, each, "", "").state == "missing"]
-        if lacking or not names:  # an installation from before the extra knows no names
+        if lacking or not names:  # the metadata of an older installation lacks the extra
             return Finding(name, "missing", f"not installed: {', '.join(lacking) or key}", gives, get)
         return Finding(name, "works", ", ".join(f"{each} {version(each)}" for each in names), gives)
 
@@ -156,7 +155,7 @@ def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
 
 
 def driver() -> Finding:
-    """The driver of NVIDIA's devices."""
+    """Check the driver of NVIDIA's devices."""
     gives, get = "CUDA", "install NVIDIA's driver, if there is such a GPU"
     path = shutil.which("nvidia-smi")
     if path is None:
@@ -168,16 +167,18 @@ def driver() -> Finding:
 CUDA = """
 from importlib.metadata import packages_distributions, version
 from nbautograd import cuda
+from nbautograd._engine.arrays import backend
 reason = cuda.why_not()
 if reason is not None:
     raise SystemExit(reason)
 distribution = packages_distributions().get("cupy", ["cupy"])[0]
-print(distribution, version(distribution), "on", cuda.get_device_name())
+kernels = "fused kernels" if backend.cuda.fused else f"CuPy's kernels ({backend.FUSED}=1: fused ones)"
+print(distribution, version(distribution), "on", cuda.get_device_name() + ",", kernels)
 """
 
 
 def cuda() -> Finding:
-    """CuPy with a device to compute on."""
+    """Check CuPy with a device to compute on."""
     finding = imported(
         "CuPy", "", CUDA, "tensors on CUDA 12 (the extra cuda13: on CUDA 13)", _installing.extra("cuda12")
     )
@@ -186,14 +187,14 @@ def cuda() -> Finding:
 
 
 def pytorch() -> Finding:
-    """PyTorch, whose models can be drawn."""
+    """Check PyTorch, whose models can be drawn."""
     code = "import torch; print(torch.__version__)"
     gives = "pictures of PyTorch's own graphs (notebook 14), and tests against it"
     return imported("PyTorch", "torch", code, gives, _installing.command("torch"))
 
 
 def chromium() -> Finding:
-    """A browser that tests can drive; readers use any browser."""
+    """Check for a browser that tests can drive; readers use any browser."""
     gives, get = "this project's browser tests", "apt install chromium, or name one in the variable CHROMIUM"
     names = (os.environ.get("CHROMIUM") or "", "chromium", "chromium-browser", "google-chrome")
     path = next(filter(None, map(shutil.which, filter(None, names))), None)
@@ -203,10 +204,10 @@ def chromium() -> Finding:
 
 
 def looked_up(name: str, distribution: str, gives: str, wanted: str = "", *, extra: str = "") -> Callable[[], Finding]:
-    """A function that calls :func:`package` later.
+    """Return a function that calls :func:`package` later.
 
-    :param wanted: what pip is to install; by default the distribution.
-    :param extra: the extra of this package that brings it.
+    :param wanted: the package for pip; by default the distribution.
+    :param extra: the extra of this package that includes it.
     """
 
     def look() -> Finding:
@@ -241,7 +242,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
 
 
 def findings() -> list[Finding]:
-    """Everything that was looked for, in order; processes run at the same time."""
+    """Return all findings, in order; processes run at the same time."""
     with ThreadPoolExecutor(len(CHECKS)) as pool:
         try:
             answers = pool.map(lambda check: check(), CHECKS)
@@ -251,7 +252,7 @@ def findings() -> list[Finding]:
 
 
 def as_json(findings: Sequence[Finding]) -> str:
-    """The findings for programs: a list of objects with name, state, detail, gives, get."""
+    """Return the findings for programs: a list of objects with name, state, detail, gives, get."""
     return json.dumps([asdict(each) for each in findings], indent=2)
 
 
@@ -259,7 +260,7 @@ MARKS = {"works": "ok", "missing": "--", "broken": "!!"}
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """The findings, one line each, with how to get what does not work.
+    """Return the findings, one line each, with the cure for those that do not work.
 
     >>> python = Finding("Python", "works", "3.11.7", "runs nbautograd")
     >>> dot = Finding("dot", "missing", "not on the PATH", "drawings", "apt install graphviz")
@@ -267,11 +268,11 @@ def as_text(findings: Sequence[Finding]) -> str:
     ok  Python  3.11.7
     --  dot     not on the PATH · for drawings · apt install graphviz
     <BLANKLINE>
-    ok: works   --: not here, the rest does not need it   !!: here, but does not work
+    ok: works   --: not installed (optional)   !!: installed, but does not work
     """
     width = max(len(each.name) for each in findings)
     lines = []
     for each in findings:
         what = each.detail if each.state == "works" else f"{each.detail} · for {each.gives} · {each.get}"
         lines.append(f"{MARKS[each.state]}  {each.name:{width}}  {what}")
-    return "\n".join([*lines, "", "ok: works   --: not here, the rest does not need it   !!: here, but does not work"])
+    return "\n".join([*lines, "", "ok: works   --: not installed (optional)   !!: installed, but does not work"])

@@ -1,4 +1,4 @@
-"""``nbautograd lab``: the course, copied to a folder of the reader's own and opened in JupyterLab."""
+"""``nbautograd lab``: copies the course to the reader's own folder and opens it in JupyterLab."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["copy", "course", "run"]
 
 
 def course() -> Path:
-    """The folder that holds the course: inside an installed package, or in the clone that is installed editable.
+    """Return the folder that holds the course: inside an installed package, or in an editable clone.
 
-    :raises FileNotFoundError: it is in neither place.
+    :raises FileNotFoundError: the course is in neither place.
 
     >>> (course() / "gallery.ipynb").is_file()
     True
@@ -30,11 +30,11 @@ def course() -> Path:
 
 
 def copy(source: Path, target: Path) -> tuple[list[Path], list[Path]]:
-    """Copy the notebooks below one folder into another: those that are new there, and those kept because they differ.
+    """Copy the notebooks below one folder into another; return the new ones, and those kept because they differ.
 
-    A file that exists is never written to. Where one cannot be copied, none is: what was made is removed again.
+    An existing file is never overwritten. If one cannot be copied, none is: new copies are removed.
 
-    :raises OSError: the folder cannot be made or written to.
+    :raises OSError: the folder cannot be created or written to.
     """
     with ExitStack() as undo:
         new, kept = [], []
@@ -57,11 +57,11 @@ def copy(source: Path, target: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _place(source: Path, place: Path) -> None:
-    """Copy a file to where none is, as a whole or not at all."""
+    """Copy a file to a free path, completely or not at all."""
     content = source.read_bytes()
-    file = place.open("xb")  # x: fails where something is
+    file = place.open("xb")  # x: fails if the path exists
     try:
-        with file:  # closing writes, too
+        with file:  # closing also writes
             file.write(content)
     except BaseException:
         place.unlink()
@@ -69,12 +69,12 @@ def _place(source: Path, place: Path) -> None:
 
 
 def first(folder: Path, language: str) -> Path:
-    """The notebook to begin with: the one with the smallest number."""
+    """Return the notebook to begin with: the one with the smallest number."""
     return min((folder / "zh" if language == "zh" else folder).glob("*.ipynb"))
 
 
 def run(folder: Path, language: str, browser: bool, arguments: Sequence[str]) -> int:
-    """Copy the course, say what was copied, and serve it until JupyterLab is stopped; returns the exit status."""
+    """Copy the course, print what was copied, and serve it until JupyterLab is stopped; return the exit status."""
     source, target = course(), folder.expanduser().resolve()
     try:
         new, kept = copy(source, target)
@@ -83,7 +83,7 @@ def run(folder: Path, language: str, browser: bool, arguments: Sequence[str]) ->
         return 1
     print(f"The course is in {target} ({len(new)} {'notebook is' if len(new) == 1 else 'notebooks are'} new).")
     if kept:
-        print("Kept as they are, as they differ from the course's:", *(f"  {path}" for path in kept), sep="\n")
+        print("Kept unchanged, since they differ from the course's:", *(f"  {path}" for path in kept), sep="\n")
     page = first(source, language).relative_to(source).as_posix()
     options = [f"--ServerApp.root_dir={target}", f"--LabApp.default_url=/lab/tree/{page}"]
     quiet = [] if browser else ["--no-browser"]
@@ -97,7 +97,7 @@ def run(folder: Path, language: str, browser: bool, arguments: Sequence[str]) ->
 
 
 def _reason(error: OSError) -> str:
-    """Why the course cannot be written, and what to do."""
+    """Return why the course cannot be written, and the cure."""
     elsewhere = "name another folder: nbautograd lab FOLDER"
     if isinstance(error, FileExistsError | NotADirectoryError):
         return f"{error.filename} is a file; {elsewhere}"

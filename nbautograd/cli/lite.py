@@ -1,8 +1,8 @@
 """``nbautograd lite``: the course as a static site, whose Python runs in the reader's browser.
 
-The site is JupyterLite with its kernel for Pyodide, the CPython that is compiled to WebAssembly. When a kernel starts,
-it loads NumPy from Pyodide, and from the site the wheels of this package and of what its players need. So a notebook's
-first cell can import it. The wheels are made from what is installed: building a site needs no network.
+The site is JupyterLite with its kernel for Pyodide, a CPython compiled to WebAssembly. When a kernel starts, it loads
+NumPy from Pyodide, and from the site the wheels of this package and of its players' requirements. So a notebook's first
+cell can import it. The wheels are made from installed packages: building a site needs no network.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ from nbautograd.cli import lab, wheels
 __all__ = ["build", "lacking", "run"]
 
 NEEDED = ("jupyterlite-core", "jupyterlite-pyodide-kernel", "jupyter-server", "packaging")
-"""What builds a site: the extra ``lite``."""
+"""The packages that build a site: the extra ``lite``."""
 PREINSTALLED = ("anywidget", "graphviz")
-"""What this package requires and Pyodide does not have. It does have NumPy, with which every kernel starts, and what is
-loaded when it is asked for: SciPy and ml_dtypes, large and rarely used."""
+"""Requirements of this package that Pyodide lacks. Pyodide includes NumPy, with which every kernel starts, and the
+lazily loaded packages: SciPy and ml_dtypes, large and rarely used.
+"""
 NOT_PACKED = ("ipython", "traitlets", "typing-extensions", "widgetsnbextension")
-"""What those require and Pyodide has, or the kernel, which brings a stand-in for the last one."""
+"""Requirements of those packages that Pyodide has, or the kernel, which includes a stand-in for the last one."""
 LOADED = ("numpy", "typing-extensions")
-"""What those need of Pyodide and its kernel does not load by itself."""
+"""Requirements of those packages from Pyodide that its kernel does not load by itself."""
 KERNEL = "@jupyterlite/pyodide-kernel-extension"
 EXTENSIONS = {
     "jupyterlite-pyodide-kernel": KERNEL,
     "anywidget": "anywidget",
     "jupyterlab-widgets": "@jupyter-widgets/jupyterlab-manager",
 }
-"""JupyterLab's extensions that the site has, by the distributions that bring them."""
+"""The site's JupyterLab extensions, by their distributions."""
 APPS = ("lab", "notebooks", "tree")
 RUNTIME = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
 STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
-"""The packages of Pyodide that a kernel starts with, besides what those depend on."""
+"""The packages of Pyodide that a kernel starts with, besides their dependencies."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
 DEADLINE = 600.0  # seconds for JupyterLite; it takes five
@@ -49,7 +50,7 @@ DEADLINE = 600.0  # seconds for JupyterLite; it takes five
 
 
 def run(folder: Path, pyodide: Path | None) -> int:
-    """Build the site, and say how it is looked at; returns the exit status."""
+    """Build the site, and print how to view it; return the exit status."""
     target = folder.expanduser().resolve()
     try:
         build(target, None if pyodide is None else pyodide.expanduser().resolve())
@@ -69,26 +70,26 @@ def run(folder: Path, pyodide: Path | None) -> int:
 
 
 def say(line: str) -> None:
-    """A line about what is wrong."""
+    """Print a line about an error."""
     print(f"nbautograd lite: {line}", file=sys.stderr, flush=True)
 
 
 def build(target: Path, pyodide: Path | None = None) -> None:
-    """Build the site in a folder that is new, empty, or a former site, which is replaced when the new one is whole.
+    """Build the site in a folder that is new, empty, or a former site, which is replaced when the new one is complete.
 
     :param pyodide: a folder with Pyodide, which becomes part of the site; None for the usual place on the network.
-    :raises ValueError: the folder holds something else, a package is missing, or ``pyodide`` is no Pyodide.
+    :raises ValueError: the folder has other content, a package is missing, or ``pyodide`` is not a Pyodide folder.
     :raises OSError: the folder cannot be written to.
     """
     if target.is_file() or (target.is_dir() and any(target.iterdir()) and not (target / MARK).is_file()):
-        raise ValueError(f"{target} holds something else, which is not overwritten: name another folder")
+        raise ValueError(f"{target} has other content, which is not overwritten. Name another folder")
     missing = [name for name in NEEDED if not _is_installed(name)]
     if missing:
         raise ValueError(f"not installed: {', '.join(missing)}: {_installing.extra('lite')}")
     if pyodide is not None and (absent := [name for name in RUNTIME if not (pyodide / name).is_file()]):
-        raise ValueError(f"{pyodide} is no Pyodide of version 314 or newer: it has no {', '.join(absent)}")
+        raise ValueError(f"{pyodide} is not a Pyodide of version 314 or newer: it has no {', '.join(absent)}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    prefix, beside = f".{target.name}-", target.parent  # from where it can be renamed
+    prefix, beside = f".{target.name}-", target.parent  # on the same file system, for renaming
     with tempfile.TemporaryDirectory(prefix=prefix, dir=beside, ignore_cleanup_errors=True) as folder:
         source, site = Path(folder, "source"), Path(folder, "site")
         prepare(source, pyodide)
@@ -108,18 +109,18 @@ def _is_installed(name: str) -> bool:
 
 
 def prepare(source: Path, pyodide: Path | None) -> None:
-    """Write what JupyterLite builds the site from: notebooks, wheels, settings."""
-    packages = source / "pypi"  # which JupyterLite makes an index of, for %pip
+    """Write the source of JupyterLite's build: notebooks, wheels, settings."""
+    packages = source / "pypi"  # JupyterLite makes an index of it, for %pip
     packages.mkdir(parents=True)
     for notebook in lab.copy(lab.course(), source / "course")[0]:
         notebook.write_text(joined(notebook.read_text("utf-8")), encoding="utf-8")
     made = [wheels.repack(each, packages) for each in wheels.closure(PREINSTALLED, NOT_PACKED)]
     made.append(wheels.repack_own(packages))
-    up = "../" * len(Path("extensions", KERNEL, "static").parts)  # from where the kernel's worker lies
+    up = "../" * len(Path("extensions", KERNEL, "static").parts)  # relative to the kernel's worker
     loaded = [*LOADED, *(f"{up}pypi/{each.name}" for each in made)]
     kernel: dict[str, Any] = {"loadPyodideOptions": {"packages": loaded}}
     if pyodide is not None:
-        kernel["disablePyPIFallback"] = True  # such a site is for where there is no network
+        kernel["disablePyPIFallback"] = True  # such a site is for offline use
         (source / "static").mkdir()
         try:
             (source / "static" / "pyodide").symlink_to(pyodide, target_is_directory=True)
@@ -131,7 +132,7 @@ def prepare(source: Path, pyodide: Path | None) -> None:
 
 
 def joined(notebook: str) -> str:
-    r"""A notebook whose outputs are texts, and not lists of lines: JupyterLite shows those with commas in between.
+    r"""Return a notebook with texts, not lists of lines, as outputs: JupyterLite shows commas between lines.
 
     >>> joined('{"cells": [{"outputs": [{"text": ["a\\n", "b"], "data": {"text/html": ["<p>", "</p>"]}}]}]}')
     '{"cells": [{"outputs": [{"text": "a\\nb", "data": {"text/html": "<p></p>"}}]}]}'
@@ -146,9 +147,9 @@ def joined(notebook: str) -> str:
 
 
 def extension(name: str, path: str) -> Path:
-    """The folder of a JupyterLab extension that a distribution brings.
+    """Return the folder of a distribution's JupyterLab extension.
 
-    :raises ValueError: it is not where that was installed.
+    :raises ValueError: the extension is not at its place.
     """
     end = f"share/jupyter/labextensions/{path}/package.json"
     installed = distribution(name)
@@ -163,7 +164,7 @@ def extension(name: str, path: str) -> Path:
 def _jupyterlite(source: Path, site: Path) -> None:
     """Run JupyterLite.
 
-    :raises ValueError: it failed.
+    :raises ValueError: JupyterLite failed.
     """
     options = [f"--lite-dir={source}", f"--output-dir={site}", f"--contents={source / 'course'}"]
     options += [f"--apps={app}" for app in APPS]
@@ -180,9 +181,9 @@ def _jupyterlite(source: Path, site: Path) -> None:
 
 
 def _check(site: Path) -> None:
-    """See that all is where the settings say.
+    """Check that all files are at the places in the settings.
 
-    :raises ValueError: it is not, as with a version of JupyterLite that lays its files out in another way.
+    :raises ValueError: a file is missing, as with a version of JupyterLite with another layout.
     """
     settings = json.loads((site / MARK).read_text("utf-8"))["jupyter-config-data"]["litePluginSettings"]
     kernel = settings[f"{KERNEL}:kernel"]
@@ -193,11 +194,11 @@ def _check(site: Path) -> None:
     absent = [str(path.relative_to(site)) for path in paths if not path.is_file()]
     if not workers or absent:
         what = ", ".join(absent) or "worker"
-        raise ValueError(f"this version of JupyterLite lays sites out in another way: there is no {what}")
+        raise ValueError(f"this version of JupyterLite has another layout: {what} is missing")
 
 
 def lacking(pyodide: Path) -> list[str]:
-    """What a folder with Pyodide does not have, in lines: npm's package ``pyodide``, for one, has no packages."""
+    """Return the missing parts of a folder with Pyodide, in lines: for example, npm's ``pyodide`` has no packages."""
     packages = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"]
     lines: list[str] = []
     known: dict[str, str] = {}  # files by package

@@ -1,4 +1,4 @@
-"""JupyterLab as ``nbautograd lab`` starts it: where its own messages end, a line that says what to do."""
+"""JupyterLab as started by ``nbautograd lab``: its messages end with a line that names the next step."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from typing import Any
 __all__ = ["serve"]
 
 DEFAULTS = Path(__file__).with_name("jupyter")
-"""Defaults of JupyterLab's settings for its first screen: no question about news. The reader's own settings win."""
+"""Defaults for JupyterLab's first screen: no question about news. The reader's own settings take precedence."""
 
 
 def serve(arguments: Sequence[str]) -> int:
-    """Run JupyterLab with these arguments until it is stopped; returns its exit status.
+    """Run JupyterLab with these arguments until it is stopped; return its exit status.
 
     :raises ImportError: JupyterLab is not installed.
     """
@@ -41,36 +41,36 @@ def serve(arguments: Sequence[str]) -> int:
 
 
 def say(line: str) -> None:
-    """A line of our own, where JupyterLab writes its messages."""
+    """Print our own line among JupyterLab's messages."""
     print(f"nbautograd lab: {line}", file=sys.stderr, flush=True)
 
 
 def _server() -> Any:
-    """The class of the server, made when JupyterLab is known to be there."""
+    """Return the class of the server, created when JupyterLab is known to be installed."""
     from jupyter_server.serverapp import ServerApp
 
     class CourseServer(ServerApp):
-        """Jupyter's server, which as root serves this machine, and says what to do about a port or a browser."""
+        """Jupyter's server, which serves only this machine as root, and explains problems with ports and browsers."""
 
         def init_httpserver(self) -> None:
             asked = self.port
             running = served(self.root_dir, self.runtime_dir)
             if running:
-                say(f"this folder is served already: {running} (or name another one: nbautograd lab FOLDER)")
+                say(f"this folder is already served: {running} (or name another one: nbautograd lab FOLDER)")
                 self.exit(0)
             try:
                 super().init_httpserver()
             except SystemExit:
                 say(
                     f"port {asked} is in use"
-                    + (f", and {self.port_retries} others that were tried near it" if self.port_retries else "")
-                    + "; name another, or 0 for any that is free: nbautograd lab -- --port=0"
+                    + (f", and {self.port_retries} others near it" if self.port_retries else "")
+                    + ". Name another, or 0 for any free one: nbautograd lab -- --port=0"
                 )
                 raise
             except OSError as error:
                 if not isinstance(error, socket.gaierror) and error.errno != errno.EADDRNOTAVAIL:
                     raise
-                say(f"{self.ip} is no address of this machine: give another, or none for localhost ({error})")
+                say(f"{self.ip} is not an address of this machine. Name another, or none for localhost ({error})")
                 self.exit(1)
             if asked not in (0, self.port):
                 say(f"port {asked} is in use, so this is on port {self.port}; --port-retries=0 makes it stop instead")
@@ -78,12 +78,12 @@ def _server() -> Any:
         def start_app(self) -> None:
             if is_root() and not self.allow_root:
                 if self.sock or is_loopback(self.ip):
-                    say(f"running as root, cells too; only this machine reaches it ({self.sock or self.ip})")
+                    say(f"running as root, cells as well; only this machine can reach it ({self.sock or self.ip})")
                     self.allow_root = True
                 else:
                     say(
                         f"as root this listens on {self.ip or 'every address'}, where other machines may reach it, "
-                        "only when told so: add --allow-root after the --, or leave the address out"
+                        "only on request. Add --allow-root after the --, or omit the address"
                     )
                     self.exit(1)
             super().start_app()
@@ -95,12 +95,12 @@ def _server() -> Any:
             except webbrowser.Error:
                 browser = None
             if browser is None:
-                say(f"no browser was found here; open this address in one: {address}")
+                say(f"no browser was found. Open this address in one: {address}")
                 return
 
             def open_it() -> None:
                 if not browser.open(address, new=self.webbrowser_open_new):
-                    say(f"the browser did not start; open this address in one: {address}")
+                    say(f"the browser did not start. Open this address in one: {address}")
 
             threading.Thread(target=open_it, daemon=True).start()
 
@@ -108,9 +108,9 @@ def _server() -> Any:
 
 
 def served(folder: str, notes: str) -> str:
-    """The address at which a server of this user serves a folder; nothing if none does.
+    """Return the address at which a server of this user serves a folder; empty if none does.
 
-    :param notes: the folder in which Jupyter's servers note that they run.
+    :param notes: the folder in which Jupyter's servers register.
     """
     from jupyter_server.serverapp import list_running_servers
 
@@ -122,7 +122,7 @@ def served(folder: str, notes: str) -> str:
 
 
 def _answers(port: int) -> bool:
-    """Whether something listens on a port of this machine: a note outlives a server that was killed."""
+    """Return whether a server listens on a port of this machine: the entry of a killed server remains."""
     try:
         socket.create_connection(("localhost", port), timeout=2).close()
     except OSError:
@@ -131,12 +131,12 @@ def _answers(port: int) -> bool:
 
 
 def is_root() -> bool:
-    """Whether this process may do everything; of Windows nothing is known."""
+    """Return whether this process has all rights; False on Windows, where this is unknown."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address or, of a name, all of its addresses.
+    """Return whether only this machine can reach an address or, for a name, all of its addresses.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "*", "")]
     [True, True, True, False, False, False]
@@ -151,23 +151,23 @@ def is_loopback(host: str) -> bool:
 
 
 def shows_windows() -> bool:
-    """Whether a browser with windows can be started; those without cannot show JupyterLab."""
+    """Return whether a browser with windows can be started; others cannot show JupyterLab."""
     named = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform in ("win32", "darwin") or any(map(os.environ.get, named))
 
 
 @contextmanager
 def _folders() -> Iterator[None]:
-    """Jupyter's own files in a folder for this run, where the home folder does not take them.
+    """Move Jupyter's own files to a temporary folder, if the home folder is not writable.
 
     :raises OSError: temporary files cannot be written either.
     """
     from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir, jupyter_runtime_dir
 
     if os.environ.get("HOME") == "":
-        del os.environ["HOME"]  # then the user's entry in the system's list tells, and not the root folder
+        del os.environ["HOME"]  # then the user's entry in the system's list counts, not the root folder
     places = {
-        "JUPYTER_CONFIG_DIR": jupyter_config_dir(),  # it may be read-only: somebody's settings
+        "JUPYTER_CONFIG_DIR": jupyter_config_dir(),  # it may be read-only: existing settings
         "JUPYTER_DATA_DIR": jupyter_data_dir(),
         "JUPYTER_RUNTIME_DIR": jupyter_runtime_dir(),
         "IPYTHONDIR": os.environ.get("IPYTHONDIR") or "~/.ipython",
@@ -183,7 +183,7 @@ def _folders() -> Iterator[None]:
 
 
 def takes_files(folder: str, read_only: bool = False) -> bool:
-    """Whether files can be made in a folder, which is made where it is missing."""
+    """Return whether files can be created in a folder, which is created if missing."""
     path = Path(os.path.expanduser(folder))
     try:
         if read_only and path.is_dir():

@@ -1,4 +1,4 @@
-"""``nbautograd source``: the code that is generated for an operation."""
+"""``nbautograd source``: prints the code generated for an operation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "source",
-        help="print the code that is generated for an operation",
-        description="Print the code that is generated for an operation: its function, or one of the following.",
+        help="print the generated code of an operation",
+        description="Print the generated code of an operation: its function, or one of the following.",
     )
     parser.add_argument("name", help="an operation, such as mul, linalg.det or nn.functional.relu")
     choice = parser.add_mutually_exclusive_group()
@@ -28,7 +28,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(name: str, kind: str) -> int:
-    """Print the code; returns the exit status: 2 where there is none."""
+    """Print the code; return the exit status: 2 if it does not exist."""
     from nbautograd import library
 
     module, _, attribute = name.removeprefix("torch.").removeprefix("nbautograd.").rpartition(".")
@@ -36,7 +36,7 @@ def run(name: str, kind: str) -> int:
         package = import_module("nbautograd." + module if module else "nbautograd")
         operation: Any = getattr(package, attribute, attribute)
         print(library.source(operation, kind).rstrip(), flush=True)
-    except BrokenPipeError:  # whoever reads it, such as ``head``, has seen enough
+    except BrokenPipeError:  # the reader, such as ``head``, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ImportError, ValueError) as error:
         print(f"nbautograd source: {error}", file=sys.stderr)

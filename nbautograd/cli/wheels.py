@@ -1,7 +1,7 @@
-"""Wheels made from what is installed, for a Python that has no files but those it is sent.
+"""Wheels made from installed packages, for a Python without access to local files.
 
-No package index is asked and nothing is compiled: a wheel is put together from the files of an installed distribution.
-Compiled modules are left out where the same module stands beside them in Python, as those that mypyc compiles do.
+No package index is used and nothing is compiled: a wheel is assembled from the files of an installed distribution.
+Compiled modules are omitted if the same module is beside them in Python, as for those that mypyc compiles.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from nbautograd._engine.base.installing import command
 __all__ = ["closure", "normalized", "repack", "repack_own"]
 
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
-"""What requirements may depend on, in a browser."""
+"""The environment markers of requirements, in a browser."""
 COMPILED = (".so", ".pyd", ".dylib")
 NOTEBOOKS, STUB = "course", ".pyi"
-"""Of this package these are left out: the site has the notebooks beside it, and only type checkers read stubs."""
+"""Parts of this package to omit: the site has the notebooks separately, and only type checkers read stubs."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 def normalized(name: str) -> str:
-    """The name of a distribution as package indexes compare it.
+    """Return the name of a distribution as package indexes compare it.
 
     >>> normalized("jupyterlab_widgets")
     'jupyterlab-widgets'
@@ -37,9 +37,9 @@ def normalized(name: str) -> str:
 
 
 def closure(names: Iterable[str], without: Iterable[str]) -> list[Distribution]:
-    """These distributions and all that they require in a browser, but for those ``without`` and what only those need.
+    """Return these distributions and all their requirements in a browser, except ``without`` and its requirements.
 
-    :raises PackageNotFoundError: one of them is not installed.
+    :raises PackageNotFoundError: a distribution is not installed.
     """
     from packaging.requirements import Requirement
 
@@ -58,31 +58,31 @@ def closure(names: Iterable[str], without: Iterable[str]) -> list[Distribution]:
 
 
 def repack(installed: Distribution, folder: Path) -> Path:
-    """Write the wheel of an installed distribution, of Python only, into a folder.
+    """Write the wheel of an installed, pure Python distribution into a folder.
 
-    :raises ValueError: it was installed in a way that leaves no list of files, or has modules that are only compiled.
+    :raises ValueError: it has no list of installed files, or has modules that are only compiled.
     """
     name = installed.metadata["Name"]
     if not installed.files or any(str(file).endswith(".pth") for file in installed.files):
-        raise ValueError(f"{name} is not installed as files of its own (is it editable?): {command(name)}")
+        raise ValueError(f"{name} is not installed as its own files (is it editable?): {command(name)}")
     contents = {}
     for file in installed.files:
         path = PurePosixPath(file)
         if path.is_absolute() or path.parts[0] == ".." or "__pycache__" in path.parts:
-            continue  # commands and data outside of the packages
+            continue  # commands and data outside the packages
         if path.parts[0].endswith(".dist-info"):
             continue
         if path.suffix in COMPILED:
             module = path.with_name(path.name.partition(".")[0] + ".py")
             if "__mypyc" in path.name or module in map(PurePosixPath, installed.files):
                 continue
-            raise ValueError(f"{name} cannot be used in a browser: {path} is compiled, and there is no {module.name}")
+            raise ValueError(f"{name} cannot be used in a browser: {path} is compiled, and {module.name} is missing")
         contents[str(path)] = Path(str(installed.locate_file(file))).read_bytes()
     return _write(folder, name, installed.version, installed.read_text("METADATA") or "", contents)
 
 
 def repack_own(folder: Path) -> Path:
-    """Write the wheel of this package, however it is installed."""
+    """Write the wheel of this package, for any kind of installation."""
     package = Path(str(files("nbautograd")))
     contents = {}
     for path in _own_files(package):
@@ -100,7 +100,7 @@ def _own_files(package: Path) -> Iterator[Path]:
 
 
 def _write(folder: Path, name: str, version: str, metadata: str, contents: dict[str, bytes]) -> Path:
-    """Write a wheel; the same files give the same bytes."""
+    """Write a wheel; equal files give equal bytes."""
     stem = f"{normalized(name).replace('-', '_')}-{version}"
     place = folder / f"{stem}-py3-none-any.whl"
     info = f"{stem}.dist-info"

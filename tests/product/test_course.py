@@ -135,6 +135,65 @@ def test_exercises_have_a_place_a_check_and_a_folded_answer(name: str) -> None:
     assert not numbers or "exercises solved" in text(cells["score"])
 
 
+@both
+def test_the_score_stands_after_the_last_check(path: str) -> None:
+    ids = [cell["id"] for cell in read(path)["cells"]]
+    if "score" in ids:
+        assert ids.index("score") > max(ids.index(cell) for cell in ids if cell.startswith("check-"))
+    else:
+        assert not any(cell.startswith("check-") for cell in ids)
+
+
+NUMBERS = {"five": 5, "ten": 10, "twenty": 20, "thirty": 30, "forty": 40}
+
+
+def minutes(name: str) -> float:
+    """Return the minutes of a notebook: 200 words or 25 lines of code each, 6 an exercise, one a picture."""
+    words = lines = exercises = drawn = 0
+    for cell in read(name)["cells"]:
+        own = source(cell)
+        if cell["cell_type"] == "markdown":
+            words += len(re.findall(r"[\w']+", re.sub(r"<details>.*?</details>", "", own, flags=re.DOTALL)))
+            exercises += own.count("### Exercise")
+        elif not cell["id"].startswith(("check-", "answer-")):
+            lines += sum(bool(line.strip()) for line in own.splitlines())
+            drawn += bool(DRAWS.search(own) or re.search(r"viz\.(graph|animate|tangent|monitor|record)\b", own))
+    return words / 200 + lines / 25 + 6 * exercises + drawn
+
+
+@pytest.mark.parametrize("name", NUMBERED[:-1])
+def test_a_notebook_takes_as_long_as_it_says(name: str) -> None:
+    """The project, the last one, ends open: its hour is no sum."""
+    said = re.search(r"(?:[Aa]bout|shows it in) ([a-z-]+) minutes", source(read(name)["cells"][0]))
+    assert said, name
+    claimed = sum(NUMBERS[word] for word in said[1].split("-"))
+    assert abs(minutes(name) - claimed) <= 5, (name, minutes(name))
+    assert f"]({name})" in (table := (FOLDER / "README.md").read_text("utf-8"))
+    assert re.search(rf"\({name}\).*\| {claimed} \|$", table, re.MULTILINE)
+
+
+def forms(word: str) -> set[str]:
+    """Return the forms of a glossary entry that a notebook may use."""
+    word = word.lower()
+    plain = re.sub(r" \(.*\)", "", word)
+    first, _, last = plain.rpartition(" ")
+    heads = {first} if last in ("tensor", "matrix", "node", "function", "gradients") else set()
+    return {word, plain, plain.replace("-", " "), plain.replace(" ", "_"), *re.findall(r"\((.*?)\)", word), *heads}
+
+
+def test_the_glossary_leads_to_notebooks_that_have_the_word() -> None:
+    text = (FOLDER.parent / "docs" / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^(\S.*) · (\S+)\n  (.+)\n\n  ", text, re.MULTILINE)
+    books = {
+        name: [" ".join(map(source, read(path)["cells"])).lower() for path in (name, f"zh/{name}")] for name in NAMES
+    }
+    for word, chinese, sentence in entries:
+        for name in re.findall(r"\]\(course/(\w+\.ipynb)", sentence):
+            english, translated = books.get(name, ["", ""])
+            assert any(form in english for form in forms(word)) or chinese in translated, (word, name)
+    assert len(entries) > 60
+
+
 @pytest.mark.parametrize("name", [name.removesuffix(".ipynb") for name in NAMES])
 def test_what_code_says_to_people_is_translated(name: str) -> None:
     english = "\n".join(source(cell) for cell in code(f"{name}.ipynb"))

@@ -111,6 +111,58 @@ def test_what_an_answer_raises_is_told(capsys: pytest.CaptureFixture[str]) -> No
     assert "  4  not yet\n" in said_by(capsys)
 
 
+def no_return(x: Any) -> Any:
+    x * 2
+
+
+def a_list(x: Any) -> Any:
+    return [1.0, 2.0]
+
+
+def too_few() -> Any:
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        (None, "The answer is None."), (no_return, "The answer is None."),
+        (a_list, "should be a tensor, but it is [1.0, 2.0], of type list"),
+        (too_few, "The check cannot use this answer. TypeError: too_few() takes 0 positional arguments"),
+        (lambda x: make([1.0, 2.0, 3.0]), "The check cannot use this answer. ShapeError"),
+    ],
+)  # fmt: skip
+def test_what_the_check_cannot_use_is_not_the_checks_error(
+    answer: Any, wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @exercise(6, answer)
+    def check(answer: Any) -> Any:
+        given = answer(make([1.0, 1.0]))
+        if [given.shape for _ in range(1)] == [(2, 2)] or (given + make([1.0, 1.0])).sum() > 9:
+            return "too large"
+        return None
+
+    text = said_by(capsys)
+    assert text.startswith("Exercise 6: not yet. ") and wanted in text and "(in: " not in text
+
+
+def test_texts_of_numbers_are_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    @exercise(7, "6", " 1/2", "(3, 4.5)", "error", "1, x", "1/0", "")
+    def check(*answers: Any) -> Any:
+        if answers != (6, 0.5, [3, 4.5], "error", "1, x", "1/0", ""):
+            return repr(answers)
+        return None
+
+    assert said_by(capsys) == "Exercise 7: right\n"
+
+
+def test_unchanged_lines_are_not_dots(capsys: pytest.CaptureFixture[str]) -> None:
+    @exercise(8, 0, untouched=True)
+    def check(answer: Any) -> None: ...
+
+    assert "Write your lines in the cell above" in said_by(capsys)
+
+
 def test_every_fault_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     @exercise(5, 1)
     def check(answer: int) -> Any:
@@ -127,7 +179,9 @@ def test_every_fault_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         (1.00001, 1, True), (1.01, 1, False), ([1, 2], [[1, 2]], False), ([1, [2]], [1, 2], False), (True, 1, True),
         ("ERROR ", "error", True), ("error", (2, 3), False), ({1, 2}, {2, 1}, True), (None, None, True),
         (None, 0, False), (object(), 1, False), ((), (), True),
-        (make(2.0, requires_grad=True), 2, True), (1j, 1j, True),
+        (make(2.0, requires_grad=True), 2, True), (1j, 1j, True), (make([6.0]), 6, True), (6, [6], True),
+        ([make([6.0]), make([4.0])], [6, 4], True), ([make([6.0, 4.0])], [6, 4], False),
+        ("6", 6, True), ("1/3", 1 / 3, True), ("8, 5", (8, 5), True), ("8; 5", (8, 5), False), ("6", "6", True),
     ],
 )  # fmt: skip
 def test_same(answer: Any, wanted: Any, is_same: bool) -> None:

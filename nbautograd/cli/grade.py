@@ -1,0 +1,200 @@
+"""``nbautograd grade``: runs submitted notebooks, each in its own process, and writes a table of points."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import importlib.util
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbautograd._engine.base.installing import extra
+from nbautograd.cli import lab
+
+__all__ = ["Grade", "add_parser", "grade", "run"]
+
+COLUMNS = ("student", "notebook", "points", "of", "exercises", "note")
+Cell = dict[str, Any]
+
+
+@dataclass
+class Grade:
+    """The result of one submitted notebook.
+
+    ``states`` has the state of each exercise, ``right``, ``wrong``, ``untried`` or ``missing`` (the check was not
+    reached), with its points.
+    """
+
+    student: str
+    notebook: str
+    states: dict[int, tuple[str, float]] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def points(self) -> float:
+        """Return the sum of the points of the exercises that are right."""
+        return sum(points for state, points in self.states.values() if state == "right")
+
+    def row(self) -> tuple[str, ...]:
+        """Return the submission's row of the table."""
+        states = ", ".join(f"{number} {state}" for number, (state, _) in sorted(self.states.items()))
+        most = sum(points for _, points in self.states.values())
+        return self.student, self.notebook, f"{self.points:g}", f"{most:g}", states, self.note
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's commands."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "grade",
+        help="grade submitted notebooks of the course, and write a CSV file",
+        description=(
+            "Run each notebook below FOLDER in its own process, with the course's own checks in place of the "
+            "submission's, and write one row per notebook. The student is the folder below FOLDER, or what the "
+            "file's name adds to the notebook's."
+        ),
+    )
+    parser.add_argument("folder", type=Path, help="the submissions: FOLDER/STUDENT/03_backward.ipynb, for example")
+    parser.add_argument("--csv", type=Path, default=Path("grades.csv"), help="the table; by default ./grades.csv")
+    parser.add_argument("--seconds", type=float, default=120, help="time limit of a notebook; by default 120")
+    parser.add_argument("--mebibytes", type=int, default=4096, help="memory limit of a notebook; by default 4096")
+
+
+def run(folder: Path, table: Path, seconds: float, mebibytes: int) -> int:
+    """Grade all notebooks below a folder and write the table; return the exit status."""
+    if importlib.util.find_spec("IPython") is None:
+        print(f"nbautograd grade: needs IPython, which is not installed: {extra('lab')}", file=sys.stderr)
+        return 1
+    submissions = [path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
+    if not submissions:
+        print(f"nbautograd grade: there is no notebook below {folder}", file=sys.stderr)
+        return 1
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        grades = list(pool.map(lambda path: grade(path, folder, seconds, mebibytes), submissions))
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows(map(Grade.row, grades))
+    for each in grades:
+        print("  ".join(filter(None, each.row())))
+    print(f"{len(grades)} notebooks are in {table}")
+    return 0
+
+
+def grade(path: Path, folder: Path, seconds: float = 120, mebibytes: int = 4096) -> Grade:
+    """Run one submission; what it does to its process or leaves running ends with it."""
+    name, student = _whose(path, folder)
+    result = Grade(student, name or path.stem)
+    if name is None:
+        result.note = "this is not a notebook of the course"
+        return result
+    try:
+        submitted = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        original = json.loads((lab.course() / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        cells = with_own_checks(submitted, original)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        result.note = f"the notebook cannot be read: {type(error).__name__}"
+        return result
+    result.states = {int(cell["id"].removeprefix("check-")): ("missing", 1) for cell in cells if cell["check"]}
+    token = secrets.token_hex(16)
+    command = [sys.executable, "-m", "nbautograd.cli.graded_run"]
+    child = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    job = json.dumps({"token": token, "mebibytes": mebibytes, "cells": cells}) + "\n"
+    try:
+        said, _ = child.communicate(job.encode(), timeout=seconds)
+    except subprocess.TimeoutExpired:
+        _kill(child)
+        said, _ = child.communicate()
+        result.note = f"stopped after {seconds:g} seconds"
+    finally:
+        _kill(child)
+    _note(result, said, token)
+    if not result.note and child.returncode:
+        result.note = f"the process ended with {child.returncode}"
+    return result
+
+
+def with_own_checks(submitted: Sequence[Cell], original: Sequence[Cell]) -> list[Cell]:
+    """Return the code cells to run: the submission's, with the course's checks and imports, without worked answers."""
+    checks: dict[str, Cell] = {}
+    needed: list[str] = []
+    for cell in original:
+        if cell["cell_type"] == "code" and str(cell["id"]).startswith("check-"):
+            checks[cell["id"]] = {
+                "id": cell["id"],
+                "source": _source(cell),
+                "check": True,
+                "imports": "\n".join(needed),
+            }
+        elif cell["cell_type"] == "code":
+            needed += imports_of(_source(cell))
+    cells = []
+    for cell in submitted:
+        key, code = str(cell.get("id", "")), _source(cell)
+        worked = key.startswith("answer-") or code.startswith(("# A worked answer", "# 参考答案"))
+        if cell["cell_type"] != "code" or worked or key == "score":
+            continue
+        cells.append(checks.pop(key, {"id": key, "source": code, "check": False}))
+    return [*cells, *checks.values()]
+
+
+def imports_of(code: str) -> list[str]:
+    r"""Return the imports among the top-level statements of a cell.
+
+    >>> imports_of("import math\n%load_ext nbautograd\nx = 1")
+    ['import math']
+    """
+    lines = [line for line in code.splitlines() if not line.lstrip().startswith(("%", "!"))]
+    try:
+        statements = ast.parse("\n".join(lines)).body
+    except SyntaxError:
+        return []
+    return [ast.unparse(each) for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
+
+
+def _source(cell: Cell) -> str:
+    source = cell["source"]
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _whose(path: Path, folder: Path) -> tuple[str | None, str]:
+    """Return which notebook of the course a file is, and whose."""
+    names = [each.stem for each in lab.course().glob("*.ipynb") if each.stem in path.stem]
+    name = max(names, key=len, default=None)
+    parts = path.relative_to(folder).parts
+    student = parts[0] if len(parts) > 1 else path.stem.replace(name or "", "", 1).strip("-_. ")
+    return name, student or path.stem
+
+
+def _note(result: Grade, said: bytes, token: str) -> None:
+    """Read what the process reported; lines without the token are not its own."""
+    for line in said.decode("utf-8", "replace").splitlines():
+        own, _, text = line.partition(" ")
+        if own != token:
+            continue
+        report = json.loads(text)
+        if "number" in report:
+            result.states[report["number"]] = report["state"], report["points"]
+        result.note = result.note or report.get("note", "")
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it has started."""
+    if hasattr(os, "killpg"):
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            return
+    elif child.poll() is None:
+        child.kill()

@@ -1,0 +1,124 @@
+"""A class hands notebooks in: right, half right, empty, hostile, endless; and gets the points that it deserves."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbautograd.cli import main
+from nbautograd.cli.course import edition
+from nbautograd.cli.grade import grade
+from nbautograd.cli.lab import course
+from nbautograd.exercises import exercise, score
+from tests import needs
+
+NAME = "03_backward"
+HOSTILE = """
+import sys, os, nbautograd, nbautograd.exercises
+def exercise(number, *answers, **options):
+    return lambda check: print(f"Exercise {number}: right")
+def same(answer, wanted, tolerance=1):
+    return True
+nbautograd.exercises.exercise, nbautograd.exercises.same = exercise, same
+nbautograd.exercises._results.update({n: ("right", 1) for n in range(1, 4)})
+class torch:
+    tensor = staticmethod(lambda *args, **options: None)
+for fd in range(3, 20):
+    try:
+        os.write(fd, b'{"number": 1, "state": "right", "points": 99}\\n')
+    except OSError:
+        pass
+"""
+
+
+def handed_out() -> dict[str, Any]:
+    original = json.loads((course() / f"{NAME}.ipynb").read_text(encoding="utf-8"))
+    return edition(original, "none")
+
+
+def written(answers: dict[str, str]) -> dict[str, Any]:
+    """The notebook with these sources in place of its cells', by their ids."""
+    notebook = handed_out()
+    cells = [{**cell, "source": answers.get(cell["id"], cell["source"])} for cell in notebook["cells"]]
+    return {**notebook, "cells": [cell for cell in cells if cell["source"] is not None]}
+
+
+RIGHT = {"try-1": "grad_of_w, grad_of_x = 6, 4", "try-2": "u = torch.tensor(3., requires_grad=True)\ns = u ** 2\n"
+         "result = s * 2 + u\ngrad_of_u = 13"}  # fmt: skip
+BACKWARD = "def my_backward(p, q):\n    return 2 * p * q + q * q, p * p + 2 * p * q"
+SUBMISSIONS: dict[str, tuple[dict[str, str], str, str]] = {
+    "empty": ({}, "1 untried, 2 untried, 3 untried", ""),
+    "half": ({**RIGHT, "try-3": "def my_backward(p, q):\n    return p, q"}, "1 right, 2 right, 3 wrong", ""),
+    "raises": ({**RIGHT, "try-2": "1 / 0"}, "1 right, 2 wrong, 3 untried", "check 2: NameError"),
+    "hostile": ({"try-1": f"grad_of_w = grad_of_x = 0{HOSTILE}"}, "1 wrong, 2 untried, 3 untried", ""),
+    "endless": ({**RIGHT, "try-2": "while True:\n    pass"}, "1 right, 2 missing, 3 missing", "stopped after"),
+    "greedy": (
+        {**RIGHT, "try-3": "def my_backward(p, q):\n    return [0] * 10 ** 10"}, "1 right, 2 right, 3 wrong", "",
+    ),
+    "ends": ({**RIGHT, "try-2": "import os\nos._exit(0)"}, "1 right, 2 missing, 3 missing", ""),
+}  # fmt: skip
+
+
+@pytest.fixture
+def no_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbautograd.exercises._results", {})
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("kind", SUBMISSIONS)
+def test_a_submission_gets_its_points(kind: str, tmp_path: Path) -> None:
+    needs.package("IPython")
+    answers, states, note = SUBMISSIONS[kind]
+    path = tmp_path / kind / f"{NAME}.ipynb"
+    path.parent.mkdir()
+    path.write_text(json.dumps(written(answers)), encoding="utf-8")
+    result = grade(path, tmp_path, seconds=30 if kind == "endless" else 200)
+    student, notebook, points, most, found, said = result.row()
+    assert (student, notebook, found) == (kind, NAME, states)
+    assert (float(points), float(most)) == (states.count("right"), 3)
+    assert note in said and bool(note) == bool(said)
+
+
+@pytest.mark.sweep
+def test_a_folder_becomes_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    needs.package("IPython")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / f"{NAME}-ada.ipynb").write_text(json.dumps(written(RIGHT | {"try-3": BACKWARD})), encoding="utf-8")
+    (folder / f"{NAME}_bob.ipynb").write_text("no notebook", encoding="utf-8")
+    (folder / "holiday.ipynb").write_text("{}", encoding="utf-8")
+    no_checks = written({f"check-{number}": "" for number in (1, 2, 3)} | RIGHT)
+    (folder / f"{NAME} eve.ipynb").write_text(json.dumps(no_checks), encoding="utf-8")
+    table = tmp_path / "grades.csv"
+    assert main(["grade", str(folder), "--csv", str(table)]) == 0
+    rows = {row["student"]: row for row in csv.DictReader(table.read_text("utf-8").splitlines())}
+    assert {name: (row["points"], row["of"]) for name, row in rows.items()} == {
+        "ada": ("3", "3"), "bob": ("0", "0"), "eve": ("2", "3"), "holiday": ("0", "0"),
+    }  # fmt: skip
+    assert "cannot be read" in rows["bob"]["note"] and "not a notebook of the course" in rows["holiday"]["note"]
+    assert "4 notebooks are in" in capsys.readouterr().out
+    (tmp_path / "none").mkdir()
+    assert main(["grade", str(tmp_path / "none")]) == 1
+
+
+def test_graders_find_an_exception(
+    no_results: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NBAUTOGRAD_GRADING", "1")
+    for answer, said in ((..., "not tried yet"), (3, "not yet. too small")):
+        with pytest.raises(AssertionError, match=said):
+
+            @exercise(1, answer, points=2)
+            def check(answer: int) -> str:
+                return "too small"
+
+    @exercise(2, 4, points=3)
+    def right(answer: int) -> None: ...
+
+    capsys.readouterr()
+    assert score() == {"solved": 1, "of": 2, "points": 3, "most": 5, "exercises": {1: "wrong", 2: "right"}}
+    assert "3 of 5 points." in capsys.readouterr().out
