@@ -1,4 +1,4 @@
-"""nbautograd: tensors and autograd that speak PyTorch's language, and pictures of both in a notebook.
+"""nbautograd: tensors and autograd with PyTorch's interface, and pictures of both in a notebook.
 
     import nbautograd as torch
 
@@ -86,7 +86,7 @@ from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_an
 from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
 from nbautograd.errors import OutOfMemoryError
 
-if TYPE_CHECKING:  # what lazy.py says
+if TYPE_CHECKING:  # as listed in lazy.py
     from collections.abc import Callable, Mapping
     from typing import Any
 
@@ -198,14 +198,14 @@ cfloat, cdouble = complex64, complex128
 
 
 def load_ipython_extension(ipython: object) -> None:
-    """``%load_ext nbautograd``: pictures of graphs and of backward passes in this notebook."""
+    """Load the extension (``%load_ext nbautograd``): pictures of graphs and of backward passes in this notebook."""
     from nbautograd.viz.notebook import magics
 
     magics.load(ipython)
 
 
 def unload_ipython_extension(ipython: object) -> None:
-    """``%unload_ext nbautograd``: everything as it was before."""
+    """Unload the extension (``%unload_ext nbautograd``) and restore the former state."""
     from nbautograd.viz.notebook import magics
 
     magics.unload(ipython)

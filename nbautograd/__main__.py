@@ -1,4 +1,4 @@
-"""``python -m nbautograd``: the same as the command ``nbautograd``."""
+"""``python -m nbautograd``: runs the command ``nbautograd``."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""The exceptions that the library raises: each is also what PyTorch raises in that place, so either name catches it.
+"""The exceptions of the library, each derived from PyTorch's exception in that place, so either name catches it.
 
-Arguments that cannot be used raise TypeError, ValueError, IndexError, RuntimeError (NotImplementedError is one),
-OverflowError or MemoryError, and say which they are; nothing has been changed then. ``tests/product/fuzz`` holds all
-functions to that. The few functions in which PyTorch asserts raise AssertionError as well.
+Invalid arguments raise TypeError, ValueError, IndexError, RuntimeError (including NotImplementedError), OverflowError
+or MemoryError, whose message names them; nothing has been changed then. ``tests/product/fuzz`` checks this for all
+functions. The few functions that assert in PyTorch also raise AssertionError.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ SCALAR_TYPES = {
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
 }
-"""What PyTorch's messages call the dtypes."""
+"""The names of dtypes in PyTorch's messages."""
 
 
 def kind_of(value: Any) -> str:
-    """What a message calls a value of the wrong type: its class, and whose that is if it is PyTorch's.
+    """Return the name of a value of the wrong type in messages: its class, and PyTorch if it is PyTorch's.
 
     >>> kind_of([1])
     'list'
@@ -64,12 +64,12 @@ def kind_of(value: Any) -> str:
         return kind
     if hasattr(value, "__dlpack__"):
         convert = f"from nbautograd import from_dlpack; from_dlpack({variable_of(value)}.detach())"
-        return f"PyTorch's {kind} (`{convert}` makes it one of nbautograd's)"
-    return f"PyTorch's {kind} (take it from nbautograd, too)"
+        return f"PyTorch's {kind} (`{convert}` converts it to nbautograd's)"
+    return f"PyTorch's {kind} (use nbautograd's)"
 
 
 def variable_of(value: Any) -> str:
-    """The variable of the user's code that holds a value; ``x`` if none does.
+    """Return the variable of the user's code that holds a value; ``x`` if none does.
 
     >>> here = [1]
     >>> variable_of(here), variable_of([1])
@@ -85,22 +85,22 @@ def variable_of(value: Any) -> str:
 
 
 def is_pytorchs(value: Any) -> bool:
-    """Whether a value is of one of PyTorch's classes: told by their names, for PyTorch may not be there at all."""
-    if isinstance(value, tuple):  # results say that they are torch.return_types
+    """Return whether a value is of one of PyTorch's classes, judging by their names: PyTorch may not be installed."""
+    if isinstance(value, tuple):  # named results are from torch.return_types
         return False
     return any(cls.__module__.partition(".")[0] == "torch" and not is_ours(cls) for cls in type(value).__mro__)
 
 
 class NbautogradError(Exception):
-    """Base of everything raised by nbautograd on purpose."""
+    """Base class of all intentional errors of nbautograd."""
 
 
 class ShapeError(NbautogradError, RuntimeError):
-    """Shapes do not fit each other or the operation."""
+    """Shapes do not match each other or the operation."""
 
 
 class DtypeError(NbautogradError, RuntimeError):
-    """A dtype that the operation does not take."""
+    """A dtype that the operation does not support."""
 
 
 class UnsupportedDtypeError(DtypeError, NotImplementedError):
@@ -118,10 +118,10 @@ class UnsupportedDtypeError(DtypeError, NotImplementedError):
 
 
 def name_operation(error: Exception, name: str) -> None:
-    """Put the operation's name before the message, as in ``mm(): mat1 and mat2 shapes cannot ...``, if none is there.
+    """Put the operation's name before the message, as in ``mm(): mat1 and mat2 shapes cannot ...``, if it has none.
 
-    Where one operation calls another, each does this in turn, and the name of the outermost stays. Only for errors of
-    the input, ``INPUT_ERRORS``; others, such as those of autograd, say themselves what they are about.
+    If one operation calls another, each does this in turn, and the name of the outermost remains. Only for errors of
+    the input, ``INPUT_ERRORS``; others, such as those of autograd, name their subject themselves.
     """
     if type(error) not in INPUT_ERRORS:
         return
@@ -135,23 +135,23 @@ def name_operation(error: Exception, name: str) -> None:
 
 
 INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
-"""The exact types of errors that say that an operation does not take its inputs."""
+"""The exact types of errors about inputs that an operation does not support."""
 _NAMED = re.compile(r"[a-z_\d.]+(\(\)|\(\):|:) ")
-"""A message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
+"""The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
 
 class DeviceError(NbautogradError, RuntimeError):
-    """Tensors on different devices met, or a device does not exist."""
+    """Tensors are on different devices, or a device does not exist."""
 
 
 class CudaUnavailableError(DeviceError, AssertionError):
-    """CUDA was asked for and cannot be had; the message says what is missing and the command that installs it."""
+    """CUDA was requested but is not available; the message names the missing part and the command that installs it."""
 
 
 class OutOfMemoryError(DeviceError, MemoryError):
-    """The memory of a CUDA device does not suffice; tensors and graphs are as they were.
+    """The memory of a CUDA device is full; tensors and graphs are unchanged.
 
-    :param args, kwargs: what Python's exceptions take: the message.
+    :param args, kwargs: the message, as for Python's exceptions.
     :returns: an error, which is a ``RuntimeError`` and a ``MemoryError``.
     :raises TypeError: keywords are given.
 
@@ -162,50 +162,50 @@ class OutOfMemoryError(DeviceError, MemoryError):
 
 
 class AutogradError(NbautogradError, RuntimeError):
-    """A backward pass cannot be run as asked."""
+    """A backward pass cannot be run as requested."""
 
 
 class NoGraphError(AutogradError):
-    """A derivative is asked for of a tensor, or by a tensor, that has no graph."""
+    """A derivative is requested of a tensor, or by a tensor, that has no graph."""
 
     cause: Any = None
-    """Why it has none, and the line to write: a ``Cause`` of ``nbautograd._engine.base.missing_graph``."""
+    """The cause of the missing graph, and the cure: a ``Cause`` of ``nbautograd._engine.base.missing_graph``."""
 
 
 class NonScalarError(AutogradError):
-    """A derivative is asked for of several numbers at once, without saying how much each counts."""
+    """A derivative is requested of several numbers at once, without their weights."""
 
 
 class GraphFreedError(AutogradError):
-    """A node's saved tensors are gone: its graph has been run backward before."""
+    """A node's saved tensors are freed: its graph has already been run backward."""
 
 
 class InplaceError(AutogradError):
     """An in-place write that would make, or has made, a gradient wrong."""
 
     saved: str = ""
-    """The name under which a node saved what was written to, where that is what happened."""
+    """The name under which a node saved the written tensor, if it did."""
     versions: tuple[int, int] = (0, 0)
-    """The version that it had when it was saved, and the one that it has now."""
+    """The version when it was saved, and the current version."""
     written: tuple[str, int] | None = None
-    """File and line of the last write, if places were noted."""
+    """File and line of the last write, if places were recorded."""
 
 
 class ProgramError(AutogradError):
-    """A recorded graph cannot be written as a program that would give its gradients."""
+    """A recorded graph cannot be written as a program with the same gradients."""
 
 
 class TracingError(AutogradError):
-    """What a function does cannot be recorded by ``torch.jit.trace``, or was recorded for other arguments."""
+    """``torch.jit.trace`` cannot record the function, or recorded it for other arguments."""
 
 
 class LinAlgError(NbautogradError, RuntimeError):
-    """A matrix that the computation is not defined for: singular, not positive-definite, or not finite.
+    """A matrix for which the computation is not defined: singular, not positive-definite, or not finite.
 
     :param args: the message.
-    :param kwargs: none are taken.
+    :param kwargs: none are accepted.
     :returns: the exception, a RuntimeError.
-    :raises TypeError: there are arguments by name.
+    :raises TypeError: keyword arguments are given.
 
     >>> import nbautograd as torch
     >>> try:

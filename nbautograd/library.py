@@ -1,8 +1,8 @@
-"""Operations of your own, and the code that is generated for any: the public home of ``@op`` and ``@composite``.
+"""Custom operations, and the code generated for any operation: the public home of ``@op`` and ``@composite``.
 
-``@op`` declares an operation by a body over arrays and a formula per input; ``@composite`` a function that is made of
+``@op`` declares an operation by a body over arrays and a formula per input; ``@composite`` a function composed of
 operations; ``@derivative_helper`` a function that formulas call. ``docs/add_an_operation.md`` is the guide, and
-``source`` shows what is made of a declaration. ``custom_op``, ``Library`` and what registers with them are PyTorch's.
+``source`` shows the code made from a declaration. ``custom_op``, ``Library`` and its registrations are PyTorch's.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ KINDS = {
     "tiled": "the gradients of large arrays, tile by tile",
     "cuda": "the kernels of a CUDA device, in CUDA C++, for float32",
 }
-"""What ``source`` can show of an operation."""
+"""The kinds of code that ``source`` shows."""
 
 
 def source(function: Callable[..., Any] | str, kind: str = "forward") -> str:
-    """The source code that was generated for an operation, as debuggers and tracebacks show it.
+    """Return the source code that was generated for an operation, as shown by debuggers and tracebacks.
 
-    :param function: an operation such as ``torch.mul`` or ``torch.Tensor.mul``, or its name; of a function that is made
-        of other operations, the source is the one in its file.
+    :param function: an operation such as ``torch.mul`` or ``torch.Tensor.mul``, or its name; for a composite function,
+        the source is that in its file.
     :param kind: one of ``KINDS``.
-    :raises ValueError: there is no such operation, or it has no code of that kind.
+    :raises ValueError: the operation does not exist, or has no code of that kind.
 
     >>> import nbautograd as torch
     >>> source(torch.neg, "backward").splitlines()[0]
@@ -91,11 +91,11 @@ def source(function: Callable[..., Any] | str, kind: str = "forward") -> str:
     if declared is None:
         composed = COMPOSITES.get(function) if isinstance(function, str) else function
         if not callable(composed):
-            raise ValueError(f"source(): there is no operation {function!r}")
+            raise ValueError(f"source(): the operation {function!r} does not exist")
         if kind == "forward":
             return inspect.getsource(inspect.unwrap(composed))
         name = getattr(composed, "__name__", composed)
-        raise ValueError(f"source(): {name} is made of other operations and has no {kind} code of its own")
+        raise ValueError(f"source(): {name} is composed of other operations and has no {kind} code")
     listing = cuda_listing(declared) if kind == "cuda" else None
     code = None if kind == "cuda" else declared.code(kind)
     if listing is None and code is None:
@@ -104,6 +104,6 @@ def source(function: Callable[..., Any] | str, kind: str = "forward") -> str:
 
 
 def _declaration(function: Any) -> CompiledOp | None:
-    """The declaration that a function was made from."""
+    """Return the declaration of a function."""
     declared = OPS.get(function) if isinstance(function, str) else getattr(function, "__globals__", {}).get("OP")
     return declared if isinstance(declared, CompiledOp) else None

@@ -1,4 +1,4 @@
-"""``torch.overrides``: for functions that take part in ``__torch_function__``, and for code that asks who does."""
+"""``torch.overrides``: for functions that support ``__torch_function__``, and for code that queries them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments is of a class that says with ``__torch_function__`` what functions do with it.
+    """Return whether an argument's class overrides functions with ``__torch_function__``.
 
     >>> import nbautograd as torch
     >>> torch.overrides.has_torch_function([torch.ones(2), 3])
@@ -34,19 +34,19 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(relevant_arg: Any) -> bool:
-    """:func:`has_torch_function` of one argument."""
+    """Return :func:`has_torch_function` of one argument."""
     return has_torch_function((relevant_arg,))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
-    """:func:`has_torch_function` of its arguments."""
+    """Return :func:`has_torch_function` of its arguments."""
     return has_torch_function(relevant_args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What the classes of ``relevant_args`` make of the call ``public_api(*args, **kwargs)``.
+    """Return the result of ``public_api(*args, **kwargs)`` according to the classes of ``relevant_args``.
 
     :raises TypeError: all of them decline.
     """
@@ -54,9 +54,9 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator: the function asks the classes of its arguments first.
+    """Decorate a function so that it asks the classes of its arguments first.
 
-    :param dispatcher: returns those arguments that count, given all.
+    :param dispatcher: a function that returns the relevant arguments, given all.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +71,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether something is a tensor, or of a class with ``__torch_function__``.
+    """Return whether an object is a tensor, or of a class with ``__torch_function__``.
 
     >>> import nbautograd as torch
     >>> torch.overrides.is_tensor_like(torch.ones(2)), torch.overrides.is_tensor_like(3)
@@ -81,18 +81,18 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method of ``Tensor``, or the getter of a property."""
+    """Return whether a function is a method of ``Tensor``, or the getter of a property."""
     name = getattr(func, "__name__", "")
     return name == "__get__" or any(value is func for cls in Tensor.__mro__ for value in vars(cls).values())
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """The functions whose results are not made tensors of a subclass: getters of which none goes through here."""
+    """Return the functions whose results keep their class: getters, which do not use this protocol."""
     return set()
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The name of a function of PyTorch's, with its module; None if there is none.
+    """Return the name of a PyTorch function, with its module; None if it has none.
 
     >>> import nbautograd as torch
     >>> torch.overrides.resolve_name(torch.nn.functional.relu), torch.overrides.resolve_name(torch.add)

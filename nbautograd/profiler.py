@@ -1,4 +1,4 @@
-"""``torch.profiler``: how long each operation takes, and which parts of a program the time goes to."""
+"""``torch.profiler``: the time of each operation, and of each part of a program."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 
 
 class ProfilerActivity(enum.Enum):
-    """What is recorded.
+    """An activity to record.
 
     :param value: the number of the member.
     :returns: the member.
-    :raises ValueError: there is no such number.
+    :raises ValueError: no member has that number.
 
     >>> ProfilerActivity(0).name
     'CPU'
@@ -49,11 +49,11 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profiler does in a step.
+    """The action of a profiler in a step.
 
     :param value: the number of the member.
     :returns: the member.
-    :raises ValueError: there is no such number.
+    :raises ValueError: no member has that number.
 
     >>> ProfilerAction(3).name
     'RECORD_AND_SAVE'
@@ -69,7 +69,7 @@ RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be recorded here: the CPU, and CUDA where it can be used.
+    """Return the activities that can be recorded: the CPU, and CUDA if available.
 
     :returns: a set.
 
@@ -80,7 +80,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's library for traces is there: never.
+    """Return False: PyTorch's library for traces is not available.
 
     :returns: a Python bool.
 
@@ -93,12 +93,12 @@ def kineto_available() -> bool:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """What to do in which step: in each cycle wait, warm up, and record.
+    """Return a schedule of steps: in each cycle wait, warm up, and record.
 
-    :param wait: steps at the beginning of each cycle that are not recorded.
-    :param warmup: steps after them that are not recorded either.
-    :param active: steps that are; the last one calls ``on_trace_ready``.
-    :param repeat: the number of cycles; 0 for as many as there are.
+    :param wait: unrecorded steps at the beginning of each cycle.
+    :param warmup: unrecorded steps after them.
+    :param active: recorded steps; the last one calls ``on_trace_ready``.
+    :param repeat: the number of cycles; 0 for no limit.
     :param skip_first: steps before the first cycle.
     :param skip_first_wait: unless 0, the first cycle does not wait.
     :returns: a function from the number of a step to a :class:`ProfilerAction`.
@@ -137,14 +137,14 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """An ``on_trace_ready`` that writes a file per trace, under the names that TensorBoard looks for.
+    """Return an ``on_trace_ready`` that writes a file per trace, with names for TensorBoard.
 
-    :param dir_name: the folder, which is made.
-    :param worker_name: what the names begin with; by default the computer and the process.
-    :param use_gzip: compress them.
-    :param use_python_export: PyTorch's; changes nothing.
+    :param dir_name: the folder, which is created.
+    :param worker_name: the beginning of the names; by default the computer and the process.
+    :param use_gzip: compress the files.
+    :param use_python_export: has no effect.
     :returns: a function of a profiler, which writes the file.
-    :raises RuntimeError: the folder cannot be made.
+    :raises RuntimeError: the folder cannot be created.
 
     >>> import os, tempfile
     >>> import nbautograd as torch
@@ -169,25 +169,25 @@ def tensorboard_trace_handler(
 
 
 class profile:  # noqa: N801 - PyTorch's name
-    """Records the operations in its ``with`` block, step by step if there is a schedule.
+    """A recorder of the operations in its ``with`` block, step by step if it has a schedule.
 
-    Recorded are operations, as ``aten::`` and their names, nodes of backward passes, steps of optimizers, batches of
-    data loaders, and blocks of ``record_function``; functions that are made of operations show as these.
+    It records operations, as ``aten::`` and their names, nodes of backward passes, steps of optimizers, batches of data
+        loaders, and blocks of ``record_function``; composite functions appear as their operations.
 
-    :param activities: what to record; with ``ProfilerActivity.CUDA`` times on the device, too.
-    :param schedule: from the number of a step to what is done in it; see :func:`schedule`.
-    :param on_trace_ready: called with the profiler after each cycle that was recorded.
-    :param record_shapes: note the shapes of the arguments.
+    :param activities: the activities to record; with ``ProfilerActivity.CUDA`` also times on the device.
+    :param schedule: maps the number of a step to its action; see :func:`schedule`.
+    :param on_trace_ready: called with the profiler after each recorded cycle.
+    :param record_shapes: record the shapes of the arguments.
     :param profile_memory: count the bytes of results.
-    :param with_stack: note the lines of the calls.
+    :param with_stack: record the lines of the calls.
     :param with_flops: count floating-point operations.
-    :param with_modules: PyTorch's, for TorchScript; changes nothing.
-    :param experimental_config: PyTorch's; changes nothing.
-    :param execution_trace_observer: PyTorch's; changes nothing.
-    :param acc_events: keep the events of all cycles, not those of the last one only.
-    :param use_cuda: deprecated: whether times on CUDA's device are among ``activities``.
-    :param custom_trace_id_callback: PyTorch's; changes nothing.
-    :param post_processing_timeout_s: PyTorch's; changes nothing.
+    :param with_modules: has no effect; for TorchScript in PyTorch.
+    :param experimental_config: has no effect.
+    :param execution_trace_observer: has no effect.
+    :param acc_events: keep the events of all cycles, not only those of the last one.
+    :param use_cuda: deprecated: use ``activities``.
+    :param custom_trace_id_callback: has no effect.
+    :param post_processing_timeout_s: has no effect.
     :returns: a context manager whose ``key_averages()`` returns the sums and ``events()`` the events.
     :raises RuntimeError: another profiler runs.
 
@@ -251,19 +251,19 @@ class profile:  # noqa: N801 - PyTorch's name
         self.stop()
 
     def start(self) -> None:
-        """Begin with the first step."""
+        """Start with the first step."""
         if self.current_action in RECORDING:
             self.start_trace()
         self._begin_step()
 
     def stop(self) -> None:
-        """End; what was being recorded is ready."""
+        """Stop; the current recording is ready."""
         self._end_step()
         if self.current_action in RECORDING:
             self._finish()
 
     def step(self) -> None:
-        """End a step of the schedule, and begin the next one."""
+        """Finish a step of the schedule, and begin the next one."""
         self._end_step()
         before = self.current_action
         self.step_num += 1
@@ -296,10 +296,10 @@ class profile:  # noqa: N801 - PyTorch's name
             self.on_trace_ready(self)
 
     def prepare_trace(self) -> None:
-        """Warm up, for which there is nothing to do."""
+        """Do nothing: no warm-up is needed."""
 
     def start_trace(self) -> None:
-        """Begin to record."""
+        """Start recording."""
         if self.acc_events and self.profiler is not None:
             self._earlier += self.profiler.function_events
         self.profiler = autograd_profiler.profile(
@@ -312,11 +312,11 @@ class profile:  # noqa: N801 - PyTorch's name
         self.profiler.start()
 
     def stop_trace(self) -> None:
-        """End recording."""
+        """Stop recording."""
         self._recorded("stopping the trace").stop()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity] | None = None) -> None:
-        """Leave out what runs from now on, or record it again."""
+        """Pause or resume recording."""
         if self.profiler is not None:
             self.profiler.pause(not enable)
 
@@ -326,7 +326,7 @@ class profile:  # noqa: N801 - PyTorch's name
         return self.profiler
 
     def events(self) -> EventList:
-        """The events, in order of their beginning.
+        """Return the events, in order of their start.
 
         :raises AssertionError: nothing has been recorded.
         """
@@ -339,7 +339,7 @@ class profile:  # noqa: N801 - PyTorch's name
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events summed up by name, and by shapes or by lines of calls; see ``EventList.key_averages``.
+        """Return the events summed by name, and by shapes or by lines of calls; see ``EventList.key_averages``.
 
         :raises AssertionError: nothing has been recorded.
         """
@@ -347,14 +347,14 @@ class profile:  # noqa: N801 - PyTorch's name
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path: str) -> None:
-        """Write what was recorded last as a trace for ``chrome://tracing`` and Perfetto.
+        """Write the last recording as a trace for ``chrome://tracing`` and Perfetto.
 
-        :param path: the file; of a name that ends with ``.gz``, compressed.
+        :param path: the file; compressed if its name ends with ``.gz``.
         """
         self._recorded("exporting chrome trace").export_chrome_trace(path, self.preset_metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write a file for flame graphs; it needs ``with_stack``.
+        """Write a file for flame graphs; requires ``with_stack``.
 
         :param metric: ``self_cpu_time_total`` or ``self_cuda_time_total``.
         """

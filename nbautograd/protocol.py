@@ -1,8 +1,8 @@
-"""The seam between the library and whatever watches it: shapes of objects, and records of events.
+"""The interface for observers of the library: shapes of objects, and records of events.
 
-A picture of a graph needs only what :class:`GraphNode` and :class:`Leaf` name, and PyTorch's own nodes have that too.
-A picture of a backward pass needs only the event records below, which the engine hands to every callback that
-:func:`observe` registers. Nothing here knows who is watching; nothing that watches needs to know more than this.
+A picture of a graph needs only the attributes of :class:`GraphNode` and :class:`Leaf`, which PyTorch's own nodes also
+have. A picture of a backward pass needs only the event records below, which the engine passes to every callback that
+:func:`observe` registers. This module does not know the observers; observers need no more than this module.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ __all__ = [
 
 @runtime_checkable
 class GraphNode(Protocol):
-    """One step of a recorded computation, seen from its result: where gradients come in and where they go on.
+    """A step of a recorded computation, seen from its result: the source and the targets of gradients.
 
-    :param args, kwargs: none: it is a protocol, of which there are no instances.
-    :returns: nothing: ``isinstance`` asks it whether an object has what it names.
-    :raises TypeError: it is called.
+    :param args, kwargs: none: a protocol has no instances.
+    :returns: nothing: use ``isinstance`` to check for its attributes.
+    :raises TypeError: the class is called.
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
@@ -61,19 +61,19 @@ class GraphNode(Protocol):
 
     @property
     def next_functions(self) -> tuple[tuple[GraphNode | None, int], ...]:
-        """For each differentiable input, the node that made it and which of that node's outputs it was."""
+        """For each differentiable input: its node, and the index of the input among the node's outputs."""
 
     def name(self) -> str:
-        """The node's name, such as ``MulBackward0``."""
+        """Return the node's name, such as ``MulBackward0``."""
 
 
 @runtime_checkable
 class Leaf(Protocol):
-    """Where an edge ends: the node that adds what arrives to ``variable.grad``.
+    """The end of an edge: the node that adds gradients to ``variable.grad``.
 
-    :param args, kwargs: none: it is a protocol, of which there are no instances.
-    :returns: nothing: ``isinstance`` asks it whether an object has what it names.
-    :raises TypeError: it is called.
+    :param args, kwargs: none: a protocol has no instances.
+    :returns: nothing: use ``isinstance`` to check for its attributes.
+    :raises TypeError: the class is called.
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)
@@ -88,14 +88,14 @@ class Leaf(Protocol):
 
 
 class Operand(NamedTuple):
-    """One argument of a traced operation.
+    """An argument of a traced operation.
 
     :param name: the parameter's name, such as ``other``.
-    :param slot: its place in ``next_functions``; None when no gradient goes there.
-    :param value: a Python number, or the array when it is small enough to be kept, or None.
+    :param slot: its position in ``next_functions``; None if it gets no gradient.
+    :param value: a Python number, or the array if it is small enough to keep, or None.
     :param shape: None for a Python number.
     :param dtype: such as ``float32``; None for a Python number.
-    :param tensor: the tensor that was passed, as long as it lives: a weak reference.
+    :param tensor: a weak reference to the passed tensor.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -117,7 +117,7 @@ class Operand(NamedTuple):
 
     @property
     def parameter(self) -> tuple[str, int | None]:
-        """The parameter that it belongs to, and its place in the list or tuple passed for that, if it is part of one.
+        """The parameter that it belongs to, and its position in a list or tuple passed for it.
 
         >>> Operand("tensors[2]", 2, None, (), "float32", None).parameter
         ('tensors', 2)
@@ -129,8 +129,8 @@ class Operand(NamedTuple):
 class ScopeEntry(NamedTuple):
     """One entry into a named block.
 
-    :param name, number: of the block, and of this entry, among all.
-    :param module: the module whose call the block is, as long as it lives: a weak reference, or None.
+    :param name, number: the name of the block, and the number of this entry, among all.
+    :param module: a weak reference to the module whose call the block is, or None.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -144,16 +144,16 @@ class ScopeEntry(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off).
+    """The record of one operation by tracing, as ``node.trace`` (absent or None if tracing was off).
 
-    :param filename, lineno: where the code called the operation; a notebook gives each cell a file name of its own.
-    :param output: a function that returns the tensor that the operation made, as long as it lives.
-    :param value: the array that it made when it is small enough to be kept, or None.
-    :param shape, dtype: those of the result.
+    :param filename, lineno: the location of the call; in a notebook each cell has its own file name.
+    :param output: a function that returns the operation's result while it is alive.
+    :param value: the resulting array if it is small enough to keep, or None.
+    :param shape, dtype: shape and dtype of the result.
     :param operands: its arguments.
     :param scope: the named blocks around the call, outermost first.
-    :param code, instruction: what called the operation, by which instruction (for ``code.co_positions()``).
-    :param version: how often the result had been written to in place when it had this value; None: not known.
+    :param code, instruction: the calling code, and the index of its instruction (for ``code.co_positions()``).
+    :param version: the number of in-place writes to the result when it had this value; None if unknown.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -180,17 +180,17 @@ class Trace(NamedTuple):
 
 
 declared: dict[str, Callable[[], type]] = {}
-"""For each declared operation, by the name of its node: what gives the node's class, with ``symbol``, ``inputs`` and
-``formulas``. So a picture of another library's graph can tell how the gradients of a node of that name are computed.
+"""For each declared operation, by the name of its node: a function for its class, with ``symbol``, ``inputs`` and
+``formulas``. So a picture of another library's graph can show how the gradients of such a node are computed.
 """
 
 
 def declaration(name: str) -> Callable[[], type] | None:
-    """The entry of ``declared``; what is loaded only when it is asked for has one, too.
+    """Return the entry of ``declared``, also for lazily loaded operations.
 
-    :param name: of the node, such as ``MulBackward0``.
+    :param name: the name of the node, such as ``MulBackward0``.
     :returns: a function without arguments that returns the node's class; None if nothing of this name is declared.
-    :raises TypeError: ``name`` cannot be hashed.
+    :raises TypeError: ``name`` is not hashable.
 
     >>> declaration("MulBackward0")().inputs
     ('input', 'other')
@@ -203,17 +203,17 @@ def declaration(name: str) -> Callable[[], type] | None:
 
 
 scopes: ContextVar[tuple[ScopeEntry, ...]] = ContextVar("scopes", default=())
-"""The named blocks that are open; see :func:`scope`."""
+"""The open named blocks; see :func:`scope`."""
 _entries = count(1)
 
 
 def entry(name: str, module: Any = None) -> ScopeEntry:
-    """A new entry into a named block.
+    """Create a new entry into a named block.
 
-    :param name: of the block.
+    :param name: the name of the block.
     :param module: the module whose call it is, or None.
-    :returns: the entry, with a number of its own.
-    :raises TypeError: there can be no weak reference to ``module``.
+    :returns: the entry, with its own number.
+    :raises TypeError: ``module`` does not support weak references.
 
     >>> entry("encoder").name
     'encoder'
@@ -223,12 +223,12 @@ def entry(name: str, module: Any = None) -> ScopeEntry:
 
 @contextmanager
 def scope(name: str, module: Any = None) -> Iterator[None]:
-    """What is traced inside the ``with`` block belongs together in pictures, under ``name``; modules do this.
+    """Group the operations traced inside the ``with`` block under ``name`` in pictures; modules use this.
 
-    :param name: of the block.
+    :param name: the name of the block.
     :param module: the module whose call it is, or None.
     :returns: a context manager.
-    :raises TypeError: on entering, there can be no weak reference to ``module``.
+    :raises TypeError: on entering, ``module`` does not support weak references.
 
     >>> with scope("encoder"):
     ...     [block.name for block in current_scope()]
@@ -242,7 +242,7 @@ def scope(name: str, module: Any = None) -> Iterator[None]:
 
 
 def current_scope() -> tuple[ScopeEntry, ...]:
-    """The named blocks that are open, outermost first.
+    """Return the open named blocks, outermost first.
 
     :returns: a tuple of entries; empty outside.
 
@@ -258,7 +258,7 @@ def _file_place(filename: str, lineno: int) -> tuple[str, str]:
 
 
 class SourceLocator:
-    """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number.
+    """The names of lines of code in messages and pictures; a notebook's extension knows its cells by number.
 
     :returns: an object without state: ``locate`` is called on the class.
 
@@ -267,21 +267,21 @@ class SourceLocator:
     """
 
     locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
-    """From a file name and a line number to what the file is called and the text of the line."""
+    """Maps a file name and a line number to the name of the file and the text of the line."""
     earlier: Callable[[str], Iterable[str]] = staticmethod(lambda filename: ())
-    """From a file name to those of the cells that ran before, the last one first."""
+    """Maps a file name to those of the cells that ran before, last first."""
 
 
-# Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):
-# whoever keeps one copies it.
+# Events, in the order in which a pass sends them. Gradients are live arrays (tensors if the pass creates a graph): an
+# observer that keeps one must copy it.
 
 
 class PassStarted(NamedTuple):
-    """A backward pass begins at ``roots``, each a node and which of its outputs, with these gradients.
+    """A backward pass begins at ``roots``, each a node and the index of its output, with these gradients.
 
     :param roots: nodes, each with the number of an output.
     :param gradients: an array or a tensor for each root.
-    :param retain_graph, create_graph: whether saved tensors are kept, and whether the pass itself is recorded.
+    :param retain_graph, create_graph: True if saved tensors are kept; True if the pass itself is recorded.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -301,7 +301,7 @@ class PassStarted(NamedTuple):
 
 
 class NodeStarted(NamedTuple):
-    """All gradients for ``node`` have arrived (None for an output that nothing used) and its formula runs now.
+    """All gradients for ``node`` have arrived (None for an unused output) and its formula runs now.
 
     :param node: the node.
     :param gradients: one for each output, or None.
@@ -326,9 +326,9 @@ class EdgeSent(NamedTuple):
 
     This is the sum over paths inside one pass, in a buffer; ``.grad`` has not changed yet.
 
-    :param node, index: where it came from, and by which of the node's edges.
-    :param to, to_index: where it went, and to which output of that node.
-    :param gradient: what was sent.
+    :param node, index: the source node, and the index of its edge.
+    :param to, to_index: the target node, and the index of its output.
+    :param gradient: the gradient sent.
     :param total: the sum so far, in the shape of that output.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
@@ -355,7 +355,7 @@ class HookCalled(NamedTuple):
 
     :param node: the node.
     :param kind: ``tensor``, ``pre`` or ``post``.
-    :param before, after: the gradient, or the tuple of gradients, that the hook was given, and what goes on from there.
+    :param before, after: the gradient, or the tuple of gradients, before and after the hook.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -379,9 +379,9 @@ class Accumulated(NamedTuple):
     """A leaf's ``.grad`` was ``before`` (None at first) and is now ``after`` = before + incoming.
 
     :param node: the node of the leaf.
-    :param before: ``.grad`` until now, or None.
-    :param incoming: what arrived.
-    :param after: ``.grad`` from now on.
+    :param before: ``.grad`` before, or None.
+    :param incoming: the gradient that arrived.
+    :param after: ``.grad`` after.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -401,11 +401,11 @@ class Accumulated(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """``autograd.grad`` took ``gradient`` for one of its inputs; nothing was accumulated.
+    """``autograd.grad`` captured ``gradient`` for one of its inputs; nothing was accumulated.
 
     :param node: the node.
-    :param index: which of its outputs.
-    :param gradient: what arrived there.
+    :param index: the index of its output.
+    :param gradient: the gradient that arrived.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -424,10 +424,10 @@ class Captured(NamedTuple):
 
 
 class NodeFinished(NamedTuple):
-    """``node`` is done; ``freed`` tells whether it has just dropped its saved tensors.
+    """``node`` is done; ``freed`` is True if it has just dropped its saved tensors.
 
     :param node: the node.
-    :param freed: whether its saved tensors have just been dropped.
+    :param freed: True if its saved tensors have just been dropped.
     :returns: a named tuple of these.
     :raises TypeError: a field is missing.
 
@@ -476,7 +476,7 @@ def observe(callback: Callable[[Event], object]) -> Iterator[None]:
 
     :param callback: a function of one event.
     :returns: a context manager.
-    :raises TypeError: in the pass, ``callback`` cannot be called.
+    :raises TypeError: in the pass, ``callback`` is not callable.
 
     >>> import nbautograd as nb
     >>> x = nb.tensor(3.0, requires_grad=True)

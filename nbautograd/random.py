@@ -20,9 +20,9 @@ def fork_rng(
     """Restore the generator's state at the end of the ``with`` block, or of the decorated function.
 
     :param devices: accepted as in PyTorch; all devices share one generator, whose state is always restored.
-    :param enabled: False: do nothing.
+    :param enabled: if False, do nothing.
     :param device_type: ``"cuda"`` or ``"cpu"``.
-    :raises RuntimeError: another type of device.
+    :raises RuntimeError: the device type is not supported.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
@@ -32,7 +32,7 @@ def fork_rng(
     tensor([0.4963, 0.7682])
     """
     if device_type not in (None, "cpu", "cuda"):
-        raise RuntimeError(f"fork_rng(): there is no module for devices of type {device_type!r}, but 'cpu' and 'cuda'")
+        raise RuntimeError(f"fork_rng(): devices of type {device_type!r} are not supported, only 'cpu' and 'cuda'")
     state = default_generator.get_state() if enabled else None
     try:
         yield

@@ -1,4 +1,4 @@
-"""``torch.storage``: the memory that tensors share, as an object of its own."""
+"""``torch.storage``: the memory that tensors share, as objects."""
 
 from __future__ import annotations
 

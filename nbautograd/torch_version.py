@@ -1,4 +1,4 @@
-"""``torch.__version__`` while nbautograd stands in for PyTorch: a text that compares as versions do."""
+"""``torch.__version__`` while nbautograd replaces PyTorch: a string that compares like a version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS = re.compile(
 
 
 def _key(version: Any) -> tuple[Any, ...] | None:
-    """What orders a version, given as a text or as a sequence of numbers: the rules of Python's packaging (PEP 440)."""
+    """Return the sort key of a version, a string or a sequence of numbers, by PEP 440."""
     text = version if isinstance(version, str) else ".".join(map(str, version))
     parts = _PARTS.fullmatch(text.strip())
     if parts is None:
@@ -26,7 +26,7 @@ def _key(version: Any) -> tuple[Any, ...] | None:
         release.pop()
     dev = float("inf") if parts["dev"] is None else int(parts["dev"] or 0)
     post = -1 if parts["post"] is None else int(parts["post"] or 0)
-    stage = ("z", 0)  # none comes after all of them
+    stage = ("z", 0)  # a final release comes after all of them
     if parts["pre"] is not None:
         stage = (parts["pre"].lower(), int(parts["pre_n"] or 0))
     elif parts["dev"] is not None and post < 0:  # before a, b and rc
@@ -41,7 +41,7 @@ def _comparison(name: str) -> Callable[[str, Any], Any]:
         if not isinstance(other, (str, tuple, list)):
             return getattr(str, name)(self, other)
         left, right = _key(str(self)), _key(other)
-        if left is None or right is None:  # "nightly" and the like, as texts
+        if left is None or right is None:  # "nightly" and the like, as text
             return getattr(str, name)(self, other)
         return getattr(tuple, name)(left, right)
 
@@ -50,7 +50,7 @@ def _comparison(name: str) -> Callable[[str, Any], Any]:
 
 
 class TorchVersion(str):
-    """A version that compares with texts and with tuples of numbers.
+    """A version that compares with strings and with tuples of numbers.
 
     >>> TorchVersion("2.13.0+cpu") > "2.9", TorchVersion("2.13.0") >= (2, 13), TorchVersion("2.1") == "2.1.0"
     (True, True, True)

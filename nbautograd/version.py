@@ -1,4 +1,4 @@
-"""Which version this is, by the names that PyTorch has for it: ``torch.version.cuda`` and the others."""
+"""The version, under PyTorch's names: ``torch.version.cuda`` and the others."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def __getattr__(name: str) -> Any:
     package = sys.modules[__name__.partition(".")[0]]
     if name == "__version__":
         return package.__version__
-    if name == "cuda":  # of the GPU's runtime, where one can be used
+    if name == "cuda":  # of the GPU's runtime, if available
         return package.cuda.devices.runtime_version() if package.cuda.is_available() else None
     return absent.fail(__name__.partition(".")[2], name)

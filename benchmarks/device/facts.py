@@ -56,6 +56,7 @@ def device(rehearsal: bool) -> dict[str, Any]:
     :raises RuntimeError: CUDA cannot be used, by us or by PyTorch.
     """
     import nbautograd as nb
+    from nbautograd._engine.arrays import backend
 
     if (why := nb.cuda.why_not()) is not None:
         raise RuntimeError(why)
@@ -65,6 +66,7 @@ def device(rehearsal: bool) -> dict[str, Any]:
         "devices": str(nb.cuda.device_count()),
         "capability": f"{major}.{minor}",
         "memory": f"{nb.cuda.mem_get_info()[1] / 2**30:.1f} GiB",
+        "kernels": "fused" if backend.cuda.fused else "CuPy's",
     }
     if not rehearsal:
         import cupy

@@ -1,6 +1,6 @@
-"""PyTorch's modules about compiling, processes, devices and backends: what they answer on one CPU or one GPU.
+"""PyTorch's modules about compiling, processes, devices and backends, for one CPU or one GPU.
 
-Each does what is true here. What cannot be done refuses in one sentence; ``_names/refused.py`` lists why, and says it
-of every name of PyTorch's that a module does not define. Programs see them as ``torch.jit`` and so on:
+Each reports the facts of this machine. Unsupported functions raise with one sentence; ``_names/refused.py`` has the
+reasons, also for all names of PyTorch that a module does not define. Programs see them as ``torch.jit`` and so on:
 ``_names/namespaces.py``. Imports from below ``nbautograd.nn`` and ``nbautograd.cuda`` only.
 """

@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the CUDA devices under a name that does not say so, and none where there is no such device."""
+"""``torch.accelerator``: the CUDA devices under a generic name, or none without such a device."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device that can be used.
+    """Return whether a CUDA device is available.
 
-    :returns: a Python bool, that of ``torch.cuda.is_available()``.
+    :returns: a Python bool, as ``torch.cuda.is_available()``.
 
     >>> import nbautograd as torch
     >>> torch.accelerator.is_available() == torch.cuda.is_available()
@@ -49,9 +49,9 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many CUDA devices there are.
+    """Return the number of CUDA devices.
 
-    :returns: an int; 0 where CUDA cannot be used.
+    :returns: an int; 0 if CUDA is not available.
 
     >>> import nbautograd as torch
     >>> torch.accelerator.device_count() == torch.cuda.device_count()
@@ -61,9 +61,9 @@ def device_count() -> int:
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """``device("cuda")``, or None where no such device can be used.
+    """Return ``device("cuda")``, or None if it is not available.
 
-    :param check_available: accepted as in PyTorch; here a device that cannot be used is never named.
+    :param check_available: accepted and ignored: an unavailable device is never returned.
     :returns: a ``torch.device`` or None.
 
     >>> import nbautograd as torch
@@ -74,7 +74,7 @@ def current_accelerator(check_available: bool = False) -> Device | None:
 
 
 def _needs_one(of_cuda: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function of ``torch.cuda``, where there is a device."""
+    """Return the function of ``torch.cuda``, which requires a device."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if not cuda.is_available():
@@ -92,7 +92,7 @@ def _needs_one(of_cuda: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _with_whole_names(signature: inspect.Signature) -> inspect.Signature:
-    """A signature of ``torch.cuda`` as another module has it: it says whose streams are meant."""
+    """Return a signature of ``torch.cuda`` for another module, with the full names of stream classes."""
 
     def whole(annotation: Any) -> Any:
         return annotation.replace("Stream", "nbautograd.cuda.Stream") if isinstance(annotation, str) else annotation
@@ -102,7 +102,7 @@ def _with_whole_names(signature: inspect.Signature) -> inspect.Signature:
 
 
 def _said_of_accelerators(doc: str, of_cuda: str, name: str) -> str:
-    """The docstring of a function of ``torch.cuda``, with the names and the error of that of ``torch.accelerator``."""
+    """Return the docstring of a ``torch.cuda`` function, with the names and the error of ``torch.accelerator``."""
     fields, blank, example = doc.partition("\n\n>>> ")
     lines = [line for line in fields.split("\n") if not line.startswith(":raises CudaUnavailableError")]
     lines.append(":raises RuntimeError: there is no such device.")
@@ -130,7 +130,7 @@ class device_index:  # noqa: N801 - PyTorch's name
 
     :param device: its number, or None.
     :returns: a context manager.
-    :raises RuntimeError: on entering with a number, where there is no such device.
+    :raises RuntimeError: the device does not exist, on entering with a number.
 
     >>> import nbautograd as torch
     >>> with torch.accelerator.device_index(None):
@@ -151,11 +151,11 @@ class device_index:  # noqa: N801 - PyTorch's name
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a type of device: ``torch.cpu`` or ``torch.cuda``.
+    """Return the module of a type of device: ``torch.cpu`` or ``torch.cuda``.
 
-    :param device: a device or its name; by default the accelerator, or the CPU where there is none.
+    :param device: a device or its name; by default the accelerator, or the CPU without one.
     :returns: a module.
-    :raises RuntimeError: there is no such module.
+    :raises RuntimeError: the module does not exist.
 
     >>> import nbautograd as torch
     >>> torch.get_device_module("cpu").device_count()
@@ -172,26 +172,26 @@ def _no_events(*args: Any) -> NoReturn:
 
 
 class _OfCPU:
-    """What streams and events of the CPU have in common: all work is done."""
+    """The base of streams and events of the CPU: all work is complete."""
 
     def __init__(self) -> None:
         self.device = Device("cpu")
 
     def query(self) -> bool:
-        """True: all work is done."""
+        """Return True: all work is complete."""
         return True
 
     def synchronize(self) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
 
 class Stream(_OfCPU):
-    """A queue of work for a device: a ``torch.cuda.Stream``, or one of the CPU, in which all work is done at once.
+    """A queue of work for a device: a ``torch.cuda.Stream``, or a CPU stream, which completes work immediately.
 
-    :param device: the accelerator by default, or the CPU where there is none.
-    :param priority: of streams of CUDA, lower numbers go first.
+    :param device: the accelerator by default, or the CPU without one.
+    :param priority: the priority of CUDA streams; lower numbers go first.
     :returns: a ``torch.cuda.Stream`` for a CUDA device, otherwise a ``torch.Stream``.
-    :raises RuntimeError: tensors cannot be on the device.
+    :raises RuntimeError: the device does not support tensors.
 
     >>> import nbautograd as torch
     >>> torch.Stream("cpu").query()
@@ -218,14 +218,14 @@ class Stream(_OfCPU):
 
 
 class Event(_OfCPU):
-    """A mark in a stream: a ``torch.cuda.Event``, or one of the CPU, which cannot be recorded, as in PyTorch.
+    """An event in a stream: a ``torch.cuda.Event``, or a CPU event, which cannot be recorded, as in PyTorch.
 
-    :param device: the accelerator by default, or the CPU where there is none.
-    :param enable_timing: whether ``elapsed_time`` will be asked.
-    :param blocking: whether waiting for an event of CUDA leaves the processor to others.
+    :param device: the accelerator by default, or the CPU without one.
+    :param enable_timing: whether the event supports ``elapsed_time``.
+    :param blocking: whether a thread that waits for a CUDA event yields the processor.
     :param interprocess: whether other processes may use an event of CUDA.
     :returns: a ``torch.cuda.Event`` for a CUDA device, otherwise a ``torch.Event``.
-    :raises RuntimeError: tensors cannot be on the device.
+    :raises RuntimeError: the device does not support tensors.
 
     >>> import nbautograd as torch
     >>> torch.Event("cpu").query()
@@ -243,28 +243,28 @@ class Event(_OfCPU):
         super().__init__()
 
     def record(self, stream: Any = None) -> None:
-        """Refuse, as in PyTorch.
+        """Raise, as in PyTorch.
 
         :raises RuntimeError: always.
         """
         _no_events()
 
     def elapsed_time(self, end_event: Any) -> float:
-        """Refuse, as in PyTorch.
+        """Raise, as in PyTorch.
 
         :raises ValueError: always.
         """
         raise ValueError("Both events must be created with argument 'enable_timing=True', and recorded on CUDA")
 
     def wait(self, stream: Any = None) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
     def __repr__(self) -> str:
         return "torch.Event device_type=cpu, device_index=-1, event_flag=0, event_id=0"
 
 
 def _of(device: Any, of_cuda: Callable[[Any], Any], cls: type) -> Any:
-    """A stream or event for a device."""
+    """Return a stream or event for a device."""
     place = (current_accelerator() or Device("cpu")) if device is None else Device(device)
     if place.type == "cuda":
         return of_cuda(place)

@@ -1,7 +1,7 @@
-"""``torch.backends``: settings of libraries that PyTorch calls. They are kept as they are assigned; few have an effect.
+"""``torch.backends``: settings of libraries that PyTorch calls. They are stored; few have an effect.
 
-Results here come from NumPy's, SciPy's and CuPy's kernels. So no library of this list is available, and settings such
-as ``cudnn.benchmark`` change nothing; on the CPU everything is deterministic anyway.
+Results here come from NumPy's, SciPy's and CuPy's kernels. So no library of this list is available, and settings
+such as ``cudnn.benchmark`` have no effect; on the CPU all results are deterministic.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _frozen = False
 
 
 def disable_global_flags() -> None:
-    """From now on refuse assignments to flags; ``with torch.backends.cudnn.flags(...)`` still sets them.
+    """Make later assignments to flags raise; ``with torch.backends.cudnn.flags(...)`` still sets them.
 
     This cannot be undone, as in PyTorch.
     """
@@ -39,14 +39,14 @@ def disable_global_flags() -> None:
 
 
 def flags_frozen() -> bool:
-    """Whether ``disable_global_flags`` has been called."""
+    """Return whether ``disable_global_flags`` has been called."""
     return _frozen
 
 
 def is_bool(name: str, value: Any) -> None:
     """Check a flag.
 
-    :raises RuntimeError: the value is no bool.
+    :raises RuntimeError: the value is not a bool.
     """
     if not isinstance(value, bool):
         raise RuntimeError(f"set_{name} expects a bool, but got {type(value).__name__}")
@@ -55,16 +55,16 @@ def is_bool(name: str, value: Any) -> None:
 def is_int(name: str, value: Any) -> None:
     """Check a number.
 
-    :raises RuntimeError: the value is no int.
+    :raises RuntimeError: the value is not an int.
     """
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise RuntimeError(f"set_{name} expects an int, but got {type(value).__name__}")
 
 
 def is_precision(name: str, value: Any) -> None:
-    """Check how products may be rounded.
+    """Check the name of a rounding of products.
 
-    :raises RuntimeError: it is none of PyTorch's words.
+    :raises RuntimeError: the name is not one of PyTorch's.
     """
     if value not in ("none", "ieee", "tf32", "bf16"):
         raise RuntimeError(f"Unknown precision: {value}; known are none, ieee, tf32 and bf16")
@@ -75,14 +75,14 @@ def anything(name: str, value: Any) -> None:
 
 
 class Backend(ModuleType):
-    """A library's settings and answers, as a module.
+    """A library's settings and queries, as a module.
 
-    :param flags: by name: the value at first, the one in ``flags()`` without arguments, and what checks a new one.
-    :param answers: by name, functions and constants.
+    :param flags: by name: the initial value, the value in ``flags()`` without arguments, and the check of new ones.
+    :param answers: functions and constants, by name.
     """
 
     def __init__(self, path: str, flags: dict[str, tuple[Any, Any, Check]] | None = None, /, **answers: Any) -> None:
-        super().__init__(f"nbautograd.backends.{path}", f"What ``torch.backends.{path}`` answers here.")
+        super().__init__(f"nbautograd.backends.{path}", f"The settings and queries of ``torch.backends.{path}``.")
         scope = vars(self)
         scope["_flags"] = flags or {}
         scope.update({name: first for name, (first, _, _) in scope["_flags"].items()}, **answers)
@@ -104,13 +104,13 @@ class Backend(ModuleType):
         absent.fail(self.__name__.partition(".")[2], name)
 
     def _set_flags(self, *values: Any, **named: Any) -> tuple[Any, ...]:
-        """Set flags, in their order or by name; None leaves one as it is.
+        """Set flags, in their order or by name; None keeps a flag.
 
         :param values: the values, in the order of the flags.
         :param named: the values by name; a leading underscore is accepted.
-        :returns: a tuple of what all flags were before.
-        :raises RuntimeError: a value is of a type that the flag does not take.
-        :raises TypeError: there is no flag of that name.
+        :returns: a tuple of the previous values of all flags.
+        :raises RuntimeError: a value has an unsupported type.
+        :raises TypeError: the flag does not exist.
 
         >>> import nbautograd as torch
         >>> before = torch.backends.cudnn.set_flags(_benchmark=True)
@@ -131,13 +131,13 @@ class Backend(ModuleType):
 
     @contextlib.contextmanager
     def _flags_for_a_while(self, *values: Any, **named: Any) -> Iterator[None]:
-        """Other flags for a ``with`` block; those that are not given have the values that PyTorch gives them.
+        """Set flags in a ``with`` block; omitted flags get PyTorch's default values.
 
         :param values: the values, in the order of the flags.
         :param named: the values by name.
         :returns: a context manager.
-        :raises RuntimeError: on entering, if a value is of a type that the flag does not take.
-        :raises TypeError: on entering, if there is no flag of that name.
+        :raises RuntimeError: on entering, if a value has an unsupported type.
+        :raises TypeError: on entering, if the flag does not exist.
 
         >>> import nbautograd as torch
         >>> with torch.backends.cudnn.flags(enabled=True, benchmark=True):
@@ -156,7 +156,7 @@ class Backend(ModuleType):
 
 
 class Precision:
-    """How products in float32 may be rounded by some kind of operation: kept, without an effect."""
+    """The rounding of float32 products in a kind of operation: stored, without effect."""
 
     def __init__(self) -> None:
         self._fp32_precision = "none"
@@ -173,9 +173,9 @@ class Precision:
 
 
 def false(*args: Any, **kwargs: Any) -> bool:
-    """False: the library is not used.
+    """Return False: the library is not used.
 
-    :param args, kwargs: accepted and without effect.
+    :param args, kwargs: accepted and ignored.
     :returns: False.
 
     >>> import nbautograd as torch
@@ -186,9 +186,9 @@ def false(*args: Any, **kwargs: Any) -> bool:
 
 
 def none(*args: Any, **kwargs: Any) -> None:
-    """None: the library is not used.
+    """Return None: the library is not used.
 
-    :param args, kwargs: accepted and without effect.
+    :param args, kwargs: accepted and ignored.
     :returns: None.
 
     >>> import nbautograd as torch
@@ -198,7 +198,7 @@ def none(*args: Any, **kwargs: Any) -> None:
 
 
 class verbose:  # noqa: N801 - PyTorch's name
-    """A ``with`` statement that changes nothing: the library that would report is not used."""
+    """A context manager without effect: the reporting library is not used."""
 
     def __init__(self, level: int) -> None:
         self.level = level
@@ -247,7 +247,7 @@ mkldnn = Backend(
     conv=Precision(),
     rnn=Precision(),
 )
-openmp = Backend("openmp", is_available=false)  # threads are our own
+openmp = Backend("openmp", is_available=false)  # nbautograd has its own threads
 opt_einsum = Backend(
     "opt_einsum",
     {"enabled": (False, False, is_bool), "strategy": (None, None, anything)},
@@ -261,7 +261,7 @@ mps = Backend("mps", is_available=false, is_built=false, is_macos_or_newer=false
 
 
 def get_cpu_capability() -> str:
-    """What the processor has for arithmetic, in PyTorch's words: ``"AVX512"``, ``"AVX2"`` or ``"DEFAULT"``.
+    """Return the processor's vector instructions, by PyTorch's names: ``"AVX512"``, ``"AVX2"`` or ``"DEFAULT"``.
 
     >>> import nbautograd as torch
     >>> torch.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "DEFAULT")
@@ -296,12 +296,12 @@ _fastpath = {"enabled": True}
 
 
 def get_fastpath_enabled() -> bool:
-    """What ``set_fastpath_enabled`` was given last; True at first. There is one path here."""
+    """Return the setting of ``set_fastpath_enabled``, initially True; nbautograd has one path."""
     return _fastpath["enabled"]
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Remember the setting; it changes nothing here."""
+    """Store the setting, which has no effect."""
     _fastpath["enabled"] = value
 
 
@@ -315,7 +315,7 @@ _chosen = "none"
 
 
 def get_float32_matmul_precision() -> str:
-    """What ``set_float32_matmul_precision`` was given last; ``"highest"`` at first.
+    """Return the setting of ``set_float32_matmul_precision``, initially ``"highest"``.
 
     :returns: ``"highest"``, ``"high"`` or ``"medium"``.
 
@@ -327,11 +327,11 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remember how exact products of float32 matrices must be; they are computed in float32 whatever it is.
+    """Store the precision of float32 matrix products, which are always computed in float32.
 
-    :param precision: ``"highest"``, ``"high"`` or ``"medium"``; of another word PyTorch's warning is given.
+    :param precision: ``"highest"``, ``"high"`` or ``"medium"``; other words cause PyTorch's warning.
     :returns: None.
-    :raises RuntimeError: it is no text.
+    :raises RuntimeError: ``precision`` is not a string.
 
     >>> import nbautograd as torch
     >>> torch.set_float32_matmul_precision("high")
@@ -353,7 +353,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 class MatrixProducts:
-    """Settings of products of matrices on CUDA devices: kept, without an effect."""
+    """Settings of matrix products on CUDA devices: stored, without effect."""
 
     __slots__ = ("_flags",)
     _flags: dict[str, bool]
@@ -394,7 +394,7 @@ _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True,
 
 
 def _setting(kind: str, reader: str, writer: str) -> dict[str, Callable[..., Any]]:
-    """By name, what reads a setting of attention, and what writes it."""
+    """Return the getter and the setter of a setting of attention, by name."""
 
     def enabled() -> bool:
         return _attention[kind]
@@ -406,11 +406,11 @@ def _setting(kind: str, reader: str, writer: str) -> dict[str, Callable[..., Any
     path = "torch.backends.cuda."
     example = f">>> import nbautograd as torch\n>>> {path}{{}}\n"
     enabled.__doc__ = (
-        f"What ``{writer}`` was given last, {first} at first; there is one way to compute attention here.\n\n"
+        f"Return the setting of ``{writer}``, initially {first}; attention has one implementation.\n\n"
         f":returns: a Python bool.\n\n{example.format(reader + '()')}{first}\n"
     )
     enable.__doc__ = (
-        "Remember the setting; it changes nothing here.\n\n:param enabled: the setting, of which the truth counts.\n"
+        "Store the setting, which has no effect.\n\n:param enabled: the setting, converted to a bool.\n"
         f":returns: None.\n\n{example.format(f'{writer}({not first})')}>>> {path}{reader}()\n{not first}\n"
         f">>> {path}{writer}({first})\n"
     )
@@ -421,10 +421,10 @@ def _setting(kind: str, reader: str, writer: str) -> dict[str, Callable[..., Any
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[dict[str, bool]]:
-    """Other settings of attention for a ``with`` block; they change nothing here.
+    """Set options of attention in a ``with`` block; they have no effect.
 
     :param enable_flash, enable_math, enable_mem_efficient, enable_cudnn: the settings.
-    :returns: a context manager, which gives an empty dict.
+    :returns: a context manager, which returns an empty dict.
 
     >>> import nbautograd as torch
     >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
@@ -451,11 +451,11 @@ def _preferred(kinds: type[enum.Enum]) -> Callable[..., Any]:
     chosen = [next(iter(kinds))]
 
     def preferred(backend: Any = None) -> Any:
-        """Remember which library to prefer, and return it; CuPy decides itself.
+        """Store the preferred library, and return it; CuPy makes the choice.
 
-        :param backend: the library or its name; None to ask.
-        :returns: the library that was set last.
-        :raises RuntimeError: there is no library of that name, or it is no name.
+        :param backend: the library or its name; None to query.
+        :returns: the last library set.
+        :raises RuntimeError: the library is unknown, or the argument is not a name.
 
         >>> import nbautograd as torch
         >>> torch.backends.cuda.preferred_linalg_library("default").name
@@ -495,4 +495,4 @@ cuda = Backend(
 )
 fp32_precision = "none"
 MODULES = {name: value for name, value in vars().copy().items() if isinstance(value, Backend)}
-"""By name, the modules below this one."""
+"""The submodules, by name."""

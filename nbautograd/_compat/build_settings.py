@@ -1,4 +1,4 @@
-"""``torch.__config__``: what the library computes with."""
+"""``torch.__config__``: the libraries and settings of computation."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["parallel_info", "show"]
 
 
 def _blas() -> str:
-    """The name and version of the library that NumPy multiplies matrices with."""
+    """Return the name and version of NumPy's library for matrix products."""
     said = np.show_config(mode="dicts") or {}
     blas = said.get("Build Dependencies", {}).get("blas", {})
     return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
 
 
 def show() -> str:
-    """What the package computes with, as text of several lines, as PyTorch says it of its own.
+    """Return the libraries that the package uses, as text of several lines like PyTorch's.
 
     >>> import nbautograd as torch
     >>> print(torch.__config__.show().splitlines()[0])
@@ -38,7 +38,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """How many threads there are to compute with, as text."""
+    """Return the number of threads for computation, as text."""
     return (
         f"nbautograd parallelization text:\n\tget_num_threads() : {get_num_threads()}\n"
         f"\tget_num_interop_threads() : {get_num_interop_threads()}\nBLAS: {_blas()}\n"

@@ -1,4 +1,4 @@
-"""``torch.compile`` and ``torch.compiler``: accepted, and nothing changes, for functions run as they are written."""
+"""``torch.compile`` and ``torch.compiler``: accepted without effect, because functions run as they are written."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "ma
 
 
 class Settings(ModuleType):
-    """A module of settings that programs assign to: it keeps them, and they change nothing."""
+    """A module of settings for programs to assign to: they are stored without effect."""
 
     def __init__(self, name: str, **settings: Any) -> None:
-        super().__init__(name, "Settings of PyTorch's compiler: kept as they are assigned, without an effect here.")
+        super().__init__(name, "Settings of PyTorch's compiler, stored without effect.")
         vars(self).update(settings)
 
     def __getattr__(self, name: str) -> Any:
@@ -47,7 +47,7 @@ class Settings(ModuleType):
 
     @contextlib.contextmanager
     def patch(self, name: str | dict[str, Any] | None = None, value: Any = None, /, **settings: Any) -> Any:
-        """Other settings for a ``with`` block or a decorated function.
+        """Set options in a ``with`` block or a decorated function.
 
         >>> import nbautograd as torch
         >>> with torch._dynamo.config.patch(suppress_errors=True):
@@ -85,18 +85,18 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Give back the function or module itself: it changes nothing here, for functions run as they are written.
+    """Return the function or module: compiling changes nothing, because functions run as they are written.
 
-    Also a decorator, with and without arguments. Arithmetic of large arrays is tiled and fused anyway.
+    Also a decorator, with and without arguments. Arithmetic of large arrays is always tiled and fused.
 
     :param model: the function or module; None for a decorator with arguments.
-    :param fullgraph, dynamic, disable, recompile_limit: accepted and without effect.
-    :param backend: named as in PyTorch; of this and of what follows, only the form is checked.
+    :param fullgraph, dynamic, disable, recompile_limit: accepted and ignored.
+    :param backend: as in PyTorch; only the form of this and the following options is checked.
     :param mode: ``"default"``, ``"reduce-overhead"``, ``"max-autotune"`` or another of PyTorch's.
-    :param options: a dict, which is not read.
+    :param options: a dict, which is ignored.
     :returns: ``model``.
-    :raises AssertionError: it cannot be called.
-    :raises RuntimeError: ``mode`` is none of PyTorch's, or ``options`` are given as well.
+    :raises AssertionError: the argument is not callable.
+    :raises RuntimeError: ``mode`` is unknown, or is given together with ``options``.
 
     >>> import nbautograd as torch
     >>> @torch.compile(mode="reduce-overhead")
@@ -117,7 +117,7 @@ def compile(
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled.
+    """Return False: nothing is compiled.
 
     :returns: False.
 
@@ -132,7 +132,7 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Nothing: there is no compiled code to drop.
+    """Do nothing: there is no compiled code to drop.
 
     :returns: None.
 
@@ -142,7 +142,7 @@ def reset() -> None:
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Nothing: no graphs are recorded on the device.
+    """Do nothing: no graphs are recorded on the device.
 
     :returns: None.
 
@@ -152,10 +152,10 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, **kwargs: Any) -> Any:
-    """Give back the function, or a decorator that does: nothing is compiled anyway.
+    """Return the function, or a decorator that returns it: nothing is compiled.
 
     :param fn: the function or module; None for a decorator with arguments.
-    :param recursive, reason, kwargs: accepted and without effect.
+    :param recursive, reason, kwargs: accepted and ignored.
     :returns: ``fn``, or the decorator.
 
     >>> import nbautograd as torch
@@ -173,11 +173,11 @@ def _same(fn: F) -> F:
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Mark a function, or a list of them, for a compiler; it runs as it is written.
+    """Mark a function, or a list of functions, for a compiler; it runs as written.
 
     :param fn: the function, or a list or tuple of functions.
     :returns: ``fn``.
-    :raises AssertionError: it cannot be called.
+    :raises AssertionError: the argument is not callable.
 
     >>> import nbautograd as torch
     >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
@@ -203,10 +203,10 @@ def assume_constant_result(fn: F) -> F:
 
 
 def wrap_numpy(fn: F) -> F:
-    """Give back the function: a compiler would trace NumPy's functions in it.
+    """Return the function: a compiler would trace NumPy's functions in it.
 
     :param fn: the function.
-    :returns: ``fn``; PyTorch's takes and returns tensors for a function of NumPy arrays.
+    :returns: ``fn``; PyTorch's version takes and returns tensors for a function of NumPy arrays.
 
     >>> import nbautograd as torch
     >>> torch.compiler.wrap_numpy(torch.sin) is torch.sin
@@ -216,10 +216,10 @@ def wrap_numpy(fn: F) -> F:
 
 
 def nested_compile_region(fn: Any = None, **kwargs: Any) -> Any:
-    """Give back the function, or a decorator that does: a compiler would compile it once for all calls.
+    """Return the function, or a decorator that returns it: a compiler would compile it once for all calls.
 
     :param fn: the function; None for a decorator with arguments.
-    :param kwargs: accepted and without effect.
+    :param kwargs: accepted and ignored.
     :returns: ``fn``, or the decorator.
 
     >>> import nbautograd as torch
@@ -233,10 +233,10 @@ def nested_compile_region(fn: Any = None, **kwargs: Any) -> Any:
 
 
 def substitute_in_graph(original_fn: Callable[..., Any], **kwargs: Any) -> Callable[[F], F]:
-    """A decorator that gives back its function, which a compiler would take for another.
+    """Return a decorator that returns its function, which a compiler would substitute for another.
 
-    :param original_fn: the function that would be replaced.
-    :param kwargs: accepted and without effect.
+    :param original_fn: the function to replace.
+    :param kwargs: accepted and ignored.
     :returns: a decorator.
 
     >>> import nbautograd as torch
@@ -250,9 +250,9 @@ def substitute_in_graph(original_fn: Callable[..., Any], **kwargs: Any) -> Calla
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """No names: there is no compiler.
+    """Return an empty list: there is no compiler.
 
-    :param exclude_tags: accepted and without effect.
+    :param exclude_tags: accepted and ignored.
     :returns: an empty list.
 
     >>> import nbautograd as torch
@@ -267,9 +267,9 @@ _collectives = False
 
 
 def get_default_backend() -> Any:
-    """What ``set_default_backend`` was given last; ``"inductor"`` at first, as in PyTorch.
+    """Return the setting of ``set_default_backend``, initially ``"inductor"`` as in PyTorch.
 
-    :returns: the name, or the function that was set.
+    :returns: the stored name or function.
 
     >>> import nbautograd as torch
     >>> torch.compiler.get_default_backend()
@@ -279,9 +279,9 @@ def get_default_backend() -> Any:
 
 
 def set_default_backend(backend: Any) -> None:
-    """Remember the name; it changes nothing here.
+    """Store the name, which has no effect.
 
-    :param backend: a name or a function; it is not checked.
+    :param backend: a name or a function, which is not checked.
     :returns: None.
 
     >>> import nbautograd as torch
@@ -295,10 +295,10 @@ def set_default_backend(backend: Any) -> None:
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
-    """Remember the setting; returns the one before. It changes nothing here.
+    """Store the setting, which has no effect, and return the previous one.
 
     :param enabled: the setting.
-    :returns: what was set before; False at first.
+    :returns: the previous setting, initially False.
 
     >>> import nbautograd as torch
     >>> torch.compiler.set_enable_guard_collectives(True)
@@ -312,7 +312,7 @@ def set_enable_guard_collectives(enabled: bool) -> bool:
 
 
 def save_cache_artifacts() -> None:
-    """None, as in PyTorch where nothing has been compiled.
+    """Return None, as in PyTorch without compiled code.
 
     :returns: None.
 
@@ -323,10 +323,10 @@ def save_cache_artifacts() -> None:
 
 
 class set_stance:  # noqa: N801 - PyTorch's name
-    """A call, ``with`` statement or decorator that changes nothing: nothing is compiled.
+    """A function, context manager and decorator without effect: nothing is compiled.
 
-    :param stance: ``"default"``, ``"force_eager"`` or another of PyTorch's; it is not checked.
-    :param settings: accepted and without effect.
+    :param stance: ``"default"``, ``"force_eager"`` or another of PyTorch's, which is not checked.
+    :param settings: accepted and ignored.
     :returns: a context manager, which is also a decorator.
 
     >>> import nbautograd as torch
@@ -342,5 +342,5 @@ class set_stance:  # noqa: N801 - PyTorch's name
     def __exit__(self, *exception: object) -> None: ...
 
     def __call__(self, fn: F) -> F:
-        """Give back the function."""
+        """Return the function unchanged."""
         return fn

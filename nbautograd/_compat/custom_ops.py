@@ -1,4 +1,4 @@
-"""Operations of a program's own by ``torch.library``: each is an autograd function, found as ``torch.ops.name.op``."""
+"""Custom operations of ``torch.library``: each is an autograd function, available as ``torch.ops.name.op``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _defined: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
-    """An operation of a program's own, made by ``torch.library.custom_op``; called like a function."""
+    """A custom operation, created by ``torch.library.custom_op``; called like a function."""
 
     def __init__(
         self, name: str, fn: Callable[..., Any] | None, schema: str, signature: inspect.Signature, mutates: Any = ()
@@ -43,7 +43,7 @@ class CustomOpDef:
         self._schema, self._signature, self._mutates = schema, signature, mutates
         self._kernels: dict[str | None, Callable[..., Any]] = {} if fn is None else {None: fn}
         self._disabled: set[str] = set()
-        self._records = False  # whether a kernel is made of operations that are recorded themselves
+        self._records = False  # whether a kernel consists of recorded operations
         self._init_fn = fn
         self._function = _function_of(self)
         _defined[name] = self
@@ -65,7 +65,7 @@ class CustomOpDef:
         return self._function.apply(*bound.args, *bound.kwargs.values())
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The kernel of the arguments' device."""
+        """Run the kernel of the arguments' device."""
         device = next((each.device.type for each in args if isinstance(each, Tensor)), "cpu")
         kernel = None if device in self._disabled else self._kernels.get(device)
         kernel = self._kernels.get(None) if kernel is None else kernel
@@ -76,7 +76,7 @@ class CustomOpDef:
         return kernel(*args, **kwargs)
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
-        """Another body for some types of devices, such as ``"cpu"`` or ``"cuda"``; None for all. Also a decorator."""
+        """Register a kernel for types of devices, such as ``"cpu"`` or ``"cuda"``; None for all. Also a decorator."""
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             types = [device_types] if device_types is None or isinstance(device_types, str) else device_types
@@ -86,23 +86,23 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Accept a function that tells shapes without computing: for compilers, so it is not called here."""
+        """Accept a function that computes only shapes; it is for compilers and never called."""
         return fn
 
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Give the operation a derivative.
+        """Register the derivative of the operation.
 
-        :param backward: ``backward(ctx, *grads)`` gives the gradient of each input, None where there is none.
-        :param setup_context: ``setup_context(ctx, inputs, output)`` saves what ``backward`` needs.
+        :param backward: ``backward(ctx, *grads)`` returns the gradient of each input, None for an input without one.
+        :param setup_context: ``setup_context(ctx, inputs, output)`` saves the values for ``backward``.
         """
         if self._mutates:
             raise RuntimeError(f"Cannot register autograd formula for non-functional operator {self!r}: it writes")
         self._function = _function_of(self, backward, setup_context)
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
-        """Give the operation a rule for ``vmap``: ``func(info, in_dims, *args)``. Also a decorator."""
+        """Register the operation's rule for ``vmap``: ``func(info, in_dims, *args)``. Also a decorator."""
 
         def register(func: Callable[..., Any]) -> Callable[..., Any]:
             self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
@@ -112,7 +112,7 @@ class CustomOpDef:
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """Use the first body instead of the kernel of a device type, for a ``with`` block."""
+        """Use the default kernel instead of a device type's kernel, in a ``with`` block."""
         before = set(self._disabled)
         (self._disabled.discard if enabled else self._disabled.add)(device_type)
         try:
@@ -124,7 +124,7 @@ class CustomOpDef:
 def _function_of(
     op: CustomOpDef, backward: Callable[..., Any] | None = None, setup: Callable[..., Any] | None = None
 ) -> type[Function]:
-    """The autograd function of an operation."""
+    """Return the autograd function of an operation."""
     parameters = [*op._signature.parameters.values()]
     positional = sum(each.kind is not inspect.Parameter.KEYWORD_ONLY for each in parameters)
     names = [each.name for each in parameters[positional:]]
@@ -154,7 +154,7 @@ def _function_of(
 
 
 def _check_aliases(op: CustomOpDef, args: tuple[Any, ...], result: Any) -> None:
-    """Refuse a result that is, or shares memory with, an input: its gradient would go astray."""
+    """Reject a result that is an input or shares its memory: its gradient would be wrong."""
     inputs = {each.untyped_storage().data_ptr() for each in args if isinstance(each, Tensor) and each.numel()}
     for each in result if isinstance(result, (tuple, list)) else [result]:
         if isinstance(each, Tensor) and each.numel() and each.untyped_storage().data_ptr() in inputs:
@@ -174,16 +174,16 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Make a function an operation: what it does inside is not recorded, ``register_autograd`` gives its derivative.
+    """Make a function an operation: its steps are not recorded; ``register_autograd`` defines its derivative.
 
-    :param name: ``"namespace::name"``; afterwards ``torch.ops.namespace.name`` is the operation, too.
-    :param fn: the function, whose parameters have type annotations; without it, a decorator.
-    :param mutates_args: the names of the arguments that it writes to; ``()`` for none.
-    :param device_types: the devices that it is for; all by default.
-    :param schema: what the function takes and returns, instead of its annotations.
-    :param tags: accepted and without effect.
-    :returns: the operation, or a decorator that gives it.
-    :raises ValueError: the name has no namespace, or a parameter no annotation.
+    :param name: ``"namespace::name"``; the operation is also available as ``torch.ops.namespace.name``.
+    :param fn: the function, whose parameters have type annotations; None for a decorator.
+    :param mutates_args: the names of the arguments to which it writes; ``()`` for none.
+    :param device_types: the supported devices; all by default.
+    :param schema: the signature, instead of the annotations.
+    :param tags: accepted and ignored.
+    :returns: the operation, or a decorator that returns it.
+    :raises ValueError: the name has no namespace, or a parameter has no annotation.
 
     >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::square", mutates_args=())
@@ -213,7 +213,7 @@ def custom_op(
 
 
 def _operation(op: Any) -> CustomOpDef:
-    """An operation by its name, or by what ``torch.ops`` gives."""
+    """Return an operation, given as its name or as an attribute of ``torch.ops``."""
     found = _defined.get(op) if isinstance(op, str) else op if isinstance(op, CustomOpDef) else getattr(op, "_op", None)
     if not isinstance(found, CustomOpDef):
         raise ValueError(f"library: there is no operation {op!r}; custom_op or define makes one")
@@ -221,14 +221,14 @@ def _operation(op: Any) -> CustomOpDef:
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
-    """``CustomOpDef.register_kernel`` of an operation, or of its name."""
+    """Call ``CustomOpDef.register_kernel`` of an operation, given as itself or its name."""
     return _operation(op).register_kernel(device_types, func)
 
 
 def register_autograd(
     op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None, lib: Any = None
 ) -> None:
-    """``CustomOpDef.register_autograd`` of an operation, or of its name."""
+    """Call ``CustomOpDef.register_autograd`` of an operation, given as itself or its name."""
     operation = _operation(op)
     operation._records = False
     operation.register_autograd(backward, setup_context=setup_context)
@@ -237,13 +237,13 @@ def register_autograd(
 def register_fake(
     op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, **options: Any
 ) -> Any:
-    """Accept a function that tells an operation's shapes; it is not called here. Also a decorator.
+    """Accept a function that computes an operation's shapes; it is never called. Also a decorator.
 
     :param op: the operation or its name.
     :param func: the function; None for a decorator.
-    :param lib, options: accepted and without effect.
+    :param lib, options: accepted and ignored.
     :returns: ``func``, or the decorator.
-    :raises ValueError: there is no such operation.
+    :raises ValueError: the operation does not exist.
 
     >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::negated", mutates_args=())
@@ -263,13 +263,13 @@ impl_abstract = register_fake
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
-    """``CustomOpDef.register_vmap`` of an operation, or of its name.
+    """Call ``CustomOpDef.register_vmap`` of an operation, given as itself or its name.
 
     :param op: the operation or its name.
-    :param func: the rule, which returns the result and where its batch dimension is; None for a decorator.
-    :param lib: accepted and without effect.
+    :param func: the rule, which returns the result and its batch dimension; None for a decorator.
+    :param lib: accepted and ignored.
     :returns: ``func``, or the decorator.
-    :raises ValueError: there is no such operation.
+    :raises ValueError: the operation does not exist.
 
     >>> import nbautograd as torch
     >>> @torch.library.custom_op("examples::opposite", mutates_args=())
@@ -286,10 +286,10 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
 
 
 def fallthrough_kernel() -> None:
-    """A mark for ``Library.impl``: as if there were no kernel.
+    """Raise: this function marks the absence of a kernel for ``Library.impl``.
 
-    :returns: nothing, for it always raises.
-    :raises NotImplementedError: when it is called.
+    :returns: nothing, because it always raises.
+    :raises NotImplementedError: always.
 
     >>> import nbautograd as torch
     >>> lib = torch.library.Library("examples", "FRAGMENT")
@@ -303,13 +303,13 @@ def fallthrough_kernel() -> None:
 
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
-    """Declare an operation by its schema; ``impl`` gives it a body.
+    """Declare an operation by its schema; ``impl`` adds the kernel.
 
     :param qualname: ``"namespace::name"``.
-    :param schema: such as ``"(Tensor x, int k=2) -> Tensor"``.
-    :param lib, tags: accepted and without effect.
+    :param schema: a schema such as ``"(Tensor x, int k=2) -> Tensor"``.
+    :param lib, tags: accepted and ignored.
     :returns: None.
-    :raises ValueError: the schema cannot be read, or the name has no namespace.
+    :raises ValueError: the schema is invalid, or the name has no namespace.
 
     >>> import nbautograd as torch
     >>> torch.library.define("examples::tripled", "(Tensor x) -> Tensor")
@@ -322,14 +322,14 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
-    """Give an operation a body, for types of devices or for all (``"default"``). Also a decorator.
+    """Register a kernel of an operation, for types of devices or for all (``"default"``). Also a decorator.
 
     :param qualname: ``"namespace::name"``.
-    :param types: ``"cpu"``, ``"cuda"``, ``"default"``, or several of them.
-    :param func: the body; None for a decorator.
-    :param lib: accepted and without effect.
+    :param types: ``"cpu"``, ``"cuda"``, ``"default"``, or a sequence of them.
+    :param func: the kernel; None for a decorator.
+    :param lib: accepted and ignored.
     :returns: ``func``, or the decorator.
-    :raises ValueError: there is no such operation.
+    :raises ValueError: the operation does not exist.
 
     >>> import nbautograd as torch
     >>> torch.library.define("examples::halved", "(Tensor x) -> Tensor")
@@ -344,13 +344,13 @@ def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, l
 
 
 class Library:
-    """Operations of one namespace, declared by schemas, with bodies for dispatch keys.
+    """Operations of one namespace, declared by schemas, with kernels for dispatch keys.
 
     :param ns: the namespace.
     :param kind: ``"DEF"``, ``"FRAGMENT"`` or ``"IMPL"``.
-    :param dispatch_key: for which key ``impl`` is, where it does not say.
+    :param dispatch_key: the default key of ``impl``.
     :returns: a library; the operations are in ``torch.ops``.
-    :raises ValueError: another kind.
+    :raises ValueError: ``kind`` is unknown.
 
     >>> import nbautograd as torch
     >>> lib = torch.library.Library("examples", "FRAGMENT")
@@ -369,7 +369,7 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Declare an operation by its schema, which begins with its name; returns the name."""
+        """Declare an operation by its schema, which begins with its name; return the name."""
         name, signature = parse(schema)
         CustomOpDef(f"{self.ns}::{name}", None, schema, signature)
         return name
@@ -377,11 +377,11 @@ class Library:
     def impl(
         self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False, **options: Any
     ) -> None:
-        """Give an operation a body.
+        """Register a kernel of an operation.
 
-        :param dispatch_key: ``"CompositeImplicitAutograd"`` for a body of operations that are recorded themselves;
-            ``"CPU"``, ``"CUDA"`` or ``"CompositeExplicitAutograd"`` for one that is not; ``"Meta"`` is not called here.
-        :raises NotImplementedError: another key.
+        :param dispatch_key: ``"CompositeImplicitAutograd"`` for a kernel of recorded operations;
+            ``"CPU"``, ``"CUDA"`` or ``"CompositeExplicitAutograd"`` for other kernels; ``"Meta"`` is never called.
+        :raises NotImplementedError: the key is not supported.
         """
         name = op_name if isinstance(op_name, str) else getattr(op_name, "_leaf", str(op_name))
         op = _operation(f"{self.ns}::{name.partition('::')[2] or name.partition('.')[0]}")
@@ -395,5 +395,5 @@ class Library:
 
 
 def defined(name: str) -> CustomOpDef | None:
-    """The operation of a name with its namespace."""
+    """Return the operation with a qualified name."""
     return _defined.get(name)

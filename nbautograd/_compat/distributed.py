@@ -1,6 +1,6 @@
 """``torch.distributed``: one process, so it is not available, as in a PyTorch built without it.
 
-What programs do behind ``if torch.distributed.is_available()`` is not run; all other names refuse.
+Code behind ``if torch.distributed.is_available()`` does not run; all other names raise.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = [
 
 
 class ReduceOp(enum.Enum):
-    """How values of several processes are combined: names for arguments, which nothing takes here.
+    """The reductions over several processes: names for arguments, which are unused.
 
     :param value: the number of the member.
     :returns: the member.
-    :raises ValueError: there is no such number.
+    :raises ValueError: the number is unknown.
 
     >>> ReduceOp(0)
     <ReduceOp.SUM: 0>
@@ -35,7 +35,7 @@ class ReduceOp(enum.Enum):
 
 
 class GroupMember:
-    """Names for arguments, which nothing takes here.
+    """Names for arguments, which are unused.
 
     :returns: an object without state; its attributes are of the class.
 
@@ -51,7 +51,7 @@ group = GroupMember
 
 
 def is_available() -> bool:
-    """False: it is one process with one device.
+    """Return False: nbautograd runs in one process with one device.
 
     :returns: a Python bool.
 
@@ -62,7 +62,7 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """False: there is no group of processes.
+    """Return False: there is no group of processes.
 
     :returns: a Python bool.
 
@@ -80,10 +80,10 @@ def _no_group(name: str) -> NoReturn:
 
 
 def get_rank(group: Any = None) -> int:
-    """Refuse, as PyTorch does where there is no group.
+    """Raise, as PyTorch does without a group.
 
-    :param group: PyTorch's; not looked at.
-    :returns: nothing: it raises.
+    :param group: accepted and ignored.
+    :returns: nothing, because it always raises.
     :raises ValueError: always.
 
     >>> get_rank()  # doctest: +ELLIPSIS
@@ -94,10 +94,10 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """Refuse, as PyTorch does where there is no group.
+    """Raise, as PyTorch does without a group.
 
-    :param group: PyTorch's; not looked at.
-    :returns: nothing: it raises.
+    :param group: accepted and ignored.
+    :returns: nothing, because it always raises.
     :raises ValueError: always.
 
     >>> get_world_size()  # doctest: +ELLIPSIS
@@ -108,10 +108,10 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """Refuse, as PyTorch does where there is no group.
+    """Raise, as PyTorch does without a group.
 
-    :param group: PyTorch's; not looked at.
-    :returns: nothing: it raises.
+    :param group: accepted and ignored.
+    :returns: nothing, because it always raises.
     :raises ValueError: always.
 
     >>> get_backend()  # doctest: +ELLIPSIS

@@ -1,4 +1,4 @@
-"""``torch._dynamo`` and ``torch._inductor``, as far as programs touch them: marks and settings of a compiler."""
+"""``torch._dynamo`` and ``torch._inductor``, for programs that use them: marks and settings of a compiler."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ config = Settings(
 
 
 def is_dynamo_supported() -> bool:
-    """False: there is no compiler."""
+    """Return False: there is no compiler."""
     return False
 
 
 def graph_break(msg: str = "") -> None:
-    """Nothing: it tells a compiler where its graph ends."""
+    """Do nothing: the call tells a compiler where its graph ends."""
 
 
 def mark_dynamic(t: Any, index: Any, **kwargs: Any) -> None:
-    """Nothing: it tells a compiler which dimension changes."""
+    """Do nothing: the call tells a compiler which dimension varies."""
 
 
 mark_static = mark_static_address = maybe_mark_dynamic = mark_dynamic
@@ -80,5 +80,5 @@ forbid_in_graph = skip_frame = run = disallow_in_graph
 
 
 def optimize(backend: Any = "inductor", **kwargs: Any) -> Any:
-    """A decorator that gives back the function; the former name of ``torch.compile``."""
+    """Return a decorator that returns its function; the former name of ``torch.compile``."""
     return disallow_in_graph

@@ -1,4 +1,4 @@
-"""``torch.futures``: a result that comes later, for threads of one process."""
+"""``torch.futures``: results that are set later, for threads of one process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ S = TypeVar("S")
 
 
 class Future(Generic[T]):
-    """A result that comes later: one thread sets it, others wait for it or have a function called with it.
+    """A result that is set later: one thread sets it, others wait for it or add callbacks.
 
-    :param devices: devices on which results may live; accepted as in PyTorch, they change nothing here.
+    :param devices: devices of the results; accepted and ignored.
     :returns: a future that is not done.
     :raises ValueError: a device has no index.
 
@@ -38,23 +38,23 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[Future[T]], object]] = []
 
     def done(self) -> bool:
-        """Whether there is a result, or an exception."""
+        """Return whether a result or an exception is set."""
         return self._done
 
     def wait(self) -> T:
-        """The result, once it is there.
+        """Wait for the result, and return it.
 
-        :raises Exception: that which was set instead of a result.
+        :raises Exception: the exception that was set.
         """
         with self._changed:
             self._changed.wait_for(self.done)
         return self.value()
 
     def value(self) -> T:
-        """The result, which must be there: for callbacks.
+        """Return the result, which must be set; for callbacks.
 
-        :raises RuntimeError: it is not there yet.
-        :raises Exception: that which was set instead of a result.
+        :raises RuntimeError: the result is not set yet.
+        :raises Exception: the exception that was set.
         """
         if not self._done:
             raise RuntimeError("value(): this Future has not completed; wait() waits for it")
@@ -63,17 +63,17 @@ class Future(Generic[T]):
         return cast(T, self._result)
 
     def set_result(self, result: T) -> None:
-        """Set the result, wake up who waits for it, and call the callbacks.
+        """Set the result, wake the waiting threads, and call the callbacks.
 
-        :raises RuntimeError: there is a result, or an exception, already.
+        :raises RuntimeError: a result or an exception is already set.
         """
         self._complete(result, None)
 
     def set_exception(self, result: Exception) -> None:
         """Set an exception instead of a result: ``wait`` raises it.
 
-        :raises AssertionError: it is no exception.
-        :raises RuntimeError: there is a result, or an exception, already.
+        :raises AssertionError: ``result`` is not an exception.
+        :raises RuntimeError: a result or an exception is already set.
         """
         if not isinstance(result, Exception):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
@@ -93,9 +93,9 @@ class Future(Generic[T]):
             callback(self)
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future of what ``callback(self)`` gives, which is called once this future is done.
+        """Return a future of the result of ``callback(self)``, which is called once this future is done.
 
-        :raises TypeError: it cannot be called.
+        :raises TypeError: ``callback`` is not callable.
         """
         following: Future[S] = Future()
 
@@ -112,9 +112,9 @@ class Future(Generic[T]):
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Have ``callback(self)`` called once this future is done; its errors are only logged.
+        """Call ``callback(self)`` once this future is done; its errors are only logged.
 
-        :raises TypeError: it cannot be called.
+        :raises TypeError: ``callback`` is not callable.
         """
 
         def call(done: Future[T]) -> None:
@@ -141,11 +141,11 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of all the given ones, done when they are; it has the exception of the first that has one.
+    """Return a future that is done when all given ones are; it has the first exception among them.
 
     :param futures: the futures, in a list or tuple.
     :returns: a future, whose result is the list of ``futures``.
-    :raises TypeError: one is no future.
+    :raises TypeError: an item is not a future.
 
     >>> import nbautograd as torch
     >>> a, b = torch.futures.Future(), torch.futures.Future()
@@ -177,12 +177,12 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: Sequence[Future[T]]) -> list[T]:
-    """The results of all futures, once they are there.
+    """Wait for all futures, and return their results.
 
     :param futures: the futures, in a list or tuple.
     :returns: a list of their results.
-    :raises Exception: that of the first that has one.
-    :raises TypeError: one is no future.
+    :raises Exception: the first exception among the futures.
+    :raises TypeError: an item is not a future.
 
     >>> import nbautograd as torch
     >>> a, b = torch.futures.Future(), torch.futures.Future()

@@ -1,4 +1,4 @@
-"""``torch.fx``: no graph is made of a function's code. What marks functions for that does nothing; the rest refuses."""
+"""``torch.fx``: graphs of a function's code are not supported. Marks for functions do nothing; other names raise."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Wrapped = TypeVar("Wrapped", bound="str | Callable[..., object]")
 
 
 def wrap(fn_or_name: Wrapped) -> Wrapped:
-    """Mark a function as one step of a graph, which changes nothing.
+    """Mark a function as one step of a graph, without effect.
 
     :param fn_or_name: the function, or its name.
-    :returns: the same.
-    :raises RuntimeError: it is neither.
+    :returns: the argument.
+    :raises RuntimeError: the argument is neither.
 
     >>> import nbautograd as torch
     >>> @torch.fx.wrap

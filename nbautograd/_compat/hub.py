@@ -1,7 +1,7 @@
 """``torch.hub``: models from a directory with a ``hubconf.py``. Nothing is downloaded.
 
-A repository that is on this computer is loaded as PyTorch loads it: by ``source="local"``, or from the cache, where
-PyTorch has put it. Its ``hubconf.py`` is Python code, which is run: load none that you would not run.
+A repository on this computer is loaded as in PyTorch: by ``source="local"``, or from the cache, where PyTorch stored
+it. Its ``hubconf.py`` is Python code, which is run: load only trusted repositories.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from nbautograd.errors import kind_of
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
-"""Finds in the name of a file the beginning of the SHA-256 hash that it should have."""
+"""Finds the beginning of the expected SHA-256 hash in the name of a file."""
 
 _NO_NETWORK = "nothing is downloaded; download it yourself"
 _directory: str | None = None
 
 
 def get_dir() -> str:
-    """Where repositories and weights are: that of ``set_dir``, ``$TORCH_HOME/hub`` or ``~/.cache/torch/hub``.
+    """Return the directory of repositories and weights, by default ``$TORCH_HOME/hub`` or ``~/.cache/torch/hub``.
 
     :returns: a path, as a string.
 
@@ -50,11 +50,11 @@ def get_dir() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Look for repositories and weights in a directory of your own.
+    """Set the directory of repositories and weights.
 
     :param d: the directory; ``~`` is the home directory.
     :returns: None.
-    :raises TypeError: it is no path.
+    :raises TypeError: ``d`` is not a path.
 
     >>> import nbautograd as torch
     >>> before = torch.hub.get_dir()
@@ -81,17 +81,17 @@ def load(
     """Call the function ``model`` of a repository's ``hubconf.py``.
 
 
-    :param repo_or_dir: the directory with ``source="local"``; else ``"owner/name"`` or ``"owner/name:branch"``, of
-        which the copy in ``get_dir()`` is used.
+    :param repo_or_dir: the directory with ``source="local"``; otherwise ``"owner/name"`` or ``"owner/name:branch"``,
+        whose copy in ``get_dir()`` is used.
     :param model: the name of the function.
-    :param args, kwargs: what the function is called with.
+    :param args, kwargs: the arguments of the function.
     :param source: ``"github"`` or ``"local"``.
-    :param trust_repo, verbose, skip_validation: accepted and without effect.
-    :param force_reload: download again, which is refused.
-    :returns: what the function returns.
-    :raises ValueError: another ``source``, or ``repo_or_dir`` is not of this form.
-    :raises FileNotFoundError: there is no ``hubconf.py``.
-    :raises RuntimeError: it has no such function, or it needs packages that are not installed.
+    :param trust_repo, verbose, skip_validation: accepted and ignored.
+    :param force_reload: download again, which is not supported.
+    :returns: the function's result.
+    :raises ValueError: ``source`` is unknown, or ``repo_or_dir`` has another form.
+    :raises FileNotFoundError: ``hubconf.py`` does not exist.
+    :raises RuntimeError: the function does not exist, or needs packages that are not installed.
     :raises NotImplementedError: the repository would have to be downloaded.
 
     >>> import tempfile, pathlib, nbautograd as torch
@@ -116,14 +116,14 @@ def list(
     trust_repo: Any = "check",
     verbose: bool = True,
 ) -> Any:
-    """The names of a repository's functions, the repository as in ``load``.
+    """Return the names of a repository's functions; the repository is as in ``load``.
 
     :param github: ``"owner/name"`` or ``"owner/name:branch"``.
-    :param force_reload: download again, which is refused.
-    :param skip_validation, trust_repo, verbose: accepted and without effect.
+    :param force_reload: download again, which is not supported.
+    :param skip_validation, trust_repo, verbose: accepted and ignored.
     :returns: a list of strings.
-    :raises NotImplementedError: it would have to be downloaded.
-    :raises ValueError: ``github`` is not of this form.
+    :raises NotImplementedError: the repository would have to be downloaded.
+    :raises ValueError: ``github`` has another form.
 
     >>> import nbautograd as torch
     >>> torch.hub.list("owner/name", force_reload=True)  # doctest: +ELLIPSIS
@@ -138,16 +138,16 @@ def list(
 def help(
     github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check"
 ) -> str | None:
-    """The docstring of a repository's function, the repository as in ``load``.
+    """Return the docstring of a repository's function; the repository is as in ``load``.
 
     :param github: ``"owner/name"`` or ``"owner/name:branch"``.
     :param model: the name of the function.
-    :param force_reload: download again, which is refused.
-    :param skip_validation, trust_repo: accepted and without effect.
-    :returns: a string, or None where there is no docstring.
-    :raises NotImplementedError: it would have to be downloaded.
-    :raises ValueError: ``github`` is not of this form.
-    :raises RuntimeError: there is no such function, or it needs packages that are not installed.
+    :param force_reload: download again, which is not supported.
+    :param skip_validation, trust_repo: accepted and ignored.
+    :returns: a string, or None without a docstring.
+    :raises NotImplementedError: the repository would have to be downloaded.
+    :raises ValueError: ``github`` has another form.
+    :raises RuntimeError: the function does not exist, or needs packages that are not installed.
 
     >>> import nbautograd as torch
     >>> torch.hub.help("owner/name", "model", force_reload=True)  # doctest: +ELLIPSIS
@@ -160,7 +160,7 @@ def help(
 
 
 def _cached(github: Any, function: str, force_reload: bool) -> str:
-    """The directory of a repository that has been downloaded."""
+    """Return the directory of a downloaded repository."""
     match = re.fullmatch(r"([^/:]+)/([^/:]+)(?::(.+))?", str(github))
     if match is None:
         raise ValueError(f"hub.{function}(): expected 'owner/name' or 'owner/name:branch', got {github!r}")
@@ -177,7 +177,7 @@ def _refuse(function: str, what: str) -> NoReturn:
 
 @contextmanager
 def _configuration(directory: str | os.PathLike[str]) -> Iterator[ModuleType]:
-    """A repository's ``hubconf.py``, run with the repository in Python's path."""
+    """Run a repository's ``hubconf.py`` with the repository in Python's path."""
     path = os.path.join(directory, "hubconf.py")
     if not os.path.exists(path):
         raise FileNotFoundError(2, "No such file or directory", path)
@@ -193,7 +193,7 @@ def _configuration(directory: str | os.PathLike[str]) -> Iterator[ModuleType]:
 
 
 def _entry(module: ModuleType, model: str) -> Any:
-    """A function of ``hubconf.py``, once the packages that it needs are there."""
+    """Return a function of ``hubconf.py``, after checking for its required packages."""
     if not isinstance(model, str):
         raise ValueError("Invalid input: model should be a string of function name")
     missing = [name for name in getattr(module, "dependencies", ()) if not _is_installed(name)]
@@ -210,16 +210,16 @@ def _is_installed(name: str) -> bool:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Copy a file that is on this computer, named by a ``file:`` address.
+    """Copy a local file, given as a ``file:`` address.
 
     :param url: the address.
     :param dst: the path of the copy.
-    :param hash_prefix: how the SHA-256 hash of the file must begin, in lower-case hexadecimal digits.
-    :param progress: accepted and without effect.
+    :param hash_prefix: the required beginning of the file's SHA-256 hash, in lowercase hexadecimal digits.
+    :param progress: accepted and ignored.
     :returns: None.
-    :raises NotImplementedError: another address.
-    :raises FileNotFoundError: there is no such file.
-    :raises RuntimeError: the hash is another; nothing is copied then.
+    :raises NotImplementedError: the address is not a ``file:`` address.
+    :raises FileNotFoundError: the file does not exist.
+    :raises RuntimeError: the hash differs; the file is then not copied.
     :raises TypeError: ``hash_prefix`` is not a str.
 
     >>> import tempfile, pathlib, nbautograd as torch
@@ -257,19 +257,19 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """Load weights that have been downloaded before: the file of this name in the directory of checkpoints.
+    """Load downloaded weights: the file of this name in the directory of checkpoints.
 
     :param url: the address; its last part is the name of the file.
     :param model_dir: the directory; by default ``checkpoints`` in ``get_dir()``.
-    :param map_location: where the tensors go, as in ``torch.load``.
-    :param progress: accepted and without effect.
-    :param check_hash: where ``url`` is a ``file:`` address that is copied there, check that the file has the SHA-256
-        hash in its name, as in ``resnet18-f37072fd.pth``.
-    :param file_name: the file; by default, that of the address.
-    :param weights_only: read nothing but tensors and containers, as in ``torch.load``.
-    :returns: what was saved, usually a state_dict.
+    :param map_location: the device of the tensors, as in ``torch.load``.
+    :param progress: accepted and ignored.
+    :param check_hash: if a ``file:`` address is copied, check that the file has the SHA-256 hash in its
+        name, as in ``resnet18-f37072fd.pth``.
+    :param file_name: the name of the file; by default from the address.
+    :param weights_only: read only tensors and containers, as in ``torch.load``.
+    :returns: the saved object, usually a state_dict.
     :raises NotImplementedError: the file would have to be downloaded.
-    :raises RuntimeError: it does not have the hash in its name.
+    :raises RuntimeError: the file does not have the hash in its name.
 
     >>> import tempfile, nbautograd as torch
     >>> with tempfile.TemporaryDirectory() as directory:

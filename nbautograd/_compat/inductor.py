@@ -1,4 +1,4 @@
-"""``torch._inductor``: the settings of PyTorch's code generator that programs assign to; they change nothing."""
+"""``torch._inductor``: settings of PyTorch's code generator, stored without effect."""
 
 from __future__ import annotations
 

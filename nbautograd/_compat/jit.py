@@ -1,4 +1,4 @@
-"""``torch.jit``: ``trace`` records and compiles (in ``traced``); ``script`` gives back what it is given."""
+"""``torch.jit``: ``trace`` records and compiles (in ``traced``); ``script`` returns its argument."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 Code = TypeVar("Code")
-is_a = isinstance  # which ``isinstance`` of this module hides
+is_a = isinstance  # hidden by ``isinstance`` of this module
 
 
 def _deprecated(name: str, instead: str = "Please use `torch.compile` instead.") -> None:
-    """PyTorch's warning, which programs filter."""
+    """Give PyTorch's warning, which programs filter."""
     warnings.warn(f"`torch.jit.{name}` is deprecated. {instead}", DeprecationWarning, stacklevel=2)
 
 
 class Attribute(NamedTuple):
-    """A value, and its type for a compiler: as in PyTorch, only what a ``ScriptModule`` is given.
+    """A value, and its type for a compiler, for attributes of a ``ScriptModule`` as in PyTorch.
 
     :param value: the value.
     :param type: its type.
     :returns: a named tuple of both.
-    :raises TypeError: one of the two is missing.
+    :raises TypeError: an argument is missing.
 
     >>> import nbautograd as torch
     >>> torch.jit.Attribute(1, int).value
@@ -82,9 +82,9 @@ class Attribute(NamedTuple):
 
 
 class Error(Exception):
-    """What PyTorch raises from compiled code; never raised here.
+    """The error of PyTorch's compiled code; never raised by nbautograd.
 
-    :param args, kwargs: what Python's exceptions take: the message.
+    :param args, kwargs: the message, as of Python's exceptions.
     :returns: an exception.
     :raises TypeError: keywords are given.
 
@@ -95,13 +95,13 @@ class Error(Exception):
 
 
 class ScriptWarning(Warning):
-    """A category of warnings that programs filter; never given here."""
+    """A category of warnings that programs filter; never used by nbautograd."""
 
 
 class ScriptModule(Module):
-    """A module with methods marked by ``script_method``; here like any other: it returns what ``forward`` does.
+    """A module with methods marked by ``script_method``; like any other module, it returns the result of ``forward``.
 
-    :param args, kwargs: as those of ``nn.Module``, which takes none.
+    :param args, kwargs: none, as of ``nn.Module``.
     :raises TypeError: arguments are given.
 
     >>> import nbautograd as torch
@@ -117,14 +117,14 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Code:
-    """Give back what is given: a function, a module or a class, which runs as it is written. Also a decorator.
+    """Return the argument, a function, module or class, which runs as it is written. Also a decorator.
 
-    PyTorch 2.13 warns that it is deprecated, and so does this.
+    It is deprecated and warns, as in PyTorch 2.13.
 
     :param obj: the function, module or class; also a list or dict.
-    :param optimize, example_inputs: accepted and without effect.
+    :param optimize, example_inputs: accepted and ignored.
     :returns: ``obj``.
-    :raises TypeError: ``obj`` is nothing that PyTorch would compile.
+    :raises TypeError: PyTorch cannot compile ``obj``.
 
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -139,13 +139,13 @@ def script(
 
 
 def script_method(fn: F) -> F:
-    """Mark a method of a ``ScriptModule``, which runs as it is written."""
+    """Mark a method of a ``ScriptModule``, without effect."""
     _deprecated("script_method", "Please switch to `torch.compile` or `torch.export`.")
     return fn
 
 
 def script_if_tracing(fn: F) -> F:
-    """Give back the function: nothing is traced here.
+    """Return the function: nothing is traced.
 
     :param fn: the function.
     :returns: ``fn``.
@@ -158,7 +158,7 @@ def script_if_tracing(fn: F) -> F:
 
 
 def unused(fn: F) -> F:
-    """Mark a function that a compiler leaves out; it runs as it is written.
+    """Mark a function for a compiler to leave out; it runs as written.
 
     :param fn: the function.
     :returns: ``fn``.
@@ -171,7 +171,7 @@ def unused(fn: F) -> F:
 
 
 def export(fn: F) -> F:
-    """Mark a method that a compiler takes in; it runs as it is written.
+    """Mark a method for a compiler to include; it runs as written.
 
     :param fn: the method.
     :returns: ``fn``.
@@ -188,11 +188,11 @@ _script_if_tracing = script_if_tracing
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Mark a function that a compiler leaves to Python: ``@ignore`` or ``@ignore(drop=True)``; it runs as written.
+    """Mark a function for a compiler to leave to Python: ``@ignore`` or ``@ignore(drop=True)``; it runs as written.
 
     :param drop: the function, or a bool for a decorator with arguments.
-    :param kwargs: accepted and without effect.
-    :returns: the function, or a decorator that gives back its function.
+    :param kwargs: accepted and ignored.
+    :returns: the function, or a decorator that returns its function.
     :raises RuntimeError: ``drop`` is neither a function nor a bool.
 
     >>> import nbautograd as torch
@@ -211,11 +211,11 @@ def _same(fn: F) -> F:
 
 
 def interface(obj: Code) -> Code:
-    """Mark a class as an interface; it stays as it is.
+    """Mark a class as an interface, and return it unchanged.
 
     :param obj: the class.
     :returns: ``obj``.
-    :raises RuntimeError: it is no class.
+    :raises RuntimeError: ``obj`` is not a class.
 
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -229,7 +229,7 @@ def interface(obj: Code) -> Code:
 
 
 def annotate(the_type: Any, the_value: Code) -> Code:
-    """The value: its type is for a compiler.
+    """Return the value; its type is for a compiler.
 
     :param the_type: accepted and not checked.
     :param the_value: the value.
@@ -243,12 +243,12 @@ def annotate(the_type: Any, the_value: Code) -> Code:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether a value is of a type that says what containers hold, such as ``list[int]``; a tuple means any of them.
+    """Return whether a value has a type, which may name the items of containers, as ``list[int]``; a tuple means any.
 
     :param obj: any value.
     :param target_type: the type, ``None``, a union or a tuple of types.
     :returns: a Python bool.
-    :raises RuntimeError: a container is named without what it holds.
+    :raises RuntimeError: a container type does not name its items.
 
     >>> import nbautograd as torch
     >>> torch.jit.isinstance([1, 2], list[int]), torch.jit.isinstance((1, "a"), tuple[int, int])
@@ -284,9 +284,9 @@ _isinstance = isinstance
 
 
 def _unwrap_optional(x: Any) -> Any:
-    """A value that must not be None.
+    """Return a value after checking that it is not None.
 
-    :raises AssertionError: it is.
+    :raises AssertionError: the value is None.
     """
     if x is None:
         raise AssertionError("Unwrapping null optional")
@@ -294,17 +294,17 @@ def _unwrap_optional(x: Any) -> Any:
 
 
 def is_scripting() -> bool:
-    """False: nothing is compiled."""
+    """Return False: nothing is compiled."""
     return False
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-    """Call the function at once, as PyTorch does outside of compiled code, and hand its result out as a future.
+    """Call the function immediately, as PyTorch does outside compiled code, and return its result as a future.
 
     :param func: the function.
-    :param args, kwargs: what it is called with.
+    :param args, kwargs: the arguments of the function.
     :returns: a ``torch.jit.Future`` that is done.
-    :raises TypeError: ``func`` cannot be called; what it raises is raised here, too.
+    :raises TypeError: ``func`` is not callable; its own errors are also raised.
 
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -318,11 +318,11 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
 
 
 def wait(future: Future[Any]) -> Any:
-    """The result of a ``fork``.
+    """Return the result of a ``fork``.
 
     :param future: a ``torch.jit.Future``.
     :returns: its result.
-    :raises TypeError: it is no future.
+    :raises TypeError: ``future`` is not a future.
 
     >>> import warnings, nbautograd as torch
     >>> future = torch.jit.Future()
@@ -341,12 +341,12 @@ _fork, _wait = fork, wait
 
 
 def freeze(mod: Module, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Module:
-    """Give back the module: there is no graph into which its parameters could be put.
+    """Return the module: there is no graph to put its parameters into.
 
     :param mod: a module in eval mode.
-    :param preserved_attrs, optimize_numerics: accepted and without effect.
+    :param preserved_attrs, optimize_numerics: accepted and ignored.
     :returns: ``mod``.
-    :raises RuntimeError: it is no module, or in training mode.
+    :raises RuntimeError: ``mod`` is not a module, or is in training mode.
 
     >>> import warnings, nbautograd as torch
     >>> module = torch.nn.Linear(2, 1).eval()
@@ -366,12 +366,12 @@ def freeze(mod: Module, preserved_attrs: list[str] | None = None, optimize_numer
 
 
 def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) -> Module:
-    """Give back the module, in eval mode: there is no graph to optimize.
+    """Return the module in eval mode: there is no graph to optimize.
 
     :param mod: a module.
-    :param other_methods: accepted and without effect.
+    :param other_methods: accepted and ignored.
     :returns: ``mod``.
-    :raises RuntimeError: it is no module.
+    :raises RuntimeError: ``mod`` is not a module.
 
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -387,9 +387,9 @@ def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) 
 def run_frozen_optimizations(
     mod: Module, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Nothing: there is no graph.
+    """Do nothing: there is no graph.
 
-    :param mod, optimize_numerics, preserved_methods: accepted and without effect.
+    :param mod, optimize_numerics, preserved_methods: accepted and ignored.
     :returns: None.
     """
 
@@ -399,10 +399,10 @@ _onednn = False
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Remember how a compiler would fuse; changes nothing here.
+    """Store the fusion strategy of a compiler, which has no effect.
 
     :param strategy: pairs of ``"STATIC"`` or ``"DYNAMIC"`` and a number; they are not checked.
-    :returns: what was set before.
+    :returns: the previous strategy.
 
     >>> import warnings, nbautograd as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -417,9 +417,9 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Remember whether a compiler would use oneDNN; changes nothing here.
+    """Store whether a compiler may use oneDNN, which has no effect.
 
-    :param enabled: whether it would.
+    :param enabled: the setting.
     :returns: None.
 
     >>> import nbautograd as torch
@@ -433,7 +433,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
 
 def onednn_fusion_enabled() -> bool:
-    """What ``enable_onednn_fusion`` was given last; False at first.
+    """Return the setting of ``enable_onednn_fusion``, initially False.
 
     :returns: a Python bool.
 
@@ -446,12 +446,12 @@ def onednn_fusion_enabled() -> bool:
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """A ``with`` statement that changes nothing."""
+    """Open a ``with`` block without effect."""
     yield
 
 
 class strict_fusion:  # noqa: N801 - PyTorch's name
-    """A ``with`` statement that changes nothing: it is about compiled code.
+    """A context manager without effect: it concerns compiled code.
 
     :returns: a context manager.
 
@@ -466,11 +466,11 @@ class strict_fusion:  # noqa: N801 - PyTorch's name
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """Refuse to write compiled code.
+    """Raise: there is no compiled code to write.
 
     :param m: the module.
-    :param f: where it would be written.
-    :returns: nothing, for it always raises.
+    :param f: the file.
+    :returns: nothing, because it always raises.
     :raises NotImplementedError: always.
 
     >>> import nbautograd as torch
@@ -483,11 +483,11 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """Refuse to read compiled code.
+    """Raise: reading compiled code is not supported.
 
-    :param f: what would be read.
-    :param map_location: where the tensors would go.
-    :returns: nothing, for it always raises.
+    :param f: the file.
+    :param map_location: the device of the tensors.
+    :returns: nothing, because it always raises.
     :raises NotImplementedError: always.
 
     >>> import nbautograd as torch

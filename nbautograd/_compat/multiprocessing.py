@@ -35,7 +35,7 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """PyTorch's names for how memory is shared: accepted by ``set_sharing_strategy``.
+    """Return PyTorch's names of memory sharing strategies, the arguments of ``set_sharing_strategy``.
 
     :returns: a set of strings.
 
@@ -46,7 +46,7 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """What ``set_sharing_strategy`` was given last; ``"file_descriptor"`` at first.
+    """Return the setting of ``set_sharing_strategy``, initially ``"file_descriptor"``.
 
     :returns: a string.
 
@@ -57,11 +57,11 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Remember the strategy: tensors are pickled, whatever it is.
+    """Store the strategy, which has no effect: tensors are always pickled.
 
     :param new_strategy: ``"file_descriptor"`` or ``"file_system"``.
     :returns: None.
-    :raises AssertionError: it is none of PyTorch's.
+    :raises AssertionError: the strategy is unknown.
 
     >>> set_sharing_strategy("file_system")
     >>> get_sharing_strategy()
@@ -75,10 +75,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 class ProcessException(Exception):  # noqa: N818 - PyTorch's name
-    """A process that ``start_processes`` started has failed.
+    """A process of ``start_processes`` has failed.
 
-    :ivar error_index: which one.
-    :ivar error_pid: the number that the operating system gave it.
+    :ivar error_index: the index of the process.
+    :ivar error_pid: its process id.
     """
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
@@ -96,7 +96,7 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """The process ended with an exit code that is not 0, or by a signal.
 
-    :ivar exit_code: the code; that of a signal is negative.
+    :ivar exit_code: the code, negative for a signal.
     :ivar signal_name: the signal's name, or None.
     """
 
@@ -111,21 +111,21 @@ class ProcessExitedException(ProcessException):
 
 
 def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: str) -> None:
-    """What a process runs: the function, whose traceback goes into a file."""
+    """Run the function in a process, and write its traceback into a file."""
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # of the parent, which ends the others, too
+        pass  # of the parent, which also ends the others
     except Exception:
         Path(error_file).write_text(traceback.format_exc(), encoding="utf-8")
         raise SystemExit(1) from None
 
 
 class ProcessContext:
-    """Processes that run the same function, each with its number.
+    """Processes that run the same function, each with its index.
 
     :ivar processes: the processes.
-    :ivar error_files: where they write the traceback of what they raised.
+    :ivar error_files: the files for their tracebacks.
     """
 
     def __init__(self, processes: list[BaseProcess], error_files: list[str]) -> None:
@@ -133,17 +133,17 @@ class ProcessContext:
         self.sentinels = {process.sentinel: index for index, process in enumerate(processes)}
 
     def pids(self) -> list[int | None]:
-        """The numbers that the operating system gave them."""
+        """Return their process ids."""
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until one fails or all have ended.
 
-        :param timeout: wait no more than this many seconds.
-        :param grace_period: how many seconds the others have to end by themselves after one has failed.
+        :param timeout: the maximum seconds to wait.
+        :param grace_period: the seconds for the others to end by themselves after a failure.
         :returns: whether all have ended.
-        :raises ProcessRaisedException: one raised an exception; the others have been ended.
-        :raises ProcessExitedException: one ended otherwise than by returning; the others have been ended.
+        :raises ProcessRaisedException: a process raised an exception; the others have been ended.
+        :raises ProcessExitedException: a process exited with an error code or by a signal; the others have been ended.
         """
         if not self.sentinels:
             return True
@@ -164,7 +164,7 @@ class ProcessContext:
             self._remove_files()
 
     def _end(self, grace_period: float | None) -> None:
-        """End the processes that still run."""
+        """End the running processes."""
         until = time.monotonic() + (grace_period or 0)
         for process in self.processes:
             if grace_period:
@@ -207,12 +207,12 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run ``fn(i, *args)`` in ``nprocs`` processes, where ``i`` counts them.
+    """Run ``fn(i, *args)`` in ``nprocs`` processes, where ``i`` is the process index.
 
     :param join: wait for all of them.
     :param start_method: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
     :returns: the processes, unless ``join``.
-    :raises ProcessException: one failed; see ``ProcessContext.join``.
+    :raises ProcessException: a process failed; see ``ProcessContext.join``.
     """
     context = _python.get_context(start_method)
     processes: list[BaseProcess] = []

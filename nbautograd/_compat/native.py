@@ -1,4 +1,4 @@
-"""``torch._C``: of PyTorch's compiled module, the names that packages ask for, each with what is true here."""
+"""``torch._C``: the names of PyTorch's compiled module that packages use, with nbautograd's values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _disabled_torch_function_impl = disabled_torch_function
 
 
 class _OfTheCompiler:
-    """What PyTorch's compiler makes. Programs may name it in annotations; there is never one."""
+    """The base of PyTorch's compiler classes, for annotations; they have no instances."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise NotImplementedError."""
@@ -42,7 +42,7 @@ class _OfTheCompiler:
 
 
 class Graph(_OfTheCompiler):
-    """A function as TorchScript sees it."""
+    """A function in TorchScript."""
 
 
 class Node(_OfTheCompiler):
@@ -50,22 +50,22 @@ class Node(_OfTheCompiler):
 
 
 class Value(_OfTheCompiler):
-    """What passes between the nodes of a :class:`Graph`."""
+    """A value between the nodes of a :class:`Graph`."""
 
 
 def _log_api_usage_once(event: str) -> None:
-    """Count the use of a part of PyTorch, for those who run it: nothing is counted here."""
+    """Do nothing: PyTorch counts the uses of its parts."""
 
 
 def _get_tracing_state() -> None:
-    """The state of ``torch.jit.trace``, which follows a call: None, as functions are never traced."""
+    """Return the state of ``torch.jit.trace``: None, because no tracer follows calls."""
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether ``vmap`` runs, so that a tensor may stand for many samples."""
+    """Return whether ``vmap`` runs, so that a tensor may represent many samples."""
     return bool(levels())
 
 
 def _get_default_device() -> str:
-    """The type of the device on which tensors are made."""
+    """Return the type of the default device of new tensors."""
     return defaults.get_default_device().type

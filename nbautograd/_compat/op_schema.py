@@ -1,4 +1,4 @@
-"""Schemas of operations: PyTorch's notation of what they take, from annotations or as text."""
+"""Schemas of operations: PyTorch's notation of their signatures, from annotations or text."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _CLASSES = {"Tensor": Tensor, "int": int, "SymInt": int, "float": float, "bool":
 def infer_schema(
     prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
 ) -> str:
-    """The schema of a function with annotations.
+    """Return the schema of a function with annotations.
 
     :param prototype_function: the function.
-    :param mutates_args: the names of the parameters that it writes to, or ``"unknown"``: all tensors.
-    :param op_name: what the schema begins with; nothing by default.
+    :param mutates_args: the names of the parameters to which it writes, or ``"unknown"``: all tensors.
+    :param op_name: the beginning of the schema; empty by default.
     :returns: a string.
-    :raises ValueError: a parameter has no annotation, or one that has no name in schemas.
+    :raises ValueError: a parameter has no annotation, or its type has no name in schemas.
 
     >>> import nbautograd as torch
     >>> def scaled(x: torch.Tensor, k: float = 2.0) -> torch.Tensor: ...
@@ -70,7 +70,7 @@ def _text(default: Any) -> str:
 
 
 def _name_of(annotation: Any, parameter: str) -> str:
-    """The name of a type in schemas."""
+    """Return the name of a type in schemas."""
     if annotation in _NAMES:
         return _NAMES[annotation]
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
@@ -92,7 +92,7 @@ def _returns(annotation: Any) -> str:
 
 
 def signature_of(schema: str) -> inspect.Signature:
-    """The parameters of a schema without a name.
+    """Return the parameters of a schema without a name.
 
     >>> signature_of("(Tensor x, *, int k=2) -> Tensor")
     <Signature (x: 'Tensor', *, k: 'int' = 2)>
@@ -101,9 +101,9 @@ def signature_of(schema: str) -> inspect.Signature:
 
 
 def parse(schema: str) -> tuple[str, inspect.Signature]:
-    """The name and the parameters of a schema.
+    """Return the name and the parameters of a schema.
 
-    :raises ValueError: it cannot be read.
+    :raises ValueError: the schema is invalid.
     """
     match = re.fullmatch(r"\s*([\w.]+)\s*\((.*)\)\s*->\s*(.*)", schema, re.DOTALL)
     if match is None:
@@ -123,7 +123,7 @@ def parse(schema: str) -> tuple[str, inspect.Signature]:
 
 
 def _value(text: str) -> Any:
-    """A default value in a schema."""
+    """Return a default value in a schema."""
     words = {"None": None, "True": True, "False": False, "true": True, "false": False}
     try:
         return words[text] if text in words else ast.literal_eval(text)
@@ -132,7 +132,7 @@ def _value(text: str) -> Any:
 
 
 def check_value(op: str, parameter: inspect.Parameter, value: Any) -> None:
-    """Refuse an argument that is not of the type of its parameter.
+    """Check that an argument has the type of its parameter.
 
     :raises RuntimeError: PyTorch's error.
     """

@@ -1,6 +1,6 @@
-"""``torch.ops``: the operations that a program has declared by ``torch.library``, by namespace.
+"""``torch.ops``: the operations declared by ``torch.library``, by namespace.
 
-PyTorch's own operations are not here by these names: ``torch.add`` is ``torch.add``.
+PyTorch's own operations do not have these names: ``torch.add`` is ``torch.add``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ loaded_libraries: set[str] = set()
 
 
 def load_library(path: str) -> None:
-    """Refuse a library of compiled operations.
+    """Raise: libraries of compiled operations are not supported.
 
-    :raises OSError: always, as PyTorch does of a library that cannot be loaded.
+    :raises OSError: always, as in PyTorch for a library that cannot be loaded.
     """
     raise OSError(f"Could not load this library: {path}: nbautograd cannot use what is compiled for PyTorch")
 
 
 class OpOverloadPacket:
-    """An operation as ``torch.ops`` gives it; ``.default`` is itself."""
+    """An operation in ``torch.ops``; ``.default`` is the operation itself."""
 
     def __init__(self, op: CustomOpDef) -> None:
         self._op = op
@@ -39,12 +39,12 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self._op._name.replace('::', '.')}')>"
 
     def overloads(self) -> list[str]:
-        """The names of its variants."""
+        """Return the names of its variants."""
         return ["default"]
 
     @property
     def default(self) -> OpOverloadPacket:
-        """Its only variant."""
+        """The only variant."""
         return self
 
 
@@ -64,6 +64,6 @@ _namespaces: dict[str, _Operations] = {}
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__") or name == "pytestmark":  # which pytest looks for in every module
+    if name.startswith("__") or name == "pytestmark":  # pytest looks for it in every module
         raise AttributeError(f"module 'nbautograd._engine.ops' has no attribute {name!r}")
     return _namespaces.setdefault(name, _Operations(f"torch.ops.{name}"))

@@ -1,4 +1,4 @@
-"""What ``torch`` says of the process, its build and its objects: small functions that programs ask on their way."""
+"""Queries of the process, its build and its objects: small functions that programs call in passing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ has_mkl, has_openmp = False, False
 
 
 def typename(obj: Any) -> str:
-    """The name of a tensor's type, or of an object's class with its module.
+    """Return the name of a tensor's type, or of an object's class with its module.
 
     :param obj: a tensor, or any other object.
     :returns: a string.
@@ -50,7 +50,7 @@ def typename(obj: Any) -> str:
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether an object is a storage: the memory of a tensor.
+    """Return whether an object is a storage: the memory of a tensor.
 
     :param obj: any object.
     :returns: a Python bool.
@@ -63,12 +63,12 @@ def is_storage(obj: Any, /) -> bool:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Ask for numbers below the smallest normal one to be 0; NumPy keeps them, so that is refused.
+    """Request flushing of subnormal numbers to 0, which is not supported, because NumPy keeps them.
 
-    :param mode: whether to ask for that.
-    :returns: whether the processor does as asked now: True for False, False for True, as in PyTorch where a processor
-        cannot do it.
-    :raises TypeError: it is no bool.
+    :param mode: whether to flush.
+    :returns: whether the setting took effect: True for False, False for True, as in PyTorch on a processor without
+        support.
+    :raises TypeError: ``mode`` is not a bool.
 
     >>> import nbautograd as torch
     >>> torch.set_flush_denormal(True)
@@ -83,9 +83,9 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     """Switch anomaly detection on or off; ``torch.autograd.set_detect_anomaly`` is the usual name.
 
     :param mode: on or off.
-    :param check_nan: whether a backward pass that makes nan is an error.
+    :param check_nan: whether nan in a backward pass is an error.
     :returns: None.
-    :raises TypeError: ``mode`` is no bool.
+    :raises TypeError: ``mode`` is not a bool.
 
     >>> import nbautograd as torch
     >>> torch.set_anomaly_enabled(True)
@@ -97,43 +97,43 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
 
 
 def is_distributed(input: Tensor) -> bool:
-    """False: a tensor is in one process."""
+    """Return False: a tensor is in one process."""
     return False
 
 
 def is_vulkan_available() -> bool:
-    """False: tensors are on the CPU or on CUDA devices."""
+    """Return False: tensors are on the CPU or on CUDA devices."""
     return False
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True, as of PyTorch; it is deprecated there. Nothing is compiled here."""
+    """Return True, as in PyTorch, which deprecates it; nbautograd is not compiled."""
     warnings.warn("compiled_with_cxx11_abi() is deprecated: it always returns True", FutureWarning, stacklevel=2)
     return True
 
 
 def init_num_threads() -> None:
-    """Nothing: threads start when they are needed."""
+    """Do nothing: threads start on demand."""
 
 
 def thread_safe_generator() -> None:
-    """None, as in PyTorch where no worker of a data loader runs in a thread: the default generator is used."""
+    """Return None, as in PyTorch outside data loader threads: the default generator is used."""
 
 
 def get_file_path(*path_components: str) -> str:
-    """The path of a file next to the package."""
+    """Return the path of a file next to the package."""
     return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), *path_components)
 
 
 def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-    """The result of one of two functions of the operands: ``true_fn`` if ``pred`` is true.
+    """Call ``true_fn`` on the operands if ``pred`` is true, otherwise ``false_fn``.
 
-    :param pred: a bool, or a tensor of one.
+    :param pred: a bool, or a tensor with one element.
     :param true_fn: the function for True.
     :param false_fn: the function for False.
-    :param operands: a tuple of what the function is called with.
-    :returns: what the function returns.
-    :raises RuntimeError: one of the two cannot be called, or ``pred`` has several elements.
+    :param operands: a tuple of the function's arguments.
+    :returns: the function's result.
+    :raises RuntimeError: a function is not callable, or ``pred`` has several elements.
 
     >>> import nbautograd as torch
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))

@@ -1,1 +1,1 @@
-"""PyTorch's names: where they lie here, when they are loaded, and what is said of those that are not here."""
+"""PyTorch's names: their location, lazy loading, and the errors for missing names."""

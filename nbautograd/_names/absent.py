@@ -1,4 +1,4 @@
-"""What an error says of a name that is not here: whether PyTorch has it, and what does the same."""
+"""Error messages for missing names: whether PyTorch has the name, and its replacement here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HINTS = {
     r"swap_in_optimizer_params_and_state$": "optimizers cannot be run as functions of their state",
     r"vmap$": "use torch.func.vmap",
 }
-"""By patterns of names: what to say beside that they are not here."""
+"""By patterns of names: a hint to add to the error message."""
 REMOVED = {
     "btrifact": "torch.linalg.lu_factor",
     "btrisolve": "torch.linalg.lu_solve",
@@ -58,29 +58,29 @@ REMOVED = {
     "irfft": "torch.fft.irfft",
     "ifft": "torch.fft.ifft",
 }
-"""Names that old programs use and PyTorch has no more, and what they are called today."""
+"""Names of old programs that PyTorch has removed, with their current names."""
 
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    """PyTorch's public names that are not here, by module; see ``docs/absent_names.py``."""
+    """Return PyTorch's public names that are missing here, by module; see ``docs/absent_names.py``."""
     lines = Path(__file__).with_name("absent_names.txt").read_text(encoding="utf-8").splitlines()
     pairs = (line.split(":", 1) for line in lines)
     return {path.strip("."): frozenset(names.split()) for path, names in pairs}
 
 
 def names(path: str) -> frozenset[str]:
-    """PyTorch's public names in one of its modules that are not here."""
+    """Return PyTorch's public names in one of its modules that are missing here."""
     return _names().get(path, frozenset())
 
 
 def modules() -> Collection[str]:
-    """PyTorch's modules that lack some of their names here."""
+    """Return PyTorch's modules some of whose names are missing here."""
     return _names().keys()
 
 
 def explain(path: str, name: str) -> str:
-    """The message of the AttributeError for a name in one of the package's modules.
+    """Return the message of the AttributeError for a name in one of the package's modules.
 
     >>> print(explain("", "quantize_per_tensor"))
     module 'nbautograd' has no attribute 'quantize_per_tensor': torch.quantize_per_tensor is PyTorch's and not part of \
@@ -93,7 +93,7 @@ nbautograd; nothing is quantized; tensor.half() and tensor.bfloat16() save memor
 
 
 def reason(path: str, name: str) -> str:
-    """Whether PyTorch has a name that is not here, and what does the same.
+    """Return whether PyTorch has a missing name, and its replacement.
 
     >>> reason("Tensor", "qscheme")
     "torch.Tensor.qscheme is PyTorch's and not part of nbautograd; nothing is quantized; tensor.half() and \
@@ -109,10 +109,10 @@ tensor.bfloat16() save memory"
 
 
 def fail(path: str, name: str) -> NoReturn:
-    """Say that a module has no such name.
+    """Raise an error for a name missing from a module.
 
     :raises AttributeError: always, but
-    :raises ImportError: for ``from torch.x import name``, which would leave the reason of an AttributeError out.
+    :raises ImportError: for ``from torch.x import name``, which would omit the reason of an AttributeError.
     """
     module = f"{PACKAGE}.{path}".rstrip(".")
     if not name.startswith("__") and _is_import_of(name):
@@ -121,7 +121,7 @@ def fail(path: str, name: str) -> NoReturn:
 
 
 def _is_import_of(name: str) -> bool:
-    """Whether the code outside of this package that is running is about to bind a name by ``from ... import``."""
+    """Return whether the running code outside this package is about to bind a name by ``from ... import``."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{PACKAGE}."):
         frame = frame.f_back
@@ -134,9 +134,9 @@ _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 def answer(module: str, path: str | None = None) -> None:
-    """Let a module without ``__getattr__`` say so of the names that it has not got.
+    """Make a module without ``__getattr__`` explain its missing names.
 
-    :param path: that of PyTorch's module; by default that of the module.
+    :param path: the path of PyTorch's module; by default that of the module.
     """
     below = module.partition(".")[2] if path is None else path
 

@@ -1,7 +1,7 @@
-"""What classes and the package are called while nbautograd stands in for PyTorch.
+"""The names of classes and of the package while nbautograd stands in for PyTorch.
 
-Packages tell what a tensor is by ``type(x).__module__``, and what they can use by ``torch.__version__``. So while
-``standing_in`` is on, both are PyTorch's. Classes stay the same objects, and pickles name them as ours.
+Packages recognize a tensor by ``type(x).__module__``, and features by ``torch.__version__``. So while ``standing_in``
+is on, both are PyTorch's. Classes stay the same objects, and pickles use our names.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["VERSION", "ModuleName", "adopt", "give_back", "is_ours"]
 
 PACKAGE = __name__.partition(".")[0]
 VERSION = "2.13.0"
-"""The version of PyTorch whose behaviour is followed."""
+"""The version of PyTorch that nbautograd follows."""
 LOADED = ("autograd.function", "autograd.graph", "nn", "optim.lr_scheduler", "optim.swa_utils", "storage", "utils.data")
-"""Modules whose classes are renamed at once, loaded for it; those of others are when they are imported."""
+"""Modules whose classes are renamed at once, loaded for it; classes of others are renamed on import."""
 ELSEWHERE = {
     "Adafactor": "torch.optim",
     "Generator": "torch._C",
@@ -33,20 +33,20 @@ ELSEWHERE = {
     "saved_tensors_hooks": "torch.autograd.graph",
     "set_detect_anomaly": "torch.autograd.anomaly_mode",
 }
-"""Classes of which neither the place of the code nor the table of modules says where PyTorch has them."""
+"""Classes whose PyTorch module follows neither from the place of the code nor from the table of modules."""
 
 _former: dict[type, str] = {}
 
 
 class ModuleName(str):
-    """PyTorch's name of the module of a class of ours, as ``__module__``; a pickle gets ours, and loads anywhere."""
+    """PyTorch's module name of one of our classes, as ``__module__``; a pickle gets our name, and loads anywhere."""
 
     __slots__ = ("ours",)
     ours: str
 
     @classmethod
     def of(cls, theirs: str, ours: str) -> ModuleName:
-        """PyTorch's name, which knows ours."""
+        """Return PyTorch's name, which knows ours."""
         name = cls(theirs)
         name.ours = ours
         return name
@@ -56,7 +56,7 @@ class ModuleName(str):
 
 
 def is_ours(cls: type) -> bool:
-    """Whether a class that is said to be PyTorch's is ours under its name."""
+    """Return whether a class with PyTorch's module name is one of ours."""
     return isinstance(cls.__module__, ModuleName)
 
 
@@ -76,7 +76,7 @@ def adopt() -> None:
 
 
 def give_back() -> None:
-    """Let everything be called as before."""
+    """Restore the original names."""
     for cls, ours in _former.items():
         cls.__module__ = ours
     _former.clear()
@@ -87,7 +87,7 @@ def give_back() -> None:
 
 
 def rename() -> None:
-    """Rename the classes of the modules that are loaded, where that has not been done."""
+    """Rename the classes of loaded modules that have not been renamed yet."""
     listed = {name: path for path, names in namespaces.MODULES.items() for name in names.split()}
     loaded = {path: sys.modules.get(namespaces.file_of(path)) for path in namespaces.MODULES}
     scopes = {path: vars(module) for path, module in loaded.items() if module is not None}
@@ -100,11 +100,11 @@ def rename() -> None:
 
 
 def _place(cls: type, listed: str | None, seen_in: str) -> str:
-    """The path of the module in which PyTorch has a class: where the table lists it, or where its code lies here."""
+    """Return the path of a class's module in PyTorch: from the table, or from the location of its code here."""
     own = cls.__module__.partition(".")[2]
     if listed is not None and getattr(namespaces.module(listed), cls.__name__, None) is cls:
         return listed
     if own in namespaces.MODULES:
         return own
-    is_packages = not own or cls.__name__ in lazy.FAMILIES.get(own, "").split()  # whether or not it has loaded it
+    is_packages = not own or cls.__name__ in lazy.FAMILIES.get(own, "").split()  # loaded or not
     return "" if is_packages else seen_in

@@ -1,4 +1,4 @@
-"""``import torch`` gives nbautograd: for tutorials whose cells import PyTorch by name, and parts of it."""
+"""``import torch`` loads nbautograd: for tutorials whose cells import PyTorch, and parts of it, by name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class _Finder:
-    """Finds the package's public modules under another name: as they are, since Python would make a second copy.
+    """An importer that finds the package's public modules under another name, as Python would make a second copy.
 
-    It is a finder and a loader by its methods; the abstract classes of ``importlib.abc`` would take 10 ms to import.
+    It is a finder and a loader by its methods; importing the abstract classes of ``importlib.abc`` would take 10 ms.
     """
 
     def __init__(self, name: str) -> None:
@@ -28,9 +28,9 @@ class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The import system's query for a module; None if the package has no such public module.
+        """Return the spec of a module for the import system; None if the package has no such public module.
 
-        :raises ModuleNotFoundError: it is internal. Python would go on and find its file.
+        :raises ModuleNotFoundError: the module is internal. Otherwise Python would find its file.
         """
         package, _, below = fullname.partition(".")
         if package != self.name or not below:
@@ -41,7 +41,7 @@ class _Finder:
         return spec_from_loader(fullname, cast(Any, self)) if there or namespaces.is_public(below) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The package's own module, not a new one."""
+        """Return the package's own module, not a new one."""
         module = namespaces.module(spec.name.partition(".")[2])
         spec.loader_state = module.__spec__
         return module
@@ -55,10 +55,10 @@ class _Finder:
             identity.rename()
 
     def make_known(self, path: str, module: ModuleType) -> None:
-        """Enter those modules below one that imports would not find, or find and put in the wrong place.
+        """Register the modules below one that imports would not find, or would find in the wrong place.
 
-        Python makes what it has imported an attribute of the package around. Where that has a function of the same
-        name, as ``torch.autograd`` has ``gradcheck``, the function is to stay, as it does in PyTorch.
+        Python sets an imported module as an attribute of its package. If the package has a function of that name, as
+        ``torch.autograd`` has ``gradcheck``, the function is kept, as in PyTorch.
         """
         for child in namespaces.children(path):
             if namespaces.is_hidden(child) or not namespaces.exists(child):
@@ -70,16 +70,17 @@ _own = _Finder(PACKAGE)
 
 
 def install() -> None:
-    """Let ``import nbautograd.x`` find PyTorch's modules that lie elsewhere here; asked after Python's own finders."""
+    """Make ``import nbautograd.x`` find PyTorch's modules located elsewhere here; used after Python's own finders."""
     if _own not in sys.meta_path:
         sys.meta_path.append(_own)
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
-    """Let ``import torch``, and of what is below it, give nbautograd: inside a ``with`` block, or after ``start()``.
+    """A hook that makes ``import torch`` and its submodules return nbautograd, in a ``with`` block or after
+    ``start()``.
 
-    PyTorch itself, where it has been imported, is set aside and put back at the end (``stop()``); names that were bound
-    before keep what they were bound to. What nbautograd lacks is not found, even where PyTorch is installed.
+    An already imported PyTorch is set aside and restored at the end (``stop()``); names bound before keep their values.
+    Modules missing from nbautograd are not found, even if PyTorch is installed.
 
     >>> import nbautograd
     >>> with nbautograd.standing_in():
@@ -91,9 +92,9 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
     """
 
     _replaced: ClassVar[dict[str, dict[str, ModuleType]]] = {}
-    """By name, the modules that were set aside by the first of those that are on."""
+    """By name, the modules that the first active hook set aside."""
     _on: ClassVar[dict[str, list[standing_in]]] = {}
-    """By name, those that are on; the last that ends puts the modules back."""
+    """By name, the active hooks; the last one to end restores the modules."""
 
     def __init__(self, name: str = "torch") -> None:
         self.name = name
@@ -134,5 +135,5 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
 
     @staticmethod
     def _remove(name: str) -> dict[str, ModuleType]:
-        """Take the modules of a package out of ``sys.modules``; returns them."""
+        """Remove the modules of a package from ``sys.modules`` and return them."""
         return {key: sys.modules.pop(key) for key in list(sys.modules) if f"{key}.".startswith(f"{name}.")}

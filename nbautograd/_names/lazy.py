@@ -1,8 +1,8 @@
-"""What is loaded when it is first asked for, so that ``import nbautograd`` takes no longer than it must.
+"""Lazy loading, so that ``import nbautograd`` is fast.
 
-Operations that most programs never use, and whole namespaces, are listed here by name. Such a name is found by the
-package's ``__getattr__``, and a method by a descriptor in its place, which loads the module and hands over to what that
-has declared. No formula outside of a late module may name an operation of one.
+Operations that most programs never use, and whole namespaces, are listed here by name. The package's ``__getattr__``
+finds such a name; a descriptor in place of a method loads the module and passes the call to its declaration. No formula
+outside a late module may name one of its operations.
 """
 
 from __future__ import annotations
@@ -171,16 +171,16 @@ ABSENT_METHODS = """
     q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce
     resize_as_sparse_ slice_inverse solve sparse_resize_ sparse_resize_and_clear_ symeig to_mkldnn to_padded_tensor
     xpu"""
-"""Methods of PyTorch's tensors that ours have not got: asked for, they say why."""
+"""Methods of PyTorch's tensors that are missing here: access explains why."""
 
 NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}
 NAMES.update({name: name for name in NAMESPACES})
 
 
 def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package: ``names`` says of each name in which module below it it is.
+    """Return ``__getattr__`` and ``__dir__`` of a package; ``names`` maps each name to the module below that has it.
 
-    PyTorch's modules are found, too; no others are listed.
+    PyTorch's modules are also found; no others are listed.
     """
     scope = vars(sys.modules[package])
     below = package.partition(".")[2] and f"{package.partition('.')[2]}."
@@ -211,7 +211,7 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 
 
 class _Method:
-    """Stands for a method of a class until the module is loaded that attaches it."""
+    """A placeholder for a method of a class until its module is loaded."""
 
     def __init__(self, owner: type, name: str, module: str) -> None:
         self.owner, self.name, self.module = owner, name, module
@@ -219,7 +219,7 @@ class _Method:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         module = import_module(self.module)
         method = vars(self.owner)[self.name]
-        if method is self:  # put back by whoever had patched the class; or asked for by the module itself, on its way
+        if method is self:  # restored after a patch of the class; or requested by the loading module
             method = getattr(module, self.name, None)
             if method is None:
                 raise AttributeError(f"{self.owner.__name__!r} object has no attribute {self.name!r}")
@@ -228,7 +228,7 @@ class _Method:
 
 
 class AbsentMethod:
-    """Stands for a method that a class has not got: ``hasattr`` is False, and the error says why."""
+    """A placeholder for a method that a class lacks: ``hasattr`` is False, and the error explains why."""
 
     def __init__(self, owner: str, name: str) -> None:
         self.owner, self.name = owner, name
@@ -240,8 +240,8 @@ class AbsentMethod:
 
 
 def attach(owner: type) -> None:
-    """Give the class a placeholder for each lazily loaded method that it does not have yet, and for those of PyTorch's
-    that it will not have.
+    """Give the class a placeholder for each lazy method that it does not have yet, and for PyTorch's methods it
+    lacks.
     """
     for module, names in METHODS.items():
         for name in set(names.split()) - set(vars(owner)):

@@ -1,4 +1,4 @@
-"""PyTorch's modules under their public names: what ``torch...`` gives, and what ``dir`` lists."""
+"""PyTorch's modules under their public names: the content of ``torch...``, and of ``dir``."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["MODULES", "children", "exists", "file_of", "is_hidden", "is_public",
 PACKAGE = __name__.partition(".")[0]
 
 MODULES = {path: row.names for path, row in TABLE.items() if row.is_listed}
-"""PyTorch's modules that are listed, and the names in them that are found elsewhere here."""
+"""PyTorch's listed modules, with their names that are located elsewhere here."""
 
 
 class _Names(ModuleType):
-    """A module of PyTorch's that is none here: its names are found in a package around it when they are asked for."""
+    """A PyTorch module that does not exist here: its names are found on access, in a package around it."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{PACKAGE}.{path}", f"The names that PyTorch has in ``torch.{path}``.")
         self.__all__ = MODULES.get(path, "").split()
-        self.__path__: list[str] = []  # there may be modules below
+        self.__path__: list[str] = []  # it may have submodules
 
     def __getattr__(self, name: str) -> Any:
         path = self.__name__[len(PACKAGE) + 1 :]
@@ -38,7 +38,9 @@ class _Names(ModuleType):
 
 
 def _absent_name(path: str, name: str) -> Any:
-    """Answer for a name that a module of PyTorch's has not: by a module below it, what refuses, or an error."""
+    """Return an answer for a name missing from a module of PyTorch's: a module below, a rejecting stand-in, or an
+    error.
+    """
     below = f"{path}.{name}"
     if is_public(below):
         return module(below)
@@ -48,7 +50,7 @@ def _absent_name(path: str, name: str) -> Any:
 
 
 def _look_up(path: str, name: str) -> Any:
-    """Look a name of one of PyTorch's modules up in the nearest enclosing package that has it."""
+    """Look up a name of one of PyTorch's modules in the nearest enclosing package that has it."""
     while path:
         path = path.rpartition(".")[0]
         value = getattr(module(path), name, None)
@@ -58,7 +60,7 @@ def _look_up(path: str, name: str) -> Any:
 
 
 def exists(path: str) -> bool:
-    """Return whether there is a file for a module of PyTorch."""
+    """Return whether a file exists for a module of PyTorch."""
     name = file_of(path)
     if name in sys.modules:
         return True
@@ -70,7 +72,7 @@ def exists(path: str) -> bool:
 
 
 def is_hidden(path: str) -> bool:
-    """Return whether the package around a module has another thing of its name: a function, or a module of others."""
+    """Return whether the package around a module has another object of its name: a function, or another module."""
     above, _, leaf = path.rpartition(".")
     if row(path).is_hidden:
         getattr(module(above), leaf, None)  # a function of that name may not have been loaded
@@ -79,7 +81,7 @@ def is_hidden(path: str) -> bool:
 
 
 def file_of(path: str) -> str:
-    """The full name of the file that a module of PyTorch would have here.
+    """Return the full name of the file of one of PyTorch's modules here.
 
     >>> file_of("jit"), file_of("nn.functional")
     ('nbautograd._compat.jit', 'nbautograd.nn.functional')
@@ -91,19 +93,19 @@ def file_of(path: str) -> str:
 
 
 def is_public(path: str) -> bool:
-    """Return whether the package has a public module of this name, which is given without the package's own."""
+    """Return whether the package has a public module of this name, given without the package's own name."""
     return path in MODULES or path in OWN or refused.covers(path)
 
 
 def children(path: str) -> Iterator[str]:
-    """The modules of the table directly below one; "" is the package itself."""
+    """Return the modules of the table directly below one; "" is the package itself."""
     return (each for each in MODULES if each.rpartition(".")[0] == path)
 
 
 def module(path: str) -> ModuleType:
-    """The module that stands for one of PyTorch's: ours of that name, with every name of the table, or one of names.
+    """Return the module for one of PyTorch's: ours of that name, with every name of the table, or one of names.
 
-    It is an attribute of the package around it, if that has none of the name: a function keeps its place.
+    It is an attribute of the package around it, unless that has the name: a function is kept.
 
     >>> module("nn.functional").__name__, module("storage").UntypedStorage.__name__
     ('nbautograd.nn.functional', 'UntypedStorage')
@@ -125,5 +127,5 @@ def module(path: str) -> ModuleType:
     if is_public(path) and not isinstance(result, _Names):
         vars(result).setdefault("__getattr__", partial(_absent_name, path))
     if row(path).lies_in:
-        vars(result).setdefault("__path__", [])  # there may be modules below
+        vars(result).setdefault("__path__", [])  # it may have submodules
     return result

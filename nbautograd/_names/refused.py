@@ -1,7 +1,7 @@
-"""PyTorch's modules that cannot mean anything here, and are there all the same: what imports them can be imported.
+"""PyTorch's modules that are not supported, but can be imported for programs that import them.
 
-A name that PyTorch has in such a module is a function, or a class, that refuses to be called, and says why. So a
-program that never calls it runs.
+A name of PyTorch's in such a module is a function, or a class, that raises an error with the reason when it is called.
+So a program that never calls it runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def why(path: str) -> str | None:
-    """Why a module's names refuse; None of a module that is not of this kind.
+    """Return why a module's names raise; None for a module that is not of this kind.
 
     >>> why("ao.quantization.observer")
     'nothing is quantized; tensor.half() and tensor.bfloat16() save memory'
@@ -32,12 +32,12 @@ def why(path: str) -> str | None:
 
 
 def covers(path: str) -> bool:
-    """Whether PyTorch has a module of this path, and its names refuse."""
+    """Return whether PyTorch has a module of this path whose names raise."""
     return bool(row(path).refuses) or (why(path) is not None and path in absent.modules())
 
 
 def refuses(path: str, name: str) -> bool:
-    """Whether a name of PyTorch's in a module is only there to refuse.
+    """Return whether a name of PyTorch's in a module only raises.
 
     >>> refuses("onnx", "export"), refuses("onnx", "is_in_onnx_export"), refuses("jit", "script")
     (True, False, False)
@@ -46,7 +46,7 @@ def refuses(path: str, name: str) -> bool:
 
 
 def answers(path: str) -> dict[str, str]:
-    """Return what functions of a module answer that do not refuse, by their names.
+    """Return the results of a module's functions that do not raise, by their names.
 
     >>> answers("onnx")
     {'is_in_onnx_export': 'False'}
@@ -55,7 +55,7 @@ def answers(path: str) -> dict[str, str]:
 
 
 def refuse(full: str, reason: str) -> NoReturn:
-    """Say that something of PyTorch's cannot be had, and why.
+    """Raise an error for an unsupported part of PyTorch, with the reason.
 
     :raises NotImplementedError: always.
     """
@@ -63,7 +63,7 @@ def refuse(full: str, reason: str) -> NoReturn:
 
 
 class _Refusing(type):
-    """Of classes that can be named and inherited from, not made."""
+    """The metaclass of classes that can be named and inherited from, but not instantiated."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         refuse(cls.full, cls.reason)  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ class _Refusing(type):
 
 @cache
 def stand_in(path: str, name: str) -> Any:
-    """What stands for a name that PyTorch has in a module, and that is refused: a class if it begins with a capital.
+    """Return a stand-in for an unsupported name of a PyTorch module: a class if the name begins with a capital.
 
     >>> stand_in("ao.quantization", "quantize_dynamic")()
     Traceback (most recent call last):
@@ -99,7 +99,7 @@ tensor.half() and tensor.bfloat16() save memory
 
 
 def _constant(path: str, name: str, value: Any) -> Any:
-    """A function that answers the same whatever it is given."""
+    """Return a function with a constant result."""
 
     def answer(*args: Any, **kwargs: Any) -> Any:
         return value
@@ -107,7 +107,7 @@ def _constant(path: str, name: str, value: Any) -> Any:
     answer.__name__, answer.__qualname__, answer.__module__ = name, name, f"{PACKAGE}.{path}"
     shown = "" if value is None else f"{value}\n"
     answer.__doc__ = (
-        f"{value}: {why(path)}.\n\n:param args, kwargs: accepted and without effect.\n:returns: {value}, always.\n\n"
+        f"{value}: {why(path)}.\n\n:param args, kwargs: accepted without effect.\n:returns: {value}, always.\n\n"
         f">>> import {PACKAGE} as torch\n>>> torch.{path}.{name}({'1' if name.startswith('manual') else ''})\n{shown}"
     )
     return answer

@@ -1,7 +1,7 @@
-"""PyTorch's modules: one row for each, which says what is particular to it here. Nothing else says it.
+"""PyTorch's modules: one row for each, the only place with its particulars here.
 
-Where the code of a name lies says nothing about where PyTorch has it. All modules of the package that have no row, and
-are not in ``OWN``, are internal.
+The location of a name's code does not determine its module in PyTorch. All modules of the package without a row, and
+not in ``OWN``, are internal.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ class Row(NamedTuple):
     """One of PyTorch's modules."""
 
     names: str = ""
-    """Names in it that are found elsewhere here: in a package around the module."""
+    """Names of the module that are found elsewhere here: in a package around the module."""
     lies_in: str = ""
-    """The module of this package that has it, where that is not the one of the same path."""
+    """The module of this package with its code, if its path differs."""
     is_hidden: bool = False
-    """Whether the package around it has a function of its name."""
+    """True if the package around it has a function of its name."""
     is_attribute: bool = False
-    """Whether it is loaded when it is asked for as an attribute of the package; others are when they are imported."""
+    """True if it is loaded on access as an attribute of the package; others are loaded when they are imported."""
     is_listed: bool = True
-    """Whether ``dir`` shows it; otherwise an import alone finds it."""
+    """True if ``dir`` shows it; otherwise only an import finds it."""
     refuses: str = ""
-    """Why its names, and those of modules below it, refuse to be called, unless they are defined."""
+    """The reason why its undefined names, and those of modules below it, raise when called."""
     answers: str = ""
-    """What functions answer that do not refuse."""
+    """The results of functions that do not raise."""
 
 
 SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
@@ -352,11 +352,11 @@ TABLE: dict[str, Row] = {
 }
 
 OWN = ("errors", "protocol", "utils.allocator", "viz")
-"""Modules of nbautograd's own that are documented."""
+"""Documented modules of nbautograd's own."""
 
 
 def row(path: str) -> Row:
-    """Return the row of a module; an empty one where it has none."""
+    """Return the row of a module, or an empty one."""
     return TABLE.get(path, EMPTY)
 
 

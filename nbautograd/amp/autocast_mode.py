@@ -1,4 +1,4 @@
-"""``autocast``: a region in which some functions compute in half precision; and custom functions in such regions."""
+"""``autocast``: a region in which some functions compute in half precision, and custom functions inside it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUPPORTED = (bfloat16, float16)
 
 
 def autocast_decorator(autocast_instance: autocast, func: Callable[P, R]) -> Callable[P, R]:
-    """The function, of which each call runs in the region."""
+    """Return the function, so that each call runs in the region."""
 
     @functools.wraps(func)
     def decorate_autocast(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -37,19 +37,19 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[P, R]) -> Cal
 class autocast:  # noqa: N801 - PyTorch's name
     """A region in which matrix products and convolutions compute in half precision, and some functions in float32.
 
-    Which functions do what is PyTorch's choice, and differs between the CPU and CUDA; all others compute in the dtypes
-    that they get. Parameters stay as they are, and so do their gradients; their casts are kept until the outermost
-    region ends. Run the forward pass and the loss in it, and the backward pass outside. It decorates functions, too.
+    The functions are PyTorch's choice, which differs between the CPU and CUDA; all others compute in their arguments'
+    dtypes. Parameters and their gradients keep their dtypes; casts of parameters are cached until the outermost
+    region ends. Run the forward pass and the loss inside, and the backward pass outside. It also decorates functions.
 
-    On the CPU half precision is computed in float32 and rounded: nothing becomes faster, and the numbers are what they
-    would be on hardware for it.
+    On the CPU, half precision is computed in float32 and rounded: it is not faster, and the numbers are those of
+    hardware for half precision.
 
-    :param device_type: ``"cpu"`` or ``"cuda"``: the tensors that are meant.
+    :param device_type: the device of the tensors, ``"cpu"`` or ``"cuda"``.
     :param dtype: float16 or bfloat16; by default bfloat16 on the CPU and float16 on CUDA.
-    :param enabled: False for a part of a region that is to compute as without it.
-    :param cache_enabled: whether a parameter is cast once instead of at each use.
-    :raises RuntimeError: there is no autocast for the device.
-    :raises ImportError: the dtype is bfloat16, and its package ``ml_dtypes`` is not installed.
+    :param enabled: False to switch autocast off inside a region.
+    :param cache_enabled: whether to cast a parameter once instead of at each use.
+    :raises RuntimeError: the device has no autocast.
+    :raises ImportError: the dtype is bfloat16, and the package ``ml_dtypes`` is not installed.
 
     >>> import nbautograd as torch
     >>> model = torch.nn.Linear(2, 2)
@@ -90,7 +90,7 @@ class autocast:  # noqa: N801 - PyTorch's name
             )
             enabled = False
         if enabled and device_type in ("cpu", "cuda"):
-            _ = self.fast_dtype.numpy  # raises ImportError now, not in the middle of a model
+            _ = self.fast_dtype.numpy  # raises ImportError here instead of inside a model
         self._enabled = enabled
         self._before: list[state.State] = []
 
@@ -118,9 +118,9 @@ class autocast:  # noqa: N801 - PyTorch's name
         state.restore(before)
 
     def __call__(self, func: Callable[P, R]) -> Callable[P, R]:
-        """The function, to be run in this region at each call.
+        """Return the function, so that each call runs in this region.
 
-        :raises TypeError: it is no function.
+        :raises TypeError: the argument is not a function.
         """
         if not callable(func):
             raise TypeError(
@@ -142,7 +142,7 @@ def _exit_autocast(mode: autocast) -> None:
 
 
 def _cast(value: Any, device_type: str, dtype: dtype_class) -> Any:
-    """The floating tensors of a device in a dtype, in containers too; float64 and everything else as it is."""
+    """Cast the floating tensors of a device, also in containers; return float64 and all other values unchanged."""
     if isinstance(value, Tensor):
         eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not float64
         return value.to(dtype) if eligible else value
@@ -162,11 +162,11 @@ def _check_device_type(device_type: Any) -> None:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: dtype_class | None = None) -> Any:
-    """Decorator for the ``forward`` of a custom ``Function`` that may be called in a region of ``autocast``.
+    """Decorate the ``forward`` of a custom ``Function`` that may be called in a region of ``autocast``.
 
     :param cast_inputs: in a region, cast the tensors to this dtype and run ``forward`` with autocast off; by default
-        ``forward`` runs as everything in the region does.
-    :raises ValueError: ``device_type`` is no string.
+        ``forward`` runs like the rest of the region.
+    :raises ValueError: ``device_type`` is not a string.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -187,9 +187,9 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: dtype_class | 
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorator for the ``backward`` of a custom ``Function``: it runs in autocast if ``forward`` did.
+    """Decorate the ``backward`` of a custom ``Function``: it runs in autocast if ``forward`` did.
 
-    :raises ValueError: ``device_type`` is no string.
+    :raises ValueError: ``device_type`` is not a string.
     """
     _check_device_type(device_type)
     if bwd is None:

@@ -1,4 +1,4 @@
-"""``GradScaler``: scales the loss, so that small gradients do not vanish in float16, and undoes it before the step."""
+"""``GradScaler``: scales the loss, so that small float16 gradients do not vanish, and unscales them before the step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """What has been done to an optimizer's gradients since the last ``update``."""
+    """The state of an optimizer's gradients since the last ``update``."""
 
     READY = 0
     UNSCALED = 1
@@ -36,17 +36,17 @@ def _require(condition: bool, message: str) -> None:
 
 
 class GradScaler:
-    """Scales losses by a factor that it adapts: smaller when gradients overflow, larger when none has for a while.
+    """A scaler of losses with an adaptive factor, which shrinks after an overflow and grows after steps without one.
 
     ``scale(loss).backward()``, then ``step(optimizer)``, which divides the gradients by the factor and skips the
     optimizer's step if one is infinite or not a number, then ``update()``.
 
     :param device: ``"cuda"`` or ``"cpu"``; without CUDA, a scaler for CUDA warns and does nothing.
-    :param init_scale: the first factor.
+    :param init_scale: the initial factor.
     :param growth_factor: multiplies the factor after ``growth_interval`` steps in a row.
-    :param backoff_factor: multiplies the factor after a step that was skipped.
-    :param enabled: False for a scaler that changes nothing, and only calls ``optimizer.step()``.
-    :raises AssertionError: ``growth_factor`` is not above, or ``backoff_factor`` not below 1.
+    :param backoff_factor: multiplies the factor after a skipped step.
+    :param enabled: False for a scaler that only calls ``optimizer.step()``.
+    :raises AssertionError: ``growth_factor`` is not above 1, or ``backoff_factor`` is not below 1.
 
     >>> import nbautograd as torch
     >>> w = torch.ones(2, requires_grad=True)
@@ -97,9 +97,9 @@ class GradScaler:
         self._growth_tracker = full((), self._init_growth_tracker, dtype=int32, device=dev)
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or each of several, times the scale factor.
+        """Multiply a tensor, or each of several, by the scale factor.
 
-        :raises ValueError: there is something else among them.
+        :raises ValueError: a value is not a tensor.
         """
         if not self._enabled:
             return outputs
@@ -115,7 +115,7 @@ class GradScaler:
     def _unscale_grads_(
         self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
     ) -> dict[Any, Tensor]:
-        """Multiply the gradients of an optimizer; the result says by device whether one of them is not finite."""
+        """Multiply the gradients of an optimizer; return by device whether one of them is not finite."""
         overflows: dict[Any, Tensor] = {}
         with no_grad():
             for group in optimizer.param_groups:
@@ -141,8 +141,8 @@ class GradScaler:
     def unscale_(self, optimizer: Any) -> None:
         """Divide the gradients of an optimizer by the scale factor, so that they can be clipped before the step.
 
-        :raises RuntimeError: it was called since the last ``update``, or after ``step``.
-        :raises ValueError: a gradient is of float16: keep the parameters in float32.
+        :raises RuntimeError: the method was already called since the last ``update``, or is called after ``step``.
+        :raises ValueError: a gradient has the dtype float16: keep the parameters in float32.
         """
         if not self._enabled:
             return
@@ -158,7 +158,7 @@ class GradScaler:
         state["stage"] = OptState.UNSCALED
 
     def _check_inf_per_device(self, optimizer: Any) -> dict[Any, Tensor]:
-        """Look for gradients that are not finite, and leave all as they are."""
+        """Check for gradients that are not finite, without changing them."""
         scale, _ = self._check_scale_growth_tracker("_check_inf_per_device")
         one, zero = (full((), value, dtype=float32, device=scale.device) for value in (1.0, 0.0))
         overflows = self._unscale_grads_(optimizer, one, zero, True)
@@ -170,9 +170,9 @@ class GradScaler:
         return overflows
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale the gradients, unless that has been done, and run ``optimizer.step`` if all of them are finite.
+        """Unscale the gradients if necessary, and run ``optimizer.step`` if all of them are finite.
 
-        :raises RuntimeError: it was called since the last ``update``, or there is a closure.
+        :raises RuntimeError: the method was already called since the last ``update``, or a closure is given.
         :raises AssertionError: no loss was scaled, or no parameter has a gradient.
         """
         if not self._enabled:
@@ -197,7 +197,7 @@ class GradScaler:
     def _step_of_scaling_optimizer(
         self, optimizer: Any, state: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """The step of an optimizer that says that it unscales by itself: it gets the factor, and what was found."""
+        """Run the step of an optimizer that unscales by itself: pass the factor and the check for overflow."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             warnings.warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
@@ -219,9 +219,9 @@ class GradScaler:
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapt the scale factor to what ``step`` found, after all steps of an iteration.
+        """Adapt the scale factor to the gradients that ``step`` checked, after all steps of an iteration.
 
-        :param new_scale: the factor from now on, instead.
+        :param new_scale: the new factor, instead.
         :raises AssertionError: no step was made.
         """
         if not self._enabled:
@@ -245,7 +245,7 @@ class GradScaler:
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _adapt(self, scale: Tensor, tracker: Tensor, overflow: bool) -> None:
-        """Shrink the factor after an overflow; let it grow, unless to infinity, after enough steps without one."""
+        """Shrink the factor after an overflow; grow it, but not to infinity, after enough steps without one."""
         if overflow:
             scale.mul_(self._backoff_factor)
             tracker.fill_(0)
@@ -262,33 +262,33 @@ class GradScaler:
         return self._scale
 
     def get_scale(self) -> float:
-        """The scale factor; 1.0 if the scaler is not enabled."""
+        """Return the scale factor; 1.0 if the scaler is not enabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        """What the factor is multiplied by after enough steps."""
+        """Return the multiplier of the factor after enough steps."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the factor is multiplied by after enough steps."""
+        """Set the multiplier of the factor after enough steps."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the factor is multiplied by after an overflow."""
+        """Return the multiplier of the factor after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the factor is multiplied by after an overflow."""
+        """Set the multiplier of the factor after an overflow."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """After how many steps in a row the factor grows."""
+        """Return the number of successive steps after which the factor grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set after how many steps in a row the factor grows."""
+        """Set the number of successive steps after which the factor grows."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self) -> int:
@@ -297,11 +297,11 @@ class GradScaler:
         return self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker.item())
 
     def is_enabled(self) -> bool:
-        """Whether the scaler scales."""
+        """Return whether the scaler scales."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
-        """The factor and how it is adapted, to save in a checkpoint; empty if the scaler is not enabled."""
+        """Return the factor and its settings for a checkpoint; empty if the scaler is not enabled."""
         if not self._enabled:
             return {}
         return {
@@ -313,9 +313,9 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what :meth:`state_dict` returned; nothing happens if the scaler is not enabled.
+        """Load the result of :meth:`state_dict`; do nothing if the scaler is not enabled.
 
-        :raises RuntimeError: it is empty.
+        :raises RuntimeError: the dict is empty.
         """
         if not self._enabled:
             return

@@ -1,14 +1,14 @@
-"""Which functions autocast concerns, by device, as PyTorch lists them: what they are given instead of what was given.
+"""The functions that autocast affects, by device, as in PyTorch's lists, and the conversion of their arguments.
 
 - ``lower``: tensors in the lower precision of the region.
 - ``float32``: tensors in float32.
 - ``accumulate``: the first tensor in float32, unless a dtype is asked for. PyTorch sets that option.
 - ``widest``: tensors in the widest floating dtype among them.
-- ``pad``, ``max_pool``: tensors in float32 for those arguments for which PyTorch lists the operation behind.
-- ``kept``: tensors as they are, and autocast off: what is one operation in PyTorch is made of listed ones here.
-- ``refuse``: an error says what to use instead.
+- ``pad``, ``max_pool``: tensors in float32 where PyTorch lists the underlying operation for these arguments.
+- ``kept``: tensors unchanged, and autocast off: one operation in PyTorch consists of listed ones here.
+- ``refuse``: an error that names the alternative.
 
-A name that begins with ``linalg_`` or ``fft_`` is that of a function of these modules, as among PyTorch's operations.
+A name that begins with ``linalg_`` or ``fft_`` is a function of these modules, as among PyTorch's operations.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ POLICIES: dict[str, dict[str, str]] = {
         "refuse": "binary_cross_entropy",
     },
 }  # fmt: skip
-"""By device and policy, the functions."""
+"""The functions, by device and policy."""
 
 OPERATORS = {"matmul": ("__matmul__", "__rmatmul__"), "pow": ("__pow__", "__rpow__")}
-"""Methods behind operators that are no function of the lists themselves."""
+"""Methods of operators that the lists do not contain."""
 
 
 def functions(name: str) -> Iterator[Any]:
-    """The functions that a name of the lists means: the public ones, the methods, and the operations behind them."""
+    """Yield the functions for a name in the lists: public functions, methods, and the underlying operations."""
     package = __name__.partition(".")[0]
     family, _, bare = name.partition("_")
     if family in ("linalg", "fft"):
@@ -85,7 +85,7 @@ def functions(name: str) -> Iterator[Any]:
 
 
 def inplace_methods(name: str) -> Iterator[Any]:
-    """The method of that name that writes in place: it computes in the dtype of its tensor, as PyTorch's does."""
+    """Yield the in-place method of that name: it computes in its tensor's dtype, as in PyTorch."""
     method = getattr(Tensor, name + "_", None)
     if method is not None:
         yield method

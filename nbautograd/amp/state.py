@@ -1,7 +1,7 @@
-"""Whether autocast is on, and for which device, and what the functions that it concerns do then.
+"""The state of autocast for each device, and the interception of the affected functions.
 
-The state is of the context, as gradient mode is. While it is on in any context, the functions of ``policies.py`` are
-intercepted, and no others; while it is off everywhere, nothing is.
+The state belongs to the context, like gradient mode. While autocast is on in any context, only the functions of
+``policies.py`` are intercepted; while it is off everywhere, no function is.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DTYPES = {
     **dict.fromkeys(("cpu", "hpu", "maia", "xla"), bfloat16),
     **dict.fromkeys(("cuda", "ipu", "mps", "mtia", "privateuseone", "xpu"), float16),
 }
-"""The lower precision by default, of each device that PyTorch has autocast for; there are tensors on two of them."""
+"""The default lower precision of each device with autocast in PyTorch; nbautograd has tensors on two of them."""
 DEVICES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
     "privateuseone"
@@ -52,7 +52,7 @@ DEVICES = (
 
 
 class State(NamedTuple):
-    """What holds in a context: the devices for which autocast is on, their dtypes, and the casts of parameters."""
+    """The state of a context: the devices for which autocast is on, their dtypes, and the casts of parameters."""
 
     devices: frozenset[str] = frozenset()
     dtypes: tuple[tuple[str, dtype], ...] = ()
@@ -61,7 +61,7 @@ class State(NamedTuple):
     casts: dict[tuple[int, bool], tuple[Tensor, Tensor]] | None = None
 
     def lower(self, device: str) -> dtype:
-        """The lower precision for a device."""
+        """Return the lower precision for a device."""
         return dict(self.dtypes).get(device) or DTYPES[device]
 
 
@@ -70,16 +70,16 @@ _state: ContextVar[State] = ContextVar("autocast", default=OFF)
 _lock = threading.RLock()
 _contexts = 0
 listeners: list[Callable[[], None]] = []
-"""Called when autocast begins, or ends, seen over all contexts."""
+"""Functions to call when autocast begins in the first context, or ends in the last."""
 
 
 def is_on_anywhere() -> bool:
-    """Whether autocast is on in some context."""
+    """Return whether autocast is on in some context."""
     return _contexts > 0
 
 
 def snapshot() -> State:
-    """The state of this context, to be set again by ``restore``."""
+    """Return the state of this context, for ``restore``."""
     return _state.get()
 
 
@@ -89,7 +89,7 @@ def restore(state: State) -> None:
     before = bool(_state.get().devices)
     with _lock:
         was_on = _contexts > 0
-        _contexts = max(0, _contexts + bool(state.devices) - before)  # a task that was begun in a region may end later
+        _contexts = max(0, _contexts + bool(state.devices) - before)  # a task that began in a region may end later
         _state.set(state)
         if (_contexts > 0) != was_on:
             _switch(_contexts > 0)
@@ -99,7 +99,7 @@ def restore(state: State) -> None:
 
 @contextmanager
 def again(state: State) -> Iterator[None]:
-    """A block with the state of an earlier one, for a second computation; parameters are cast anew."""
+    """Open a block with an earlier state, for a second computation; parameters are cast again."""
     before = _state.get()
     restore(state._replace(casts={} if state.nesting else None))
     try:
@@ -118,7 +118,7 @@ def _switch(on: bool) -> None:
 
 @cache
 def _handlers() -> dict[Any, Handler]:
-    """Of each function that autocast concerns on some device, what is called in its place."""
+    """Return the replacement of each function that autocast affects on some device."""
     policies: dict[Any, dict[str, str]] = {}
     methods: dict[Any, Handler] = {}
     for device, lists in POLICIES.items():
@@ -134,7 +134,7 @@ def _handlers() -> dict[Any, Handler]:
 
 
 def _without(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function with autocast off: what it calls is not intercepted again."""
+    """Call a function with autocast off, so that its inner calls are not intercepted."""
     state = _state.get()
     if not state.devices:
         return plain(*args, **kwargs)
@@ -148,7 +148,7 @@ def _without(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 def _cast_and_call(
     policies: dict[str, str], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function with its tensors cast as the policy of their device says."""
+    """Call a function with its tensors cast by the policy of their device."""
     state = _state.get()
     if not state.devices:
         return plain(*args, **kwargs)
@@ -156,13 +156,13 @@ def _cast_and_call(
     device = next((each for each in ("cuda", "cpu") if each in devices and each in state.devices), None)
     if device is None or device not in policies:
         return plain(*args, **kwargs)
-    if kwargs.get("out") is None:  # which has its dtype
+    if kwargs.get("out") is None:  # it has the tensor's dtype
         args, kwargs = CASTS[policies[device]](state, device, plain, args, kwargs)
     return _without(plain, args, kwargs)
 
 
 def _tensors(values: Any) -> list[Tensor]:
-    """The tensors among the arguments of a call, and in lists of them."""
+    """Return the tensors among the arguments of a call, also in lists."""
     tensors = []
     for value in values:
         if isinstance(value, Tensor):
@@ -173,7 +173,7 @@ def _tensors(values: Any) -> list[Tensor]:
 
 
 def _is_eligible(value: Any, device: str) -> bool:
-    """Whether autocast may cast a tensor: it is a floating one of the device, and not float64."""
+    """Return whether autocast may cast a tensor: a floating tensor on the device, except float64."""
     return (
         isinstance(value, Tensor)
         and value.dtype.is_floating_point
@@ -183,7 +183,7 @@ def _is_eligible(value: Any, device: str) -> bool:
 
 
 def _cast(value: Any, kind: dtype, state: State, device: str) -> Any:
-    """A tensor, or those in a list, as autocast casts them; parameters once in a region."""
+    """Cast a tensor, or the tensors in a list; parameters once in a region."""
     if isinstance(value, (list, tuple)):
         return type(value)(_cast(each, kind, state, device) for each in value) if _tensors((value,)) else value
     if not _is_eligible(value, device) or value.dtype is kind:
@@ -191,9 +191,9 @@ def _cast(value: Any, kind: dtype, state: State, device: str) -> Any:
     weight = value.dtype is float32 and value.requires_grad and value.is_leaf and value._view is None
     if not (weight and state.caches and state.casts is not None and kind is state.lower(device)):
         return value.to(kind)
-    key = id(value), is_grad_enabled()  # what was cast without gradients gives none later
+    key = id(value), is_grad_enabled()  # a cast without gradients would give no gradients later
     if key not in state.casts:
-        state.casts[key] = value, value.to(kind)  # with the tensor, so that no other gets its id
+        state.casts[key] = value, value.to(kind)  # keeps the tensor, so that no other tensor gets its id
     return state.casts[key][1]
 
 
@@ -216,7 +216,7 @@ def _float32(state: State, device: str, plain: Any, args: tuple[Any, ...], kwarg
 
 
 def _pad(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """``pad`` of the modes and dimensions for which PyTorch casts: those of reflection in 3D were forgotten."""
+    """Call ``pad``, cast in the modes and dimensions of PyTorch's lists, which omit reflection in 3D."""
     values = dict(zip(("input", "pad", "mode"), args, strict=False)) | kwargs
     mode, sides = values.get("mode", "constant"), values.get("pad", ())
     if mode == "replicate" or mode == "reflect" and len(sides) < 6:
@@ -225,7 +225,7 @@ def _pad(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: d
 
 
 def _max_pool(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """``max_pool3d`` without indices; with them PyTorch calls an operation that is not listed."""
+    """Call ``max_pool3d``, cast only without indices: with them PyTorch calls an operation that is not listed."""
     indices = kwargs.get("return_indices", False) or len(args) > 6 and args[6]
     return (args, kwargs) if indices else _cast_all(float32, state, device, args, kwargs)
 
@@ -276,7 +276,7 @@ CASTS = {
 }
 
 
-# -- the state in PyTorch's words --------------------------------------------------------------------------------------
+# -- PyTorch's functions for the state ---------------------------------------------------------------------------------
 
 
 def _check_device(name: str, device_type: Any) -> str:
@@ -296,7 +296,7 @@ def _supported(name: str, device_type: Any) -> str:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether there is an autocast for a type of device.
+    """Return whether there is an autocast for a type of device.
 
     >>> import nbautograd as torch
     >>> torch.amp.is_autocast_available("cpu")
@@ -306,7 +306,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on, for tensors of a device.
+    """Return whether autocast is on, for tensors of a device.
 
     :raises RuntimeError: there is no such device.
 
@@ -321,7 +321,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
     """Switch autocast on or off for a device: ``set_autocast_enabled("cpu", True)``; without a device, for CUDA.
 
-    :raises TypeError: the arguments are no device and bool.
+    :raises TypeError: the arguments are not a device and a bool.
     """
     values = dict(zip(("device_type", "enabled") if len(args) > 1 else ("enabled",), args, strict=False)) | kwargs
     device, enabled = values.get("device_type", "cuda"), values.get("enabled")
@@ -336,7 +336,7 @@ def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtype:
-    """The lower precision to which autocast casts tensors of a device.
+    """Return the lower precision to which autocast casts tensors of a device.
 
     >>> import nbautograd as torch
     >>> torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")
@@ -350,7 +350,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Set the lower precision for a device.
 
-    :raises TypeError: ``dtype`` is none.
+    :raises TypeError: ``dtype`` is not a dtype.
     """
     if not isinstance(dtype, type(float32)):
         raise TypeError(
@@ -362,7 +362,7 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether a parameter is cast once in a region instead of at each use."""
+    """Return whether a parameter is cast once in a region instead of at each use."""
     return _state.get().caches
 
 
@@ -372,7 +372,7 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters."""
+    """Clear the casts of parameters."""
     casts = _state.get().casts
     if casts is not None:
         casts.clear()

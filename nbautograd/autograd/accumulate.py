@@ -1,4 +1,4 @@
-"""AccumulateGrad: at the end of a backward pass the gradients of the leaves are added to their ``.grad``."""
+"""AccumulateGrad: adds the gradients of the leaves to their ``.grad`` at the end of a backward pass."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from nbautograd.errors import AutogradError
 __all__ = ["finish", "visit", "warn_of_cycle"]
 
 _lock = threading.RLock()
-"""Backward passes of several threads may reach the same leaf."""
+"""A lock: backward passes of several threads may reach the same leaf."""
 
 
-Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
-Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what is to be added to them
+Fresh = list[tuple[Tensor, Tensor]]  # leaves, and their new .grad
+Grown = list[tuple[Tensor, Any]]  # tensors that are the .grad of a leaf, and the gradients to add to them
 
 
 def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
-    """Add the gradients in ``pending`` to the ``.grad`` of their leaves: of all or, after an error, of none.
+    """Add the gradients in ``pending`` to the ``.grad`` of their leaves: all or, after an error, none.
 
     Steps that may fail come first. An interrupt after them is raised when the last leaf has its gradient.
     """
@@ -53,11 +53,9 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
     grown: Grown = []
     for leaf in pending:
         if leaf._fn is not LEAF:
-            if leaf._fn is None:  # requires_grad_(False) since it was used
+            if leaf._fn is None:  # requires_grad_(False) since its use
                 continue
-            raise AutogradError(
-                "leaf variable has been moved into the graph interior: it was written to since it was used"
-            )
+            raise AutogradError("leaf variable has been moved into the graph interior: it was written to after its use")
         d, held = pending[leaf], leaf._grad
         if d.__class__ is not np.ndarray:
             if d.__class__ is LazyGradient:
@@ -71,7 +69,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             if create_graph:
                 gradient = empty_like(leaf.detach()).copy_(d)
             else:
-                # Where its reference count says that nothing else refers to it, the array itself becomes .grad.
+                # If its reference count shows no other references, the array itself becomes .grad.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 gradient = new(Tensor)
                 if d.ndim > 1 and d.strides != leaf._a.strides:
@@ -93,14 +91,14 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
 
 
 def _sparse_sum(held: Tensor | None, d: Any) -> Tensor:
-    """What ``.grad`` is to be where it, the leaf or the gradient is sparse: sparse if both gradients are."""
+    """Return the new ``.grad`` if it, the leaf or the gradient is sparse: sparse if both gradients are."""
     if isinstance(d, Tensor):
         return d.clone() if held is None else d + held if held.is_sparse and not d.is_sparse else held + d
     return wrapped(d.copy() if held is None else stored(held) + d)
 
 
 def _laid_out(leaf: Tensor, d: Any) -> Any:
-    """A copy of a gradient with the strides of its leaf, to become its ``.grad``."""
+    """Copy a gradient with the strides of its leaf, to become its ``.grad``."""
     array = empty_like(leaf.detach())._shared_array()
     array[...] = d
     return array
@@ -110,7 +108,7 @@ def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
     """Raise the error for a gradient whose shape differs from that of ``.grad``."""
     raise AutogradError(
         f"Function AccumulateGrad returned an invalid gradient at index 0 - got {list(d.shape)} but expected shape "
-        f"compatible with {list(held.shape)}, that of the .grad that is there: the .data of the leaf, now of shape "
+        f"compatible with {list(held.shape)}, that of the existing .grad: the .data of the leaf, now of shape "
         f"{list(leaf.shape)}, has been exchanged. Set its .grad to None first."
     )
 
@@ -118,9 +116,9 @@ def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
     """Assign and add the gradients. After an interrupt a second call takes the remaining steps.
 
-    Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
-    an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
-    twice, which counts a version more.
+    Python runs signal handlers only at calls and backward jumps. The first two loops contain no call, nor an unpacking,
+    which may need memory; so each of their steps is either done or not begun. A step of the third may run twice, which
+    only adds one to a version.
     """
     for step in leaves:
         step[0]._grad = step[1]
@@ -131,7 +129,7 @@ def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor
             version_counter.record_write(held._a)
 
 
-_warned = False  # of the process: the warning is shown once
+_warned = False  # process-wide: the warning is shown once
 
 
 def warn_of_cycle() -> None:
@@ -142,14 +140,14 @@ def warn_of_cycle() -> None:
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
-            "autograd.grad(..., create_graph=True) makes none; or set .grad to None after use.",
+            "Use autograd.grad(..., create_graph=True), which creates none, or set .grad to None after use.",
             UserWarning,
             stacklevel=5,
         )
 
 
 def visit(leaf: Tensor, g: Any, create_graph: bool) -> None:
-    """Accumulate into one leaf at once, and run its hooks that follow the accumulation."""
+    """Accumulate into one leaf at once, and run its post-accumulation hooks."""
     finish({leaf: g}, create_graph)
     hooks = leaf._hooks
     if hooks is not None:

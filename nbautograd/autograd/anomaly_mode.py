@@ -1,4 +1,4 @@
-"""Anomaly detection: which forward line a failing backward formula, or the first NaN, comes from."""
+"""Anomaly detection: the forward line of a failing backward formula, or of the first NaN."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ HINT = (
 
 
 class _AnomalyMode:
-    """The state of anomaly detection, shared by all threads as PyTorch's is."""
+    """The state of anomaly detection, shared by all threads as in PyTorch."""
 
     __slots__ = ("check_nan", "on", "wanted")
 
     def __init__(self) -> None:
         self.on = self.check_nan = False
-        self.wanted = True  # the last argument check_nan, whether the mode is on or not
+        self.wanted = True  # the last argument check_nan, even if the mode is off
 
 
 mode = _AnomalyMode()
@@ -41,15 +41,15 @@ _running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
 def note(node: Node, _: Any = None) -> None:
-    """The dispatch mode: note the stack of user code that created ``node``, and the node whose vjp was running."""
+    """Record the stack of user code that created ``node``, and the node whose vjp was running."""
     if not mode.on or TRACEBACK in node.metadata:
         return
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "nbautograd":
         frame = frame.f_back
-    import traceback  # here, as it takes its time to import
+    import traceback  # imported here because it is slow to import
 
-    # Only the places, not the text of the lines, which is looked up when it is shown.
+    # Only the locations, not the source lines, which are looked up for display.
     node.metadata[TRACEBACK] = [
         traceback.FrameSummary(f.f_code.co_filename, line, f.f_code.co_name, lookup_line=False)
         for f, line in traceback.walk_stack(frame)
@@ -58,9 +58,9 @@ def note(node: Node, _: Any = None) -> None:
 
 
 def check(node: Node, gradients: list[Any]) -> None:
-    """Make sure that no gradient that ``node`` computed has a NaN.
+    """Check that no gradient computed by ``node`` has a NaN.
 
-    :raises AutogradError: one has.
+    :raises AutogradError: a gradient has a NaN.
     """
     for index, g in enumerate(gradients):
         a = stored(g)
@@ -79,7 +79,7 @@ def watching(node: Node) -> Iterator[None]:
         for part in _forward_calls(node):
             try:
                 warnings.warn(part, UserWarning, stacklevel=2)
-            except UserWarning as warning:  # warnings are errors, but the error of the graph is what counts
+            except UserWarning as warning:  # warnings are errors, but the error of the graph takes precedence
                 print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
         raise
     finally:
@@ -87,7 +87,7 @@ def watching(node: Node) -> Iterator[None]:
 
 
 def _forward_calls(node: Node) -> Iterator[str]:
-    """The forward call that created a node; if another node's vjp created it, that node's forward call, and so on."""
+    """Yield the forward call that created a node; for a node created by a vjp, also that node's call, and so on."""
     import traceback
 
     def described(node: Node, sentence: str) -> str:
@@ -143,9 +143,9 @@ def _state() -> tuple[bool, bool]:
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
-    """Find the operation whose gradient is NaN: backward raises, and a warning shows the forward call of the operation.
+    """A mode that finds the operation whose gradient is NaN: backward raises, and a warning shows its forward call.
 
-    Both the forward and the backward computation have to run inside the ``with`` block. It is slow.
+    Both the forward and the backward computation must run inside the ``with`` block. It is slow.
 
     :param check_nan: look for NaN; otherwise only errors of formulas are explained.
 
@@ -178,10 +178,10 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly detection is on."""
+    """Return whether anomaly detection is on."""
     return mode.on
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether it looks for NaN."""
+    """Return whether anomaly detection looks for NaN."""
     return mode.wanted

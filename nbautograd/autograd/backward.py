@@ -27,13 +27,13 @@ __all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
 
 
 class GradientEdge(NamedTuple):
-    """A place in the graph where a gradient arrives: a node, and for which of its outputs.
+    """A place in the graph where a gradient arrives: a node, and the index of one of its outputs.
 
-    It stands for the tensor that was computed there, without keeping it alive, in :func:`backward` and :func:`grad`.
+    It represents the tensor that was computed there, without keeping it alive, in :func:`backward` and :func:`grad`.
 
     :param node: a node of the graph.
-    :param output_nr: which of the node's outputs it is.
-    :param ownership_token: what keeps the node alive, where nothing else does; or None.
+    :param output_nr: the index of the node's output.
+    :param ownership_token: an object that keeps the node alive, or None.
     :returns: a named tuple of these.
     :raises TypeError: ``node`` is missing.
 
@@ -50,11 +50,11 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
     def key(self) -> tuple[Any, int]:
-        """The key by which the engine knows it: node or leaf, and which output."""
+        """Return the engine's key: node or leaf, and the index of its output."""
         return (self.node.variable, 0) if isinstance(self.node, AccumulateGrad) else (self.node, self.output_nr)
 
     def edge(self) -> Any:
-        """The root, in the engine's form, of a pass that begins here."""
+        """Return the root, in the engine's form, of a pass that begins here."""
         node, index = self.key()
         return OutputEdge(node, index) if isinstance(node, Node) and node.outputs() > 1 else node
 
@@ -73,16 +73,16 @@ def backward(
 ) -> None:
     """Add the gradients of ``tensors`` to the ``.grad`` of the leaves that they were computed from.
 
-    With a non-scalar tensor, what is computed is the vector-Jacobian product with its entry of ``grad_tensors``.
+    A non-scalar tensor gives the vector-Jacobian product with its entry of ``grad_tensors``.
 
-    :param tensors: what to differentiate.
-    :param grad_tensors: for each a tensor of the same shape, or None where it has one element only.
+    :param tensors: the tensors to differentiate.
+    :param grad_tensors: for each a tensor of the same shape, or None if it has only one element.
     :param retain_graph: keep the saved tensors, so that the same graph can be used again; by default as create_graph.
     :param create_graph: record the pass, so that its gradients can be differentiated.
     :param grad_variables: the former name of ``grad_tensors``.
-    :param inputs: accumulate into these tensors only.
+    :param inputs: accumulate only into these tensors.
     :raises RuntimeError: a tensor does not require grad, has several elements and no gradient, or its gradient has
-        another shape; the graph has been used up; a saved tensor was written to.
+        another shape; the graph has been freed; a saved tensor was written to.
 
     >>> import nbautograd as torch
     >>> w = torch.tensor([1.], requires_grad=True)
@@ -105,15 +105,15 @@ def backward(
         chosen = _sequence(inputs)
         if not chosen:
             raise AutogradError(
-                "`inputs` argument to `backward()` cannot be empty. Leave it out to accumulate into all leaves."
+                "`inputs` argument to `backward()` cannot be empty. Omit it to accumulate into all leaves."
             )
         accumulate_into = {}
         for index, target in enumerate(chosen):
             key = key_of(target, index)
             if isinstance(target, GradientEdge) and isinstance(key[0], Node):
                 raise AutogradError(
-                    f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad to add to: "
-                    "pass the tensor, or use autograd.grad()"
+                    f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad. "
+                    "Pass the tensor, or use autograd.grad()"
                 )
             accumulate_into[key] = target
     engine.execute(roots, retain, create_graph, accumulate_into)
@@ -130,19 +130,19 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...]:
-    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple; nothing is accumulated.
+    """Return the gradients of ``outputs`` with respect to ``inputs``, as a tuple, without accumulating them.
 
-    :param outputs: what to differentiate.
-    :param inputs: with respect to what.
-    :param grad_outputs: for each output a tensor of the same shape, or None where it has one element only.
+    :param outputs: the tensors to differentiate.
+    :param inputs: the tensors to differentiate by.
+    :param grad_outputs: for each output a tensor of the same shape, or None if it has only one element.
     :param retain_graph: keep the saved tensors, so that the same graph can be used again; by default as create_graph.
     :param create_graph: record the pass, so that the gradients can be differentiated.
-    :param only_inputs: deprecated and ignored: nothing else ever gets a gradient.
-    :param allow_unused: give None for an input that no output depends on, instead of an error.
-    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch, and the results have it too.
-        One pass computes all of it or, where a Function or a hook sees gradients, a pass for each element.
-    :param materialize_grads: give zeros for an input that no output depends on.
-    :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
+    :param only_inputs: deprecated and ignored: only inputs get gradients.
+    :param allow_unused: return None for an input that no output depends on, instead of an error.
+    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch, also of the results. One pass
+        computes all or, if a Function or a hook sees gradients, one pass per element.
+    :param materialize_grads: return zeros for an input that no output depends on.
+    :raises RuntimeError: an input was not used in the graph; or an error of :func:`backward`.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([3.], requires_grad=True)
@@ -164,7 +164,7 @@ def grad(
     retain = create_graph if retain_graph is None else retain_graph
     wanted = _sequence(inputs)
     if not wanted:
-        raise AutogradError("`inputs` argument to `grad()` cannot be empty: name a tensor to differentiate by")
+        raise AutogradError("`inputs` argument to `grad()` cannot be empty. Pass a tensor to differentiate by")
     keys = [key_of(target, index) for index, target in enumerate(wanted)]
     seen: set[int] = set()  # arrays with other references: results share no memory
     if is_grads_batched:
@@ -200,9 +200,9 @@ def grad(
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The gradients at ``keys`` for each element of a batch of gradients, stacked.
+    """Return the gradients at ``keys`` for each element of a batch of gradients, stacked.
 
-    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
+    One pass computes them all, or, if a hook or a Function would see a batched tensor, one pass per element.
     """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
@@ -211,7 +211,7 @@ def _capture_batch(
     if len(set(sizes)) > 1:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
-            "mapped dimension: the first one of each of grad_outputs"
+            "mapped dimension, the first one of each of grad_outputs"
         )
     if sizes[0] and _can_be_batched(outputs):
         return _capture_at_once(outputs, batches, sizes[0], retain_graph, create_graph, keys)
@@ -229,7 +229,7 @@ def _capture_batch(
 
 
 def _can_be_batched(outputs: list[Any]) -> bool:
-    """Whether one pass suffices: no Function, hook or observer would see a batched gradient."""
+    """Return whether one pass suffices: no Function, hook or observer would see a batched gradient."""
     if protocol.observers.get():
         return False
     roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
@@ -242,7 +242,7 @@ def _can_be_batched(outputs: list[Any]) -> bool:
 def _capture_at_once(
     outputs: list[Any], batches: list[Any], size: int, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """Batched gradients by one pass, in which gradients are batched tensors."""
+    """Compute batched gradients by one pass over batched tensors."""
     from nbautograd._engine.batching.transform import entered, placed
 
     with entered(size) as level:
@@ -252,12 +252,12 @@ def _capture_at_once(
 
 
 def _check_batch(output: Any, batch: Any, index: int) -> None:
-    """Make sure that the batched gradients of an output have one more dimension in front."""
+    """Check that the batched gradients of an output have one additional first dimension."""
     if batch is None:
         _gradient(output, None, index) if isinstance(output, Tensor) else _gradient_at_edge(None, index)
         raise ValueError(
             "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
-            f"dimensionality 0: with is_grads_batched=True a tensor has to be given for output {index} too"
+            f"dimensionality 0: with is_grads_batched=True pass a tensor for output {index} as well"
         )
     if isinstance(output, Tensor) and batch[0].shape != output.shape:
         raise ShapeError(
@@ -273,7 +273,7 @@ def _sequence(tensors: Any) -> list[Any]:
 
 
 def key_of(target: Any, index: int) -> tuple[Any, int]:
-    """The node, or the leaf, and which of its outputs is differentiated by."""
+    """Return the node, or the leaf, and the index of its output to differentiate by."""
     if isinstance(target, GradientEdge):
         return target.key()
     if not isinstance(target, Tensor):
@@ -291,7 +291,7 @@ def key_of(target: Any, index: int) -> tuple[Any, int]:
 
 
 def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
-    """For each output the gradient that was passed for it, or None."""
+    """Return, for each output, its gradient or None."""
     if gradients is None:
         return [None] * len(outputs)
     one = isinstance(gradients, Tensor) or is_pytorchs(gradients)
@@ -305,13 +305,13 @@ def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
 
 
 def _roots(tensors: list[Any], gradients: Gradients, caller: str) -> list[tuple[Any, Any]]:
-    """The roots of a pass: pairs of a node or leaf and its gradient."""
+    """Return the roots of a pass: pairs of a node or leaf and its gradient."""
     pairs = zip(tensors, _per_output(tensors, gradients), strict=True)
     return [_root(tensor, g, index, caller) for index, (tensor, g) in enumerate(pairs)]
 
 
 def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
-    """The root of a pass for one output: a node or leaf, and its gradient."""
+    """Return the root of a pass for one output: a node or leaf, and its gradient."""
     if not isinstance(tensor, Tensor):
         if isinstance(tensor, GradientEdge):
             return tensor.edge(), _gradient_at_edge(g, index)
@@ -323,7 +323,7 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
 
 
 def _no_graph(what: str, tensor: Any, input_number: int | None = None) -> NoGraphError:
-    """The error about a tensor without a graph, with what the user's code says about the cause."""
+    """Return the error about a tensor without a graph, with the cause according to the user's code."""
     from nbautograd._engine.base.missing_graph import cause_of, explained  # only errors need it
 
     cause = cause_of(tensor, input_number=input_number)
@@ -335,8 +335,8 @@ def _no_graph(what: str, tensor: Any, input_number: int | None = None) -> NoGrap
 def _gradient_at_edge(g: Any, index: int) -> Any:
     if g is None:
         raise NonScalarError(
-            "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
-            f"is not known: pass a gradient for element {index}"
+            "grad can be implicitly created only for scalar outputs, and the shape of the tensor of a GradientEdge "
+            f"is not known. Pass a gradient for element {index}"
         )
     return g if g._fn is not None or g.__class__ is BatchedTensor or is_forward_ad_active() else stored(g)
 
@@ -382,7 +382,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
 
 
 def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
-    """The gradient of an output where that, or the gradient, is sparse."""
+    """Return the gradient of an output if it, or the gradient, is sparse."""
     if g is None:
         if tensor.numel() != 1:
             raise NonScalarError(
@@ -409,9 +409,9 @@ def _backward(
     :param gradient: a tensor of the same shape; None for a tensor of one element.
     :param retain_graph: keep the saved tensors for another pass over the same graph.
     :param create_graph: record the pass, so that its gradients can be differentiated.
-    :param inputs: accumulate into these tensors only.
+    :param inputs: accumulate only into these tensors.
     :returns: None.
-    :raises RuntimeError: nothing requires grad, the graph has been freed, or ``gradient`` is missing or does not fit.
+    :raises RuntimeError: nothing requires grad, the graph has been freed, or ``gradient`` is missing or does not match.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([1., 2.], requires_grad=True)
@@ -456,13 +456,13 @@ class ImperativeEngine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> tuple[Tensor, ...] | None:
-        """:func:`backward` or, without ``accumulate_grad``, :func:`grad`."""
+        """Call :func:`backward` or, without ``accumulate_grad``, :func:`grad`."""
         if not accumulate_grad:
             return grad(tensors, inputs, grad_tensors, keep_graph, create_graph, allow_unused=allow_unreachable)
         backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
         return None
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether the current pass, if any, accumulates into all leaves, as reentrant checkpoints require."""
+        """Return whether the current pass, if any, accumulates into all leaves, as reentrant checkpoints require."""
         task = engine.current_graph_task()
         return task is None or task.targets is None

@@ -1,15 +1,15 @@
 """The backward pass, reverse-mode automatic differentiation: a walk over the tape in topological order.
 
-The tape is the graph of nodes that operations have recorded. A node's inputs are always older than the node, so
-descending sequence numbers are a topological order: each node is visited after all that feed it. Gradients (cotangents)
-are summed in ``pending``, by the node or leaf that they flow to: that is the sum over paths inside one pass. At the end
-the sums at the leaves are added to their ``.grad``: the accumulation across passes.
+The tape is the graph of recorded nodes. A node's inputs are always older than the node, so descending sequence numbers
+are a topological order: each node is visited after all its consumers. Gradients (cotangents) are summed in ``pending``,
+by their target, a node or leaf: that is the sum over paths inside one pass. At the end the sums at the leaves are added
+to their ``.grad``: the accumulation across passes.
 
 There are two loops. ``_run_fast`` takes nodes from a heap by sequence number instead of counting in-degrees, and does
-not test for rare features at each node. ``_run_full`` (``autograd/full_engine.py``) counts in-degrees and supports all
-of them: observers, ``inputs=``, gradients captured at non-leaves, hooks of leaves, anomaly detection. ``execute`` picks
-one of the two. Before a node runs, the version counters of its saved tensors are compared if anything was written in
-place since. What happens at a leaf is in ``autograd/accumulate.py``; hooks run in ``autograd/hooks.py``.
+not check for rare features at each node. ``_run_full`` (``autograd/full_engine.py``) counts in-degrees and supports all
+of them: observers, ``inputs=``, gradients captured at non-leaves, hooks of leaves, anomaly detection. ``execute``
+chooses between them. Before a node runs, the version counters of its saved tensors are compared if any in-place write
+has happened since. Leaves are handled in ``autograd/accumulate.py``, hooks in ``autograd/hooks.py``.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ __all__ = [
 ]
 
 
-Roots = list[tuple[Any, Any]]  # where a pass begins: nodes or leaves, each with its gradient
+Roots = list[tuple[Any, Any]]  # the start of a pass: nodes or leaves, each with its gradient
 
 
 class GraphTask:
-    """One backward pass while it runs, for hooks that have to tell passes apart."""
+    """A running backward pass, for hooks that must distinguish passes."""
 
     __slots__ = ("__weakref__", "_visited", "callbacks", "roots", "targets")
     callbacks: list[Callable[[], Any]] | None
@@ -65,7 +65,7 @@ class GraphTask:
     _visited: set[Any]
 
     def visits(self, target: Any) -> bool:
-        """Whether a node or leaf gets a gradient in this pass."""
+        """Return whether a node or leaf gets a gradient in this pass."""
         if not hasattr(self, "_visited"):
             _, order = reachable(root for root, _ in self.roots)
             self._visited = set(order)
@@ -76,11 +76,11 @@ class GraphTask:
 
 _current: ContextVar[GraphTask | None] = ContextVar("current_graph_task", default=None)
 current_graph_task = _current.get
-"""The pass that runs now; None outside."""
+"""Returns the running pass; None outside a pass."""
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
-    """Call ``callback()`` at the end of the pass that runs now, once its gradients have been accumulated.
+    """Call ``callback()`` at the end of the running pass, after its gradients have been accumulated.
 
     A pass that fails calls none. A callback may queue others.
 
@@ -105,7 +105,7 @@ def _set_modes(create_graph: bool) -> None:
 
 
 def enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
-    """Set the modes of a pass, as ``_set_modes`` does, and make it the current one."""
+    """Set the modes of a pass, like ``_set_modes``, and make it the current one."""
     grad_enabled.set(create_graph)
     backend.set_quiet(backend.SILENT)
     task = GraphTask()
@@ -121,7 +121,7 @@ def execute(
 
     :param retain_graph: keep the saved tensors for another pass.
     :param create_graph: record the pass itself; gradients are then tensors.
-    :param accumulate_into: accumulate into these only: by node and output, the tensor; None for all leaves.
+    :param accumulate_into: accumulate only into these: by node and output, the tensor; None for all leaves.
     """
     run = copy_context().run if _current.get() is None else run_nested
     run(_execute, roots, retain_graph, create_graph, accumulate_into)
@@ -147,15 +147,15 @@ def _call_back(task: GraphTask) -> None:
 
 
 def _as_arrays(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
-    """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
-    # In forward mode gradients have tangents; inside of vmap they may be batched tensors.
+    """Return the roots with gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
+    # In forward mode gradients have tangents; inside vmap they may be batched tensors.
     if create_graph or is_forward_ad_active() or levels() and any(g.__class__ is BatchedTensor for _, g in roots):
         return [(target, as_tensor(g)) for target, g in roots], True
     return [(target, stored(g)) for target, g in roots], False
 
 
 def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key]) -> dict[Key, Any]:
-    """Run backward and return the gradients at ``keys``, accumulating nothing."""
+    """Run backward and return the gradients at ``keys``, without accumulation."""
     run: Any = copy_context().run if _current.get() is None else run_nested
     gradients: dict[Key, Any] = run(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
     return gradients
@@ -176,16 +176,17 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
 
 
 def _plain() -> bool:
-    """Whether the fast loop suffices: no hooks of leaves, no anomaly detection, no observers."""
+    """Return whether the fast loop suffices: no hooks of leaves, no anomaly detection, no observers."""
     return not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get()
 
 
 def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
-    """``grad_fn(*gradients)``: the gradients of the node's inputs, from those of its outputs (tensors or None).
+    """Compute ``grad_fn(*gradients)``: the gradients of the node's inputs, from those of its outputs (tensors or None).
 
     They are recorded if gradient mode is on, and hooks of the node run. Nothing is accumulated.
 
-    :raises TypeError: the number of gradients is not that of the outputs, or one is neither a tensor nor None.
+    :raises TypeError: the number of gradients differs from that of the outputs, or a gradient is neither a tensor nor
+        None.
     """
     _check_arguments(gradients, keywords, node.outputs())
     if not isinstance(node, FunctionCtx) and all(g is None for g in gradients):
@@ -217,7 +218,7 @@ def _apply(node: Node, gradients: tuple[Any, ...], create_graph: bool) -> Any:
 
 
 def accumulate(node: AccumulateGrad, *gradients: Any, **keywords: Any) -> tuple[()]:
-    """Add a gradient to ``variable.grad`` as a pass would, with all hooks but those of the tensor."""
+    """Add a gradient to ``variable.grad`` like a pass, with all hooks except those of the tensor."""
     _check_arguments(gradients, keywords, 1)
     if gradients[0] is not None:
         copy_context().run(_accumulate, node.variable, stored(gradients[0]))
@@ -234,7 +235,7 @@ AccumulateGrad.__call__ = accumulate  # type: ignore[method-assign]
 
 
 def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
-    """The fast loop; returns the sums that arrived at the leaves.
+    """Run the fast loop; return the sums that arrived at the leaves.
 
     ``d`` and ``d1`` are the gradients of the node's first and second input, which go to ``next0`` and ``next1``. The
     newest node with a gradient runs next: the newest target of this node, ``successor``, whose gradient is ``g``, or
@@ -268,7 +269,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
         if sequence_nr < clock.last_write:
             node.check_saved()
         d, d1 = node.vjp_graph(g, retain_graph, needed) if create_graph else node.vjp(g, retain_graph, needed)
-        # A chain: an only successor is handed its gradient directly, without going through the heap.
+        # A chain: an only successor gets its gradient directly, without going through the heap.
         if d1 is None and not ready and d is not None and not hooked:
             target = node.next0
             sequence_nr = target._seq
@@ -328,7 +329,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
 
 
 def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:
-    """Add to the pending gradient of a node or leaf; in place where the sum is an array of this pass."""
+    """Add to the pending gradient of a node or leaf; in place if the sum is an array of this pass."""
     if d.__class__ is ndarray and d.size >= MIN_TILED_SIZE:
         sum_ = pending.pop(target)
         pending[target] = add_gradients(sum_, d)
@@ -337,7 +338,7 @@ def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) 
     elif target in summed:
         try:
             pending[target] += d
-        except TypeError:  # CuPy's += does not ask a lazy gradient what the sum is
+        except TypeError:  # CuPy's += does not dispatch to lazy gradients
             pending[target] = pending[target] + d
     else:
         pending[target] = pending[target] + d
@@ -347,5 +348,5 @@ def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) 
 def _run_full(
     roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any] | None, accumulate: bool
 ) -> dict[Key, Any]:
-    """The full loop; returns the gradients at the targets."""
+    """Run the full loop; return the gradients at the targets."""
     return FullRun(roots, retain_graph, create_graph, targets, accumulate).run()

@@ -1,4 +1,4 @@
-"""Forward-mode AD: dual tensors, which have a tangent, and operations that compute it along with their result.
+"""Forward-mode AD: dual tensors, which have a tangent, and operations that compute it together with their result.
 
 Tangents are stored in ``autograd/tangents.py``; ``autograd/jvp.py`` computes those of results.
 """
@@ -23,12 +23,12 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What :func:`unpack_dual` returns: the value, and its tangent or None.
+    """The result of :func:`unpack_dual`: the value, and its tangent or None.
 
     :param primal: the value, a tensor without tangent at this level.
     :param tangent: a tensor of the same shape, or None.
     :returns: a named tuple of both.
-    :raises TypeError: there are more or fewer than two.
+    :raises TypeError: the number of fields is not two.
 
     >>> import nbautograd as torch
     >>> import nbautograd.autograd.forward_ad as forward_ad
@@ -49,7 +49,7 @@ def enter_dual_level() -> int:
     """Enter a level; until it is exited, tensors can have tangents.
 
     :returns: the number of the level: 0.
-    :raises RuntimeError: there is one already.
+    :raises RuntimeError: a level is already active.
 
     >>> import nbautograd as torch
     >>> import nbautograd.autograd.forward_ad as forward_ad
@@ -61,8 +61,8 @@ def enter_dual_level() -> int:
     """
     if levels:
         raise AutogradError(
-            "Nested forward mode AD is not supported at the moment: leave the first dual_level() before entering "
-            "another, or use torch.func.jvp, which can be put into itself"
+            "Nested forward mode AD is not supported at the moment: exit the first dual_level() before entering "
+            "another, or use torch.func.jvp, which can be nested"
         )
     return _enter()
 
@@ -72,7 +72,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     :param level: the number that :func:`enter_dual_level` returned; the innermost level if None.
     :returns: None.
-    :raises RuntimeError: there is none, or ``level`` is not the one entered last.
+    :raises RuntimeError: no level is active, or ``level`` is not the last one entered.
 
     >>> import nbautograd as torch
     >>> import nbautograd.autograd.forward_ad as forward_ad
@@ -93,10 +93,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level:  # noqa: N801 - PyTorch's name
-    """The ``with`` block inside which tensors can carry tangents.
+    """A context manager inside which tensors can carry tangents.
 
     :returns: a context manager; its target is the number of the level.
-    :raises RuntimeError: on entering, there is a level already.
+    :raises RuntimeError: on entering, a level is already active.
 
     >>> import nbautograd as torch
     >>> import nbautograd.autograd.forward_ad as forward_ad
@@ -115,7 +115,7 @@ class dual_level:  # noqa: N801 - PyTorch's name
 
 @contextmanager
 def nested_level() -> Iterator[int]:
-    """A level inside the active ones, for ``torch.func``: its tangents may have tangents at outer levels."""
+    """Enter a level inside the active ones, for ``torch.func``: its tangents may have tangents at outer levels."""
     number = _enter()
     try:
         yield number
@@ -145,7 +145,7 @@ def _leave() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """``_current_level``: the number of the innermost level, -1 outside."""
+    """Return ``_current_level``: the number of the innermost level, -1 outside."""
     if name == "_current_level":
         return _innermost()
     return absent.fail(__name__.partition(".")[2], name)
@@ -155,16 +155,16 @@ def __getattr__(name: str) -> Any:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of ``tensor`` that carries ``tangent``.
+    """Return a view of ``tensor`` that carries ``tangent``.
 
-    What is written to the view in place is written to ``tangent``, too, which gets no tangent to ``tensor``. A tangent
-    of another dtype, or that lies in memory otherwise than ``tensor``, is copied.
+    In-place writes to the view also write to ``tangent``; they give ``tensor`` no tangent. A tangent of another dtype
+    or memory layout than ``tensor`` is copied.
 
-    :param tensor: of a floating or complex dtype.
-    :param tangent: of the same shape.
+    :param tensor: a tensor of floating or complex dtype.
+    :param tangent: a tensor of the same shape.
     :param level: the number of the level; the innermost if None.
     :returns: the view, of the shape of ``tensor``.
-    :raises RuntimeError: there is no level, one of the two has a tangent already, their shapes differ, or ``tensor``
+    :raises RuntimeError: no level is active, one of the two already has a tangent, their shapes differ, or ``tensor``
         was expanded and ``tangent`` was not.
     :raises ValueError: a dtype is neither floating nor complex.
 
@@ -194,12 +194,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     if tangent_of(tensor, at) is not None:
         raise AutogradError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
-            f"{number} is not supported: give make_dual() its primal"
+            f"{number} is not supported. Pass its primal to make_dual()"
         )
     if tangent_of(tangent, at) is not None:
         raise AutogradError(
-            f"Setting a forward grad that itself has a forward gradient at the same level {number} is not supported: "
-            "give make_dual() the primal of the tangent"
+            f"Setting a forward grad that itself has a forward gradient at the same level {number} is not supported. "
+            "Pass the primal of the tangent to make_dual()"
         )
     if tensor._a.shape == tangent._a.shape and not tangents.is_laid_out_as(tangent._a, tensor._a):
         check_overlap(tensor, "make_dual")
@@ -210,18 +210,18 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def _dual_samples(samples: Tensor, tangent: Tensor, level: int | None) -> Tensor:
-    """``make_dual`` of all samples; expanded samples are copied first, since each has its own tangent."""
+    """Compute ``make_dual`` for all samples; expanded samples are copied first, since each has its own tangent."""
     return make_dual(samples.clone() if 0 in samples._a.strides else samples, tangent, level=level)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent, None where there is none.
+    """Return the value and the tangent, None if it has none.
 
     :param tensor: a tensor, dual or not.
     :param level: the number of the level; the innermost if None.
-    :returns: ``primal``, a view of ``tensor``, and ``tangent``, of its shape.
-    :raises TypeError: ``tensor`` is no tensor.
-    :raises RuntimeError: ``tensor`` has a tangent, and there is no such level.
+    :returns: ``primal``, a view of ``tensor``, and ``tangent``, of the same shape.
+    :raises TypeError: ``tensor`` is not a tensor.
+    :raises RuntimeError: ``tensor`` has a tangent, and the level does not exist.
 
     >>> import nbautograd as torch
     >>> import nbautograd.autograd.forward_ad as forward_ad
@@ -250,9 +250,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _dual_view(tensor: Tensor, level: tangents.Level) -> Tensor:
-    """A view of a tensor that does not share its tangent at this level."""
+    """Return a view of a tensor that does not share its tangent at this level."""
     view: Tensor = tensor.view(tensor.shape)
-    view._a = tensor._a.view()  # with the strides that the tensor has where its length is 1
+    view._a = tensor._a.view()  # with the tensor's strides, also those of length 1
     tangents.become_dual_view(view, level)
     return view
 
@@ -260,7 +260,7 @@ def _dual_view(tensor: Tensor, level: tangents.Level) -> Tensor:
 def _level(number: int, what: str) -> tangents.Level:
     if number >= len(levels):
         raise AutogradError(
-            f"Invalid level given to {what}: there is no level {number}, the innermost is {_innermost()}"
+            f"Invalid level given to {what}: level {number} does not exist, the innermost is {_innermost()}"
         )
     return levels[number]
 

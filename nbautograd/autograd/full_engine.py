@@ -1,7 +1,7 @@
 """The full backward loop: with observers, ``inputs=``, gradients at non-leaves, hooks of leaves, anomaly detection.
 
-It computes what the fast loop in ``autograd/engine.py`` does, in an order that PyTorch's users may rely on: a node is
-ready when its in-degree has fallen to 0, and of the ready ones the newest runs first, leaves before all others.
+It computes the same results as the fast loop in ``autograd/engine.py``, in an order that PyTorch users may rely on: a
+node is ready when its in-degree is 0, and the newest ready node runs first, leaves before all others.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from nbautograd.autograd.topology import leading_to, reachable
 
 __all__ = ["FullRun", "Key"]
 
-Key = tuple[Any, int]  # a node, or a leaf, and which of its outputs
+Key = tuple[Any, int]  # a node, or a leaf, and the index of its output
 
 
 class FullRun:
     """One backward pass in the full loop, with a method for each of its events.
 
-    A leaf's AccumulateGrad runs as soon as its in-degree is 0, as PyTorch's does. But ``.grad`` is written at the end
-    of the pass, for all leaves together, unless the leaf has hooks that run after the accumulation.
+    A leaf's AccumulateGrad runs as soon as its in-degree is 0, as in PyTorch. But ``.grad`` is written at the end of
+    the pass, for all leaves together, unless the leaf has post-accumulation hooks.
 
     :param roots: pairs of a node or leaf and its gradient.
-    :param targets: where gradients are wanted, and for which tensor; None for all leaves.
-    :param accumulate: whether they are added to ``.grad``, rather than captured.
+    :param targets: the places of requested gradients, with their tensors; None for all leaves.
+    :param accumulate: if True, add gradients to ``.grad`` instead of capturing them.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class FullRun:
         self.retain_graph, self.create_graph = retain_graph, create_graph
         self.observers = protocol.observers.get()
         self.in_degree, order = reachable(target for target, _ in roots)
-        self.wanted: dict[Any, list[int]] = {}  # by node, the outputs whose gradients are to be taken
+        self.wanted: dict[Any, list[int]] = {}  # by node, the outputs whose gradients are requested
         for node, index in targets or ():
             self.wanted.setdefault(node, []).append(index)
         self.needed = None if targets is None else leading_to(order, set(self.wanted))
@@ -58,7 +58,7 @@ class FullRun:
         self.queued: set[Any] = set()
 
     def run(self) -> dict[Key, Any]:
-        """Walk the graph; returns the captured gradients."""
+        """Walk the graph; return the captured gradients."""
         error: BaseException | None = None
         try:
             self.start()
@@ -108,7 +108,7 @@ class FullRun:
                     self.enqueue(after)
 
     def arrive(self, target: Any, d: Any) -> Any:
-        """Add a gradient to the pending sum of a node or leaf; returns the sum."""
+        """Add a gradient to the pending sum of a node or leaf; return the sum."""
         total = self.pending[target] = self.pending[target] + d if target in self.pending else d
         return total
 
@@ -131,13 +131,13 @@ class FullRun:
             self.tell(protocol.NodeFinished(node, node.saves() and not self.retain_graph))
 
     def compute(self, node: Node, g: Any) -> list[Any]:
-        """The gradients of the node's inputs, after the version check of its saved tensors."""
+        """Return the gradients of the node's inputs, after the version check of its saved tensors."""
         if node._seq < clock.last_write:
             node.check_saved()
         vjp = node.vjp_graph if self.create_graph else node.vjp
         d, d1 = vjp(g, self.retain_graph, self.needed)
         gradients = post_hooks(node, d, d1, g)
-        if anomaly.mode.check_nan and forward_ad_below.get() is None:  # else a tangent is being computed
+        if anomaly.mode.check_nan and forward_ad_below.get() is None:  # otherwise a tangent is being computed
             anomaly.check(node, gradients)
         return gradients
 
@@ -178,12 +178,12 @@ class FullRun:
         self.tell(protocol.NodeFinished(node, False))
 
     def accumulate_at(self, leaf: Tensor, node: Node, g: Any) -> None:
-        """Add to ``leaf.grad``: now if the leaf has hooks that run after it, otherwise at the end of the pass."""
+        """Add to ``leaf.grad``: now if the leaf has post-accumulation hooks, otherwise at the end of the pass."""
         before = None if leaf._grad is None or not self.observers else stored(leaf._grad).copy()
         hooks = leaf._hooks
         if hooks is not None and (hooks.accumulated or hooks.post):
             accumulation.visit(leaf, g, self.create_graph)
-            after = leaf._grad  # None if a hook took it away
+            after = leaf._grad  # None if a hook removed it
         else:
             self.arrived[leaf] = g
             after = g if before is None else before + stored(g)

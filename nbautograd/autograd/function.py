@@ -20,14 +20,14 @@ from nbautograd._engine.ops._internal import cast, sum_to
 from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
-from nbautograd.autograd.function_outputs import check_dirty, connect, record
+from nbautograd.autograd.function_outputs import check_dirty, check_kind, check_saved, connect, record
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
 
 class _Saved:
-    """One saved tensor; an output is stored as an array.
+    """A saved tensor; an output is stored as an array.
 
     A node with a reference to its own output would be a reference cycle.
     """
@@ -36,13 +36,13 @@ class _Saved:
 
     def __init__(self, value: Any, output: Any, time: int) -> None:
         self.value, self.output, self.time = value, output, time
-        self.array = getattr(value, "_a", value)  # the array at the time of saving: a tensor's data may be exchanged
+        self.array = getattr(value, "_a", value)  # the array when it was saved: a tensor's data may be exchanged
 
 
 class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; each function has its own subclass, ``<Name>Backward``.
 
-    :returns: a node; a custom function makes its own when it is applied.
+    :returns: a node; a custom function creates its own in ``apply``.
 
     >>> import nbautograd as torch
     >>> class Double(torch.autograd.Function):
@@ -58,18 +58,18 @@ class BackwardCFunction(Node, FunctionCtx):
 
     _function: type[Function]
     _count = 1
-    _slots: tuple[int | None, ...] = ()  # for each argument of forward, its place among the edges
+    _slots: tuple[int | None, ...] = ()  # for each argument of forward, its position among the edges
     _saved: Any = ()
     _outputs: tuple[Any, ...] = ()  # shape, dtype and device of each
     symbol = "ƒ"
     all_edges: tuple[Any, ...]
 
     def next_nodes(self) -> tuple[Any, ...]:
-        """Where the gradients of the inputs go: nodes, leaves or None."""
+        """Return the targets of the inputs' gradients: nodes, leaves or None."""
         return self.all_edges
 
     def outputs(self) -> int:
-        """How many outputs ``forward`` returned."""
+        """Return the number of outputs of ``forward``."""
         return self._count
 
     @property
@@ -114,18 +114,18 @@ class BackwardCFunction(Node, FunctionCtx):
         return node.output_text(saved.value.output_nr) if node else ""
 
     def saves(self) -> bool:
-        """Whether ``save_for_backward`` was called."""
+        """Return whether ``save_for_backward`` was called."""
         return bool(self._saved)
 
     def saved_values(self) -> dict[str, Any]:
-        """The saved arrays, numbered."""
+        """Return the saved arrays, numbered."""
         return {str(i): t._a for i, t in enumerate(self.saved_tensors) if t is not None}
 
     def check_saved(self) -> None:
-        """Nothing to do here: ``saved_tensors`` does the version check when it is read."""
+        """Do nothing: ``saved_tensors`` does the version check when it is read."""
 
     def save_tensors(self, outputs: list[Any]) -> None:
-        """Note the saved tensors."""
+        """Store the saved tensors."""
         hooks = saving.current()
         saved: list[Any] = []
         for tensor in self._to_save:
@@ -139,7 +139,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 )
             if tensor.is_inference():
                 raise AutogradError(
-                    "Inference tensors cannot be saved for backward: clone() it, or make it under torch.no_grad() "
+                    "Inference tensors cannot be saved for backward: clone() it, or create it under torch.no_grad() "
                     "instead of torch.inference_mode()."
                 )
             output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
@@ -152,15 +152,15 @@ class BackwardCFunction(Node, FunctionCtx):
         self._saved, self._to_save = saved, ()
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients that ``backward`` returns, over arrays."""
+        """Return the gradients that ``backward`` returns, over arrays."""
         materialize_pending()  # it may write to anything
         incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
-        # Copies: backward may write into them, while other nodes may have got the same arrays.
+        # Copies: backward may write into them, while other nodes may hold the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in incoming]
         return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, retain_graph)]
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients that ``backward`` returns, recorded."""
+        """Return the gradients that ``backward`` returns, recorded."""
         incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         before = [None if d is None else version_counter.version_of(d._a) for d in incoming]
         answer = self._call_backward(incoming, retain_graph)
@@ -168,7 +168,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if d is not None and version_counter.version_of(d._a) != version:
                 raise AutogradError(
                     f"{self.name()}: backward() has modified its incoming gradient by an inplace operation, which "
-                    "other nodes may have got too; with create_graph=True it must compute a new tensor instead"
+                    "other nodes may also hold. With create_graph=True, compute a new tensor instead"
                 )
         return MULTIPLE, answer
 
@@ -182,8 +182,8 @@ class BackwardCFunction(Node, FunctionCtx):
             return cls.backward
         if cls.backward is not Function.backward:
             raise AutogradError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names for "
-                f"the same, so {cls.__name__} should have only one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: both are names for "
+                f"one method. Keep only one of them in {cls.__name__}."
             )
         return cls.vjp
 
@@ -205,7 +205,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return wrap(backend.module(place).zeros(shape, dtype))
 
     def _checked(self, values: list[Any]) -> list[Any]:
-        """The gradients by edge, after checks of their number, types and shapes."""
+        """Return the gradients by edge, after checks of their number, types and shapes."""
         name, expected = self.name(), len(self._slots)
         if len(values) > expected and all(v is None for v in values[expected:]):
             values = values[:expected]
@@ -244,8 +244,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 ) from None
         if g._a.dtype == dtype:
             return g
-        if g._a.dtype.kind == "c" and dtype.kind != "c":
-            g = g.real
+        check_kind(self, position, g, dtype)
         converted: Tensor = cast(g, dtype)
         return converted
 
@@ -254,13 +253,13 @@ BackwardCFunction.__module__ = "nbautograd.autograd.function"
 
 
 class FunctionMeta(type):
-    """Gives each custom function its own node class.
+    """A metaclass that gives each custom function its own node class.
 
     :param name: the name of the class.
     :param bases: its bases.
-    :param members: what it defines.
+    :param members: the members of the class.
     :returns: the class, whose ``_backward_cls`` is the class of its nodes.
-    :raises TypeError: an argument is missing or of a type that is not taken.
+    :raises TypeError: an argument is missing or has an unsupported type.
 
     >>> import nbautograd as torch
     >>> class Double(torch.autograd.Function):
@@ -284,7 +283,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base class of operations written by users, as static methods ``forward`` and ``backward``.
 
     ``forward(ctx, *args)`` computes with tensors, unrecorded; ``backward(ctx, *grads)`` gets one gradient per output
-    and returns one per argument of ``forward``, None for those that are no tensors. ``forward(*args)`` together with
+    and returns one per argument of ``forward``, None for those that are not tensors. ``forward(*args)`` together with
     ``setup_context(ctx, inputs, output)`` is the other style. ``jvp(ctx, *tangents)`` returns the tangent of each
     output, for forward-mode derivatives. Call the operation with ``apply``.
 
@@ -311,21 +310,21 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     _node_class: type[BackwardCFunction]
     _backward_cls: type[BackwardCFunction]
     generate_vmap_rule = False
-    # What the nodes offer, so that ``Function.name`` and the like are found where PyTorch has them.
+    # Attributes of nodes, so that ``Function.name`` and the like exist where PyTorch has them.
     name, metadata, next_functions = Node.name, Node.metadata, Node.next_functions
     register_hook, register_prehook = Node.register_hook, Node.register_prehook
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would have been given "
+            f"invoke them on the class itself: {type(self).__name__}.apply(...). Arguments of __init__ "
             "can be passed to forward() as an argument.",
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: a Function is used by ``apply``."""
+        """Raise: call a Function with ``apply``."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
             f"function with static forward method, and call {type(self).__name__}.apply(...)."
@@ -333,17 +332,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result; to be overridden."""
+        """Compute the result; must be overridden."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Note on ``ctx`` what ``backward`` will need; overridden together with a ``forward`` without ``ctx``."""
+        """Store values for ``backward`` on ``ctx``; overridden together with a ``forward`` without ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradients of the inputs; to be overridden."""
+        """Compute the gradients of the inputs; must be overridden."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function "
             "to use it with backward mode AD."
@@ -353,14 +352,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Compute the tangents of the outputs from those of the inputs; to be overridden for forward mode."""
+        """Compute the tangents of the outputs from those of the inputs; must be overridden for forward mode."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Compute the results for all samples, and say where these are in them; to be overridden for ``vmap``."""
+        """Compute the results for all samples, and their batch dimensions; must be overridden for ``vmap``."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
             "generate_vmap_rule=True."
@@ -370,9 +369,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` on the arguments and record it as one node, if any tensor among them requires grad.
 
-        :param args: what ``forward`` takes; tensors among them may require grad.
-        :param kwargs: the same by name, where ``forward`` takes them so.
-        :returns: what ``forward`` returns, of the same shapes.
+        :param args: the arguments of ``forward``; tensors among them may require grad.
+        :param kwargs: keyword arguments of ``forward``.
+        :returns: the results of ``forward``, of the same shapes.
         :raises RuntimeError: ``forward`` returns something that cannot be recorded, such as a leaf it has written to.
 
         >>> import nbautograd as torch
@@ -409,6 +408,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 answer = cls.forward(*args, **kwargs)
                 cls.setup_context(node, args, answer)
+                if recorded:
+                    check_saved(node, tensors, answer if isinstance(answer, tuple) else (answer,))
         several = isinstance(answer, tuple)
         outputs = list(answer) if several else [answer]
         check_dirty(node, outputs)
@@ -424,9 +425,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 class InplaceFunction(Function):
     """PyTorch's former base class of functions with an ``inplace`` option; use :class:`Function`.
 
-    :param args: none are taken, as by :class:`Function`.
-    :param kwargs: the same by name.
-    :returns: nothing: it is used by ``apply``, which returns what ``forward`` does, of the same shape.
+    :param args: none are accepted, as by :class:`Function`.
+    :param kwargs: likewise.
+    :returns: nothing: call it with ``apply``, which returns the result of ``forward``, of the same shape.
     :raises RuntimeError: an instance is called.
 
     >>> import nbautograd as torch
@@ -442,7 +443,7 @@ class InplaceFunction(Function):
 
 
 class _NotTwiceDifferentiable(Node):
-    """The node of the gradients of a ``once_differentiable`` backward: it raises when they are differentiated."""
+    """The node of the gradients of a ``once_differentiable`` backward, which raises when they are differentiated."""
 
     __slots__ = ("message",)
     message: str
@@ -454,10 +455,10 @@ class _NotTwiceDifferentiable(Node):
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of a ``backward`` whose own computation is not to be differentiated; trying to raises.
+    """Decorate a ``backward`` whose own computation must not be differentiated; differentiating it raises.
 
     :param backward: the method, below ``@staticmethod``.
-    :returns: a function that does the same, but is not recorded.
+    :returns: the function, unrecorded.
     :raises RuntimeError: when a gradient that it computed is differentiated.
 
     >>> import nbautograd as torch

@@ -13,7 +13,7 @@ __all__ = ["ForwardContext", "FunctionCtx"]
 class FunctionCtx:
     """The context passed to ``forward`` and ``backward`` of a custom function; any attribute may be set on it.
 
-    :returns: a context; a custom function makes its own.
+    :returns: a context; a custom function creates its own.
 
     >>> import nbautograd as torch
     >>> class Square(torch.autograd.Function):
@@ -46,7 +46,7 @@ class FunctionCtx:
 
         :param tensors: tensors, or None.
         :returns: None.
-        :raises TypeError: one is neither (when ``forward`` has returned).
+        :raises TypeError: an argument is neither (raised when ``forward`` has returned).
 
         >>> import nbautograd as torch
         >>> class Cube(torch.autograd.Function):
@@ -71,7 +71,7 @@ class FunctionCtx:
 
         :param tensors: tensors, or None.
         :returns: None.
-        :raises TypeError: one is neither (when ``forward`` has returned).
+        :raises TypeError: an argument is neither (raised when ``forward`` has returned).
 
         >>> import nbautograd as torch
         >>> class Cube(torch.autograd.Function):
@@ -89,11 +89,11 @@ class FunctionCtx:
         self._to_save_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Declare the inputs that ``forward`` has written to in place; they must be returned, too.
+        """Declare the inputs that ``forward`` has written to in place; ``forward`` must also return them.
 
         :param tensors: arguments of ``forward``.
         :returns: None.
-        :raises RuntimeError: one is not returned (when ``forward`` has returned).
+        :raises RuntimeError: an input is not returned (raised when ``forward`` has returned).
 
         >>> import nbautograd as torch
         >>> class DoubleIt(torch.autograd.Function):
@@ -118,7 +118,7 @@ class FunctionCtx:
 
         :param tensors: outputs of ``forward``.
         :returns: None.
-        :raises TypeError: one is no tensor.
+        :raises TypeError: an argument is not a tensor.
 
         >>> import nbautograd as torch
         >>> class Sort(torch.autograd.Function):
@@ -139,7 +139,7 @@ class FunctionCtx:
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (True, the default) or None for outputs that nothing used.
+        """Set whether ``backward`` gets zeros (True, the default) or None for unused outputs.
 
         :param value: zeros (True) or None (False).
         :returns: None.

@@ -1,4 +1,4 @@
-"""Forward mode of custom Functions: calls ``jvp`` for the tangents of the outputs, and checks what it returns."""
+"""Forward mode of custom Functions: calls ``jvp`` for the tangents of the outputs, and checks its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["levels_of", "set_tangents"]
 
 
 def levels_of(args: Sequence[Any]) -> list[Level]:
-    """The levels at which an argument has a tangent."""
+    """Return the levels at which an argument has a tangent."""
     return [level for level in visible() if highest(args, [level])]
 
 
@@ -75,12 +75,12 @@ def _base(t: Tensor) -> Tensor:
 
 
 def _position_of_base(out: Tensor, args: Sequence[Any]) -> int | None:
-    """The position of the argument that an output is a view of; None if there is none."""
+    """Return the position of the argument that an output is a view of; None if it is not a view."""
     return next((i for i, a in enumerate(args) if isinstance(a, Tensor) and _base(a) is _base(out)), None)
 
 
 def _check_written(tangent: Any, own: Tensor | None, version: int | None) -> None:
-    """Make sure that ``jvp`` has written in place to the tangent of a dirty input."""
+    """Check that ``jvp`` has written in place to the tangent of a dirty input."""
     if own is None:
         return
     if version_counter.version_of(own._a) == version:
@@ -96,7 +96,7 @@ def _check_written(tangent: Any, own: Tensor | None, version: int | None) -> Non
 
 
 def _checked_view(tangent: Tensor | None, own: Tensor | None) -> Tensor:
-    """The tangent of a view of an input, which has to be a view of the tangent of that input."""
+    """Return the tangent of a view of an input, which must be a view of the tangent of that input."""
     if tangent is None or tangent._view is None:
         raise AutogradError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
@@ -110,6 +110,6 @@ def _checked_view(tangent: Tensor | None, own: Tensor | None) -> Tensor:
 
 
 def _take(out: Tensor, tangent: Tensor, level: Level) -> None:
-    """Give a tangent to an output and to the input whose memory it shares, which had none."""
+    """Give a tangent to an output, and to the input whose memory it shares, which had none."""
     with below(level.number):
         tangents.fresh_tangent(out, level).copy_(tangent)

@@ -1,4 +1,4 @@
-"""The outputs of a custom ``Function``: their history, including that of inputs which it returns."""
+"""The outputs of a custom ``Function``: their history, including that of returned inputs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_hist
 from nbautograd.autograd.tangents import suspended
 from nbautograd.errors import AutogradError, InplaceError
 
-__all__ = ["check_dirty", "connect", "record"]
+__all__ = ["check_dirty", "check_kind", "check_saved", "connect", "record"]
 
 
 def check_dirty(node: Any, outputs: list[Any]) -> None:
-    """Make sure that inputs marked as dirty are returned, and count the write to them."""
+    """Check that inputs marked as dirty are returned, and count the write to them."""
     returned = {id(out) for out in outputs}
     for tensor in node._dirty:
         if id(tensor) not in returned:
@@ -27,7 +27,33 @@ def check_dirty(node: Any, outputs: list[Any]) -> None:
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 f"are modified inplace must all be outputs of the Function ({node.name()})."
             )
-        record_unrecorded_write(tensor)  # whether or not operations did it
+        record_unrecorded_write(tensor)  # even if operations have not recorded it
+
+
+def check_kind(node: Any, position: int, gradient: Tensor, dtype: Any) -> None:
+    """Check that the gradient of a real input is real; ``dtype`` is the input's.
+
+    :raises AutogradError: it is complex.
+    """
+    if gradient._a.dtype.kind == "c" and dtype.kind != "c":
+        raise AutogradError(
+            f"Function {node.name()} returned an invalid gradient at index {position} - Expected "
+            "isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex): the input is real, the "
+            f"gradient of dtype {gradient.dtype!r}. Return its real part, gradient.real"
+        )
+
+
+def check_saved(node: Any, inputs: list[Tensor], outputs: tuple[Any, ...]) -> None:
+    """Check that ``setup_context`` saves no input that ``forward`` returns as it is.
+
+    :raises AutogradError: it does.
+    """
+    returned = {id(out) for out in outputs} & {id(tensor) for tensor in inputs}
+    if any(id(tensor) in returned for tensor in node._to_save):
+        raise AutogradError(
+            "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+            f"override setup_context ({node.name()}). Return and save a view of the input, e.g. x.view_as(x)."
+        )
 
 
 def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any], before: dict[int, Any]) -> None:
@@ -97,7 +123,7 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
 
 
 def _view_of_itself(t: Tensor) -> Tensor:
-    """A view of the whole tensor, for an input that is returned as it is."""
+    """Return a view of the whole tensor, for an input that is returned unchanged."""
     with no_grad(), suspended():
         view: Tensor = t.view(t.shape)
     return view

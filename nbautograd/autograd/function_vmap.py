@@ -1,4 +1,4 @@
-"""Custom Functions inside of ``vmap``: their ``vmap`` staticmethod, or a generated batching rule."""
+"""Custom Functions inside ``vmap``: their ``vmap`` staticmethod, or a generated batching rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class VmapInfo(NamedTuple):
 
 
 def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
-    """``cls.apply(*args)`` with a batched tensor among the arguments; ``base`` is ``Function``.
+    """Run ``cls.apply(*args)`` with a batched tensor among the arguments; ``base`` is ``Function``.
 
     :raises RuntimeError: the class has neither ``vmap`` nor ``generate_vmap_rule``, or both; or no ``setup_context``.
     """
@@ -30,7 +30,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
     if cls.setup_context is base.setup_context:
         raise NoRuleError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod: write {name}.forward without ctx, and what it noted there into "
+            f"override the setup_context staticmethod: write {name}.forward without ctx, and move its use of ctx to "
             "setup_context(ctx, inputs, output)"
         )
     if own_rule and cls.generate_vmap_rule:
@@ -55,7 +55,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
-    """The arguments without a level, and the batch dimension of each; None for one that is not batched."""
+    """Return the arguments without a level, and the batch dimension of each; None for one that is not batched."""
     leaves, spec = tree_flatten(args)
     own = [leaf.__class__ is BatchedTensor and leaf.level is level for leaf in leaves]
     values = [leaf.value if flag else leaf for leaf, flag in zip(leaves, own, strict=True)]
@@ -64,7 +64,7 @@ def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
 
 
 def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
-    """The result of the class's ``vmap`` staticmethod."""
+    """Return the result of the class's ``vmap`` staticmethod."""
     values, dims = _taken_apart(args, level)
     answer = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
     if not isinstance(answer, tuple) or len(answer) != 2:
@@ -88,7 +88,7 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
 
 
 def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: Level) -> Any:
-    """A Function over all samples, whose methods run those of ``cls`` on batched tensors."""
+    """Return a Function over all samples, whose methods run those of ``cls`` on batched tensors."""
     size, randomness = outer.size, outer.randomness
 
     def forward(*values: Any) -> Any:
@@ -135,25 +135,25 @@ class _Applied:
         self.function, self.level = function, level
 
     def apply(self, *values: Any) -> Any:
-        """The results, as batched tensors where they depend on the sample."""
+        """Return the results, as batched tensors if they depend on the sample."""
         output = self.function.apply(*values)
         return _wrapped(output, self.function.out_dims, self.level)
 
 
 def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
-    """Batched tensors with the batch dimensions ``dims``; a tensor whose entry is None stays as it is."""
+    """Return batched tensors with the batch dimensions ``dims``; a tensor whose entry is None is unchanged."""
     leaves, spec = tree_flatten(tree)
     pairs = zip(leaves, tree_flatten(dims)[0], strict=True)
     return tree_unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
 
 
 def _unwrapped(tree: Any, level: Level) -> Any:
-    """The values of batched tensors, with the batch dimension in front."""
+    """Return the values of batched tensors, with the batch dimension in front."""
     return tree_map(lambda x: lowered(x, level.number)[0] if isinstance(x, Tensor) else x, tree)
 
 
 def _gradient(g: Any, dim: int | None, level: Level) -> Any:
-    """The gradient of an argument: batched as it is, or summed over the samples if it is not batched."""
+    """Return the gradient of an argument: batched, or summed over the samples if the argument is not batched."""
     if g is None:
         return None
     if dim is not None:
@@ -163,7 +163,7 @@ def _gradient(g: Any, dim: int | None, level: Level) -> Any:
 
 
 class _SampleContext:
-    """The ``ctx`` that the methods of the Function get; it saves batched tensors in the context of all samples."""
+    """The ``ctx`` of the Function's methods; it saves batched tensors in the context of all samples."""
 
     def __init__(self, level: Level, ctx: Any) -> None:
         self._level, self._ctx, self._forward = level, ctx, False
@@ -172,14 +172,14 @@ class _SampleContext:
         ] = {}  # the batch dimensions of the saved tensors; by whether they are for jvp
 
     def at(self, level: Level, ctx: Any, forward: bool) -> _SampleContext:
-        """A copy for another level and another context of all samples."""
+        """Return a copy for another level and another context of all samples."""
         same = _SampleContext(level, ctx)
         same.__dict__.update({**self.__dict__, "_level": level, "_ctx": ctx, "_forward": forward})
         return same
 
     @property
     def needs_input_grad(self) -> Any:
-        """Whether the gradient is wanted, for each argument."""
+        """For each argument, True if its gradient is requested."""
         return self._ctx.needs_input_grad
 
     @property
@@ -201,7 +201,7 @@ class _SampleContext:
         self._ctx.save_for_forward(*self._to_save(tensors, True))
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether missing gradients come as zeros."""
+        """Set whether missing gradients are passed as zeros."""
         self._ctx.set_materialize_grads(value)
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -209,11 +209,11 @@ class _SampleContext:
         self._ctx.mark_non_differentiable(*(t.value if isinstance(t, BatchedTensor) else t for t in tensors))
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Not possible: a batched tensor has no memory of its own.
+        """Raise: a batched tensor does not have its own memory.
 
         :raises RuntimeError: always.
         """
         raise AutogradError(
-            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True: give "
+            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True. Give "
             "the Function a vmap staticmethod"
         )

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and their products with vectors, for functions given as functions."""
+"""Jacobians, Hessians and their products with vectors, for functions passed as arguments."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ Tensors = Tensor | tuple[Tensor, ...]
 INDEPENDENT_OF_INPUT = (
     "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
     "independent of the input. This is not allowed in strict mode: the function must be twice differentiable with a "
-    "jacobian that depends on the inputs, which that of a linear function does not."
+    "jacobian that depends on the inputs, unlike that of a linear function."
 )
 
 
 def vjp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The result of ``func`` and the product of ``v`` with its Jacobian.
+    """Return the result of ``func`` and the product of ``v`` with its Jacobian.
 
     :param v: shaped like the result; None for a result of one element.
-    :param create_graph: record, so that the product can be differentiated.
-    :param strict: raise where an output does not depend on an input, instead of giving zeros.
-    :raises RuntimeError: ``v`` does not fit; or see ``strict``.
+    :param create_graph: record the computation, so that the product can be differentiated.
+    :param strict: raise if an output does not depend on an input, instead of returning zeros.
+    :raises RuntimeError: ``v`` does not match; or see ``strict``.
 
     >>> import nbautograd as torch
     >>> torch.autograd.functional.vjp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
@@ -54,7 +54,7 @@ def vjp(
 def jvp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The result of ``func`` and the product of its Jacobian with ``v``, by two passes in reverse mode.
+    """Return the result of ``func`` and the product of its Jacobian with ``v``, by two passes in reverse mode.
 
     :param v: shaped like the inputs; None for an input of one element.
 
@@ -82,11 +82,11 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of ``func`` at ``inputs``: for each output and input a tensor of both their shapes together.
+    """Return the Jacobian of ``func`` at ``inputs``: for each output and input a tensor with both their shapes joined.
 
     :param vectorize: compute all rows, or columns, in one pass.
     :param strategy: ``"reverse-mode"``, a pass per element of the outputs; or ``"forward-mode"``, a pass per element
-        of the inputs, which PyTorch and so we have with ``vectorize=True`` only.
+        of the inputs, supported, as in PyTorch, only with ``vectorize=True``.
 
     >>> import nbautograd as torch
     >>> torch.autograd.functional.jacobian(lambda x: x.exp(), torch.tensor([0., 1.]))
@@ -136,7 +136,7 @@ def jacobian(
 def _all_rows(
     outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], create_graph: bool, strict: bool
 ) -> list[tuple[Tensor, ...]]:
-    """The Jacobian of each output, from one batch of gradients: the unit vectors of all outputs together."""
+    """Return the Jacobian of each output, from one batch of gradients: the unit vectors of all outputs together."""
     if strict:
         raise AutogradError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
@@ -165,7 +165,7 @@ def _all_rows(
 
 
 def _construct_standard_basis_for(tensors: Any, tensor_numels: Any) -> tuple[Tensor, ...]:
-    """The unit vectors of a space with a dimension for each element of some tensors: for each tensor its columns."""
+    """Return the unit vectors of the joint space of all elements of some tensors: for each tensor its columns."""
     if not tensors:
         raise AssertionError("Expected at least one tensor")
     if len(tensors) != len(tensor_numels):
@@ -188,9 +188,9 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The matrix of second derivatives of a scalar function.
+    """Return the matrix of second derivatives of a scalar function.
 
-    :raises RuntimeError: ``func`` returns anything else than one tensor of one element.
+    :raises RuntimeError: ``func`` does not return one tensor of one element.
 
     >>> import nbautograd as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]))
@@ -226,7 +226,7 @@ def hessian(
 def vhp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The result of a scalar function and the product of ``v`` with its Hessian.
+    """Return the result of a scalar function and the product of ``v`` with its Hessian.
 
     >>> import nbautograd as torch
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 1.]))
@@ -244,7 +244,7 @@ def vhp(
 def hvp(
     func: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
 ) -> Any:
-    """The result of a scalar function and the product of its Hessian with ``v``; :func:`vhp` is faster.
+    """Return the result of a scalar function and the product of its Hessian with ``v``; :func:`vhp` is faster.
 
     >>> import nbautograd as torch
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 1.]))
@@ -268,7 +268,7 @@ OUTPUTS = "outputs of the user-provided function"
 
 
 def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Whether a tensor or a tuple of tensors is a tuple, and it as one.
+    """Return whether the value is a tuple rather than a tensor, and the value as a tuple.
 
     :param what: ``"inputs"``, ``"v"`` or ``OUTPUTS``.
     """
@@ -284,14 +284,14 @@ def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, .
 
 
 def _with_grad(x: Tensor) -> Tensor:
-    """A view of the same values that is differentiated by, keeping a tangent that ``x`` has."""
+    """Return a view of the same values to differentiate by, keeping a tangent of ``x``."""
     fresh: Tensor = x.detach().requires_grad_().view(x.shape)
     carry(x, fresh)
     return fresh
 
 
 def _call(func: Function, inputs: Any, caller: str, create_graph: bool) -> tuple[Any, ...]:
-    """The inputs made ready to be differentiated by, and what the function returns for them."""
+    """Return the inputs prepared for differentiation, and the function's results for them."""
     is_tuple, tensors = _as_tuple(inputs, "inputs", caller)
     xs = tuple(x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in tensors)
     result = func(*xs)
@@ -309,7 +309,7 @@ def _all_require_grad(outputs: tuple[Tensor, ...], what: str, strict: bool) -> N
 
 
 def _vectors(v: Any, like: tuple[Tensor, ...], is_tuple: bool, single: str, caller: str) -> tuple[Tensor, ...]:
-    """The vectors of a product, once they are known to fit."""
+    """Return the vectors of a product, after checking that they match."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise AutogradError(f"The vector v can only be None if {single} with a single element.")
@@ -334,7 +334,7 @@ def _product(
     strict: bool,
     what: str | None,
 ) -> tuple[Tensor, ...]:
-    """``grad`` with zeros, or an error if ``strict``, where nothing depends on an input."""
+    """Compute ``grad`` with zeros, or an error if ``strict``, for an independent input."""
     pairs = [(out, w) for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
     gradients: Any = (None,) * len(xs)
     if pairs:
@@ -365,7 +365,7 @@ def _transposed(
     strict: bool,
     what: str | None,
 ) -> tuple[Tensor, ...]:
-    """The Jacobian times ``weights``, by double backward: ``gradients`` are linear in ``cotangents``."""
+    """Compute the Jacobian times ``weights``, by double backward: ``gradients`` are linear in ``cotangents``."""
     return _product(gradients, cotangents, weights, create_graph, strict and what is not None, what)
 
 
@@ -404,7 +404,7 @@ def _returned(values: tuple[Tensor, ...], is_tuple: bool, create_graph: bool) ->
 
 
 def _nested(rows: list[tuple[Tensor, ...]], was_tuple: bool, is_tuple: bool, create_graph: bool) -> Any:
-    """A tensor, a tuple, or a tuple of tuples: as the function's outputs and inputs were."""
+    """Return a tensor, a tuple, or a tuple of tuples, like the function's outputs and inputs."""
     nested = tuple(_returned(row, is_tuple, create_graph) for row in rows)
     return nested if was_tuple else nested[0]
 
@@ -421,9 +421,9 @@ def _forward_jacobian(
     vectorize: bool,
     for_each: Callable[[Column, Any], list[Any]] | None = None,
 ) -> Any:
-    """The Jacobian by columns.
+    """Compute the Jacobian by columns.
 
-    :param for_each: how columns are computed: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
+    :param for_each: the method: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
     """
     together = 'torch.autograd.functional.jacobian: `{}=True` and `strategy="forward-mode"` are not supported together'
     instead = ' (yet). Please either set `{}=False` or `strategy="reverse-mode"`.'
@@ -443,7 +443,7 @@ def _forward_jacobian(
     for i, x in enumerate(xs):
 
         def column(unit: Any, i: int = i, x: Tensor = x) -> list[Any]:
-            """The derivatives of the outputs in one direction."""
+            """Return the derivatives of the outputs in one direction."""
             nonlocal was_tuple
             with forward_ad.dual_level():
                 duals = [*xs[:i], forward_ad.make_dual(x, unit), *xs[i + 1 :]]
@@ -465,7 +465,7 @@ def _forward_jacobian(
 
 
 def _at_once(column: Column, units: Tensor) -> list[Any]:
-    """The columns for all units, in a last dimension; one by one if the function cannot take them together."""
+    """Return the columns for all units, in a last dimension; one by one if the function does not support batches."""
     from nbautograd._engine.batching.transform import vmap
 
     try:
@@ -476,7 +476,7 @@ def _at_once(column: Column, units: Tensor) -> list[Any]:
 
 
 def _one_by_one(column: Column, units: Tensor) -> list[Any]:
-    """The same by an evaluation for each; the function may differentiate by its inputs."""
+    """Return these columns by an evaluation for each; the function may differentiate by its inputs."""
     return [stack(list(several), -1) for several in zip(*map(column, units.unbind()), strict=True)]
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.backward import grad
-from nbautograd.autograd.gradient_checks import Check
 from nbautograd.autograd.jacobians import GradcheckError, Point, tensors_of
 
 __all__ = [
@@ -42,26 +41,26 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the gradients of ``func`` at ``inputs`` agree with central differences.
+    """Check whether the gradients of ``func`` at ``inputs`` agree with central differences.
 
     The numerical Jacobian moves one element of one input by ``eps`` both ways; the analytical one takes a backward pass
-    per element of the output. Inputs should be float64, and away from points where ``func`` has no derivative.
+    per element of the output. Use float64 inputs, away from points where ``func`` has no derivative.
 
-    :param func: takes ``inputs`` and returns a tensor or a tuple of tensors.
+    :param func: a function of ``inputs`` that returns a tensor or a tuple of tensors.
     :param inputs: a tensor or a tuple, of which those that require grad are checked.
     :param eps: the step of the finite differences.
     :param atol: the absolute tolerance.
     :param rtol: the relative tolerance.
-    :param raise_exception: raise where a check fails; otherwise return False.
-    :param nondet_tol: by how much two backward passes may differ.
+    :param raise_exception: raise if a check fails; otherwise return False.
+    :param nondet_tol: the allowed difference of two backward passes.
     :param check_undefined_grad: also check that undefined gradients (None) are treated as zeros.
     :param check_grad_dtypes: also check that gradients have the dtype of their inputs.
     :param check_batched_grad: also check that batched gradients agree with those of the elements of the batch.
-    :param check_batched_forward_grad: also check batched tangents so.
+    :param check_batched_forward_grad: also check batched tangents in this way.
     :param check_forward_ad: also check forward mode, a column of the Jacobian at a time.
-    :param check_backward_ad: whether to check reverse mode.
-    :param fast_mode: measure along one random direction of each input only, with one pass per output.
-    :param masked: concerns sparse tensors, which do not exist here; it has no effect.
+    :param check_backward_ad: if True, check reverse mode.
+    :param fast_mode: measure only along one random direction of each input, with one pass per output.
+    :param masked: has no effect.
     :raises GradcheckError: a gradient is wrong.
     :raises AssertionError: an output's shape or dtype changes with the inputs, or options exclude each other.
     :raises ValueError: no input requires grad.
@@ -77,6 +76,8 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    from nbautograd.autograd.gradient_checks import Check  # late: import nbautograd loads little
+
     arguments = _tuple(inputs)
     _check_inputs(arguments)
     try:
@@ -103,7 +104,7 @@ def gradcheck(
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
-    """Make sure that an input requires grad, and that inputs do not overlap themselves."""
+    """Check that an input requires grad, and that inputs do not overlap themselves."""
     checked = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not checked:
         raise ValueError(
@@ -147,12 +148,12 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether the gradients of the gradients of ``func`` agree with central differences.
+    """Check whether the gradients of the gradients of ``func`` agree with central differences.
 
-    :param grad_outputs: a tensor, or one per output, with which the Jacobian is multiplied; by default fixed numbers.
+    :param grad_outputs: a tensor, or one per output, multiplied with the Jacobian; by default fixed numbers.
     :param gen_non_contig_grad_outputs: make them non-contiguous.
     :param check_fwd_over_rev: also check the forward-mode derivative of the gradient.
-    :param check_rev_over_rev: whether to check the gradient of the gradient.
+    :param check_rev_over_rev: if True, check the gradient of the gradient.
     :raises GradcheckError: a second derivative is wrong.
 
     >>> import nbautograd as torch
@@ -193,7 +194,7 @@ def gradgradcheck(
 
 
 def _first_derivative(func: Callable[..., Any], together: tuple[Any, ...], count: int) -> Callable[..., Any]:
-    """The gradients of a function as a function of its ``count`` inputs and of the cotangents after them."""
+    """Return the gradients of a function as a function of its ``count`` inputs and then of the cotangents."""
     required = [isinstance(x, Tensor) and x.requires_grad for x in together]
 
     def first(*values: Any) -> Any:
@@ -210,12 +211,12 @@ def _first_derivative(func: Callable[..., Any], together: tuple[Any, ...], count
 
 
 def _differentiable(answer: Any) -> list[Tensor]:
-    """The outputs that can be differentiated."""
+    """Return the outputs that can be differentiated."""
     return [out for out in tensors_of(answer) if out.requires_grad]
 
 
 def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
-    """A fixed cotangent of mixed size and sign, so that no symmetry hides a wrong formula."""
+    """Return a fixed cotangent of mixed size and sign, so that no symmetry hides a wrong formula."""
     values = np.cos(np.arange(1, out.numel() + 1) * 1.7 + index).reshape(out._a.shape)
     array = backend.module(out.device).asarray((values + 0.5).astype(out._a.dtype))
     if apart and array.ndim:
@@ -244,10 +245,10 @@ def _tuple(inputs: Any) -> tuple[Any, ...]:
 def get_numerical_jacobian(
     fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
 ) -> tuple[Tensor, ...]:
-    """The Jacobian of the first output by central differences, for each input that requires grad: (inputs, outputs).
+    """Return the Jacobian of the first output by central differences, for each input that requires grad.
 
-    :param fn: takes the inputs as one tuple.
-    :param target: a tensor or tuple of those of the inputs that are wanted; by default all.
+    :param fn: a function of the inputs as one tuple.
+    :param target: a tensor or tuple of the requested inputs; by default all.
     :param inputs: a tensor, or a tuple of them.
     :param eps: the step of the differences.
     :param grad_out: accepted only as 1.
@@ -275,16 +276,16 @@ def get_numerical_jacobian(
 def get_numerical_jacobian_wrt_specific_input(
     fn: Callable[..., Any], input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None
 ) -> tuple[Tensor, ...]:
-    """The Jacobian of each output with respect to one input by central differences; (inputs, outputs).
+    """Return the Jacobian of each output with respect to one input by central differences; (inputs, outputs).
 
-    :param fn: takes the inputs as arguments.
-    :param input_idx: which input.
+    :param fn: a function of the inputs.
+    :param input_idx: the index of the input.
     :param inputs: a tensor, or a tuple of them.
     :param outputs: has no effect: ``fn`` is called.
     :param eps: the step of the differences.
     :param input: has no effect.
     :returns: a tuple of tensors of shape (elements of the input, elements of the output).
-    :raises IndexError: there is no such input.
+    :raises IndexError: the input does not exist.
 
     >>> import nbautograd as torch
     >>> from nbautograd.autograd.gradcheck import get_numerical_jacobian_wrt_specific_input
@@ -299,11 +300,11 @@ def get_numerical_jacobian_wrt_specific_input(
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
-    """The Jacobians of an output by reverse mode; whether they are repeatable and their shapes and dtypes right.
+    """Return the Jacobians of an output by reverse mode; and checks of repeatability, shapes and dtypes.
 
     :param inputs: a tensor, or a tuple of them.
     :param output: a tensor computed from them.
-    :param nondet_tol: by how much two backward passes may differ.
+    :param nondet_tol: the allowed difference of two backward passes.
     :param grad_out: accepted only as 1.
     :returns: a tuple of tensors of shape (elements of the input, elements of the output), and three bools.
     :raises ValueError: the output is complex, or ``grad_out`` is not 1.

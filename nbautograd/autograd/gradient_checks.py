@@ -26,7 +26,7 @@ NOT_REENTRANT = (
 BATCHED = "gradcheck or gradgradcheck failed while testing batched {}"
 UNDEFINED = (
     "Backwards compatibility: New undefined gradient support checking feature is enabled by default: backward "
-    "functions also get gradients of None, which stand for zeros. check_undefined_grad=False leaves this out."
+    "functions also get gradients of None, which represent zeros. Pass check_undefined_grad=False to skip this."
 )
 
 
@@ -36,8 +36,8 @@ class Check:
     :param point: the function and its inputs.
     :param atol: the absolute tolerance.
     :param rtol: the relative tolerance.
-    :param nondet_tol: by how much two passes may differ.
-    :param dtypes: whether gradients must have the dtypes of their inputs.
+    :param nondet_tol: the allowed difference of two passes.
+    :param dtypes: if True, gradients must have the dtypes of their inputs.
     """
 
     def __init__(self, point: Point, atol: float, rtol: float, nondet_tol: float, dtypes: bool) -> None:
@@ -73,14 +73,14 @@ class Check:
                         raise GradcheckError(prefix + message)
 
     def measured(self) -> list[list[Array]]:
-        """The numerical Jacobian of each result, by input; zeros are checked where no output can be differentiated."""
+        """Return the numerical Jacobian of each result, by input; check for zeros if no output is differentiable."""
         measured = [self.point.measured(i) for i in self.point.positions]
         if not self.point.places:
             self.nothing_changes(measured)
         return measured
 
     def nothing_changes(self, slopes: list[list[Array]]) -> None:
-        """If no output requires grad, check that the numerical Jacobian is zero."""
+        """Check that the numerical Jacobian is zero, if no output requires grad."""
         for i, of_input in zip(self.point.positions, slopes, strict=True):
             if any(bool((of_result != 0).any()) for of_result in of_input):
                 raise GradcheckError(
@@ -89,11 +89,11 @@ class Check:
                 )
 
     def close(self, computed: Array, measured: Array, atol: float | None = None) -> bool:
-        """Whether two arrays agree within the tolerances."""
+        """Return whether two arrays agree within the tolerances."""
         return bool(np.allclose(computed, measured, self.rtol, self.atol if atol is None else atol))
 
     def repeated(self, out: Tensor, run: Callable[[], list[Array]]) -> list[Array]:
-        """The result of backward passes, after checks that it is deterministic and has the right dtypes."""
+        """Return the result of backward passes, after checks that it is deterministic and has the right dtypes."""
         first, second = run(), run()
         if self.dtypes:
             self.check_dtypes(out)
@@ -114,7 +114,7 @@ class Check:
     # -- along one direction -----------------------------------------------------------------------------------------
 
     def backward_along_a_line(self) -> None:
-        """Fast mode of ``backward``: a random linear combination of each output, along a direction of each input."""
+        """Run the fast mode of ``backward``: a random combination of each output, along a direction of each input."""
         directions = [self.direction(x) for x in self.point.variables]
         slopes = self.along(directions)
         for o, place in enumerate(self.point.places):
@@ -130,7 +130,7 @@ class Check:
                         raise GradcheckError(prefix + self.report_along(i, o, a, n))
 
     def forward_along_a_line(self) -> None:
-        """Fast mode of ``forward``: along a random direction of each input."""
+        """Run the fast mode of ``forward``: along a random direction of each input."""
         if not self.point.places:
             self.along([self.direction(x) for x in self.point.variables])
             return
@@ -145,16 +145,16 @@ class Check:
                         raise GradcheckError(prefix + self.report_along(i, o, a, n, " computed with forward mode"))
 
     def along(self, directions: list[Array]) -> list[list[Array]]:
-        """The numerical directional derivatives, by input; checked to be zeros where no output is differentiable."""
+        """Return the numerical directional derivatives, by input; zeros are checked without differentiable outputs."""
         slopes = [self.point.slopes(i, ..., u) for i, u in zip(self.point.positions, directions, strict=True)]
         if not self.point.places:
             self.nothing_changes(slopes)
         return slopes
 
     def direction(self, like: Tensor, part: slice | None = None) -> Array:
-        """A random unit vector without negative elements, in the shape and on the device of a tensor.
+        """Return a random unit vector without negative elements, in the shape and on the device of a tensor.
 
-        :param part: which of a complex tensor's numbers are not to be 0: the real parts or the imaginary ones.
+        :param part: the nonzero parts of a complex tensor: the real or the imaginary ones.
         """
         values = self.rng.random(2 * like.numel() if like.is_complex() else like.numel())
         if part is not None:
@@ -205,7 +205,7 @@ class Check:
                     )
 
     def undefined_tangents(self) -> None:
-        """Check that an input without a tangent gives the same as one with a tangent of zeros."""
+        """Check that an input without a tangent gives the same result as one with a tangent of zeros."""
         directions: dict[int, Tensor | None] = {
             i: wrap(self.direction(x)) for i, x in zip(self.point.positions, self.point.variables, strict=True)
         }
@@ -277,13 +277,13 @@ class Check:
                 self.check_batch(o, i, a, b, how)
 
     def batch(self, like: Tensor) -> Tensor:
-        """A batch of two random directions."""
+        """Return a batch of two random directions."""
         return wrap(np.stack([self.direction(like), self.direction(like)]))
 
     # -- reports -----------------------------------------------------------------------------------------------------
 
     def report(self, i: int, o: int, a: Array, n: Array, how: str = "") -> str:
-        """The error message: both Jacobians, the worst element, and a hint if the dtype is too narrow."""
+        """Return the error message: both Jacobians, the worst element, and a hint if the dtype is too narrow."""
         error, worst = _difference(a, n)
         dtype = self.point.inputs[i]._a.dtype
         hint = ""
@@ -297,7 +297,7 @@ class Check:
         )
 
     def report_along(self, i: int, o: int, a: Any, n: Any, how: str = "") -> str:
-        """The error message of fast mode: its two numbers, and the whole Jacobians."""
+        """Return the error message of fast mode: its two numbers, and the whole Jacobians."""
         place = self.point.places[o]
         whole = self.point.measured(i)[place]
         if how:
@@ -319,7 +319,7 @@ class Check:
 
 
 def _parts(t: Tensor, which: str) -> Iterator[tuple[slice, str]]:
-    """The parts of a Jacobian that are compared separately (real, imaginary), with the prefix of the message."""
+    """Return the parts of a Jacobian that are compared separately (real, imaginary), with the prefix of the message."""
     if not t.is_complex():
         yield slice(None), ""
         return
@@ -328,7 +328,7 @@ def _parts(t: Tensor, which: str) -> Iterator[tuple[slice, str]]:
 
 
 def _difference(a: Array, n: Array) -> tuple[float, tuple[Any, ...]]:
-    """The largest difference of two matrices, and its index."""
+    """Return the largest difference of two matrices, and its index."""
     if not a.size:
         return 0.0, (0, 0)
     with np.errstate(all="ignore"):

@@ -34,10 +34,10 @@ __all__ = [
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where in the graph the gradient of ``tensor`` arrives.
+    """Return the place in the graph where the gradient of ``tensor`` arrives.
 
     :param tensor: a tensor that requires grad.
-    :returns: the node, and the number of its output that the tensor is.
+    :returns: the node, and the index of the tensor among its outputs.
     :raises RuntimeError: the tensor does not require grad.
 
     >>> import nbautograd as torch
@@ -58,12 +58,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Note a write to the memory of one or more tensors that was done behind the library's back.
+    """Record a write to the memory of one or more tensors that the library could not notice.
 
     :param tensor: a tensor, or several.
     :returns: None.
-    :raises AttributeError: one of several is no tensor.
-    :raises TypeError: it is neither a tensor nor several things.
+    :raises AttributeError: an element is not a tensor.
+    :raises TypeError: the argument is neither a tensor nor a sequence.
 
     >>> import nbautograd as torch
     >>> x = torch.zeros(2)
@@ -76,10 +76,10 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Keep what operations save for backward in the host's memory, and bring it back when backward needs it.
+    """A mode that keeps tensors saved for backward in the host's memory, and copies them back when backward needs them.
 
-    :param pin_memory: taken for the sake of programs that give it; the memory is pageable all the same.
-    :param device_type: has no effect: what is saved is brought back to the device where it was.
+    :param pin_memory: accepted for compatibility; the memory is always pageable.
+    :param device_type: has no effect: saved tensors return to their original device.
     :returns: a context manager.
     :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
 
@@ -109,14 +109,14 @@ def register_multi_grad_hook(
     """Call ``fn`` once per backward pass, when the gradients of all ``tensors``, or of any, have arrived.
 
     With ``mode="all"``, ``fn`` gets a list with the gradients of all tensors, None for those that the pass does not
-    reach, as soon as it has all that are to come. With ``mode="any"`` it gets the first gradient that is there.
+    reach, as soon as it is complete. With ``mode="any"`` it gets the first gradient that arrives.
 
     :param tensors: tensors that require grad.
     :param fn: a function of the list of gradients, or of one gradient.
     :param mode: ``"all"`` or ``"any"``.
-    :returns: a handle, whose ``remove()`` takes the hook away.
+    :returns: a handle, whose ``remove()`` removes the hook.
     :raises RuntimeError: a tensor does not require grad.
-    :raises ValueError: ``mode`` is another.
+    :raises ValueError: ``mode`` is unknown.
 
     >>> import nbautograd as torch
     >>> a, b = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
@@ -143,7 +143,7 @@ def register_multi_grad_hook(
             if current not in state:
                 expected = sum(current.visits(node) for node in (ref() for ref in nodes) if node is not None)
                 state[current] = [expected, [None] * len(nodes)]
-            progress = state[current]  # how many gradients are still to come, and those that have arrived
+            progress = state[current]  # the number of missing gradients, and those that have arrived
             gradients = progress[1]
             progress[0] -= gradients[index] is None
             gradients[index] = gradient
@@ -175,16 +175,16 @@ class _Handles(RemovableHandle):
         self.handles, self.id = handles, version_counter.next_sequence_nr()
 
     def remove(self) -> None:
-        """Take all hooks away."""
+        """Remove all hooks."""
         for handle in self.handles:
             handle.remove()
 
 
-# -- writing to what has been saved ----------------------------------------------------------------------------------
+# -- writing to saved tensors -----------------------------------------------------------------------------------------
 
 
 class _Snapshot:
-    """An array that a node has saved: itself until it is written to, from then on a copy."""
+    """An array that a node has saved: itself until it is written to, then a copy."""
 
     __slots__ = ("__weakref__", "array", "context")
 
@@ -193,7 +193,7 @@ class _Snapshot:
 
 
 class _AllowMutationOnSavedContext:
-    """What :func:`allow_mutation_on_saved_tensors` gives: how many copies it holds, and a way to drop all."""
+    """The result of :func:`allow_mutation_on_saved_tensors`: the number of its copies, and a way to drop them."""
 
     def __init__(self) -> None:
         self.saved: weakref.WeakSet[_Snapshot] = weakref.WeakSet()
@@ -201,7 +201,7 @@ class _AllowMutationOnSavedContext:
         self.closed = False
 
     def clear(self) -> None:
-        """Let all copies go; what needs them can no longer be run backward."""
+        """Drop all copies; their graphs can no longer run backward."""
         for snapshot in list(self.cloned):
             snapshot.array = None
         self.cloned.clear()
@@ -236,7 +236,7 @@ _mutation_allowed: ContextVar[bool] = ContextVar("mutation_allowed", default=Fal
 def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
     """Allow in-place writes to tensors that operations have saved: the first write makes a copy for backward.
 
-    Forward and backward both have to run inside the ``with`` block.
+    Forward and backward must both run inside the ``with`` block.
 
     :returns: a context manager.
     :raises RuntimeError: the block is inside another.

@@ -1,4 +1,4 @@
-"""Calls the hooks of nodes and leaves, and checks the gradients that they return."""
+"""Calls of the hooks of nodes and leaves, with checks of the gradients that they return."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_
 
 
 def as_tensor(g: Any) -> Tensor:
-    """A gradient as a tensor, whether the pass is recorded or not."""
+    """Return a gradient as a tensor, even if the pass is not recorded."""
     return g if isinstance(g, Tensor) else wrapped(g)
 
 
 def name_of(hook: Any) -> str:
-    """The name of a hook, for messages."""
+    """Return the name of a hook, for messages."""
     return f"'{getattr(hook, '__name__', hook)}'"
 
 
 def _shown(g: Any) -> Any:
-    """A gradient as a hook gets it: a copy, so that an in-place write in the hook changes nothing else."""
+    """Copy a gradient for a hook, so that an in-place write in the hook changes nothing else."""
     return g if g is None or isinstance(g, Tensor) else wrapped(g.copy())
 
 
 def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
-    """The gradient after a hook: the returned one, checked for shape and type; or, if None, the one it got."""
+    """Return the gradient after a hook: the returned one, checked for shape and type; or, if None, the original."""
     if new is None:
         return shown if isinstance(g, Tensor) else stored(shown)
     if not isinstance(new, Tensor):
@@ -48,7 +48,7 @@ def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
 
 
 def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
-    """The gradients after a hook that gets and returns a tuple: one gradient per input or output of the node."""
+    """Return the gradients after a hook on tuples: one gradient per input or output of the node."""
     if answer is None:
         answer = [None] * len(old)
     elif isinstance(answer, Tensor) and len(old) == 1:
@@ -69,7 +69,7 @@ def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> 
 
 
 def tensor_hooks(node: Node, g: Any) -> Any:
-    """The gradient of a tensor after its hooks; it is stored in ``.grad`` if the tensor retains it."""
+    """Return the gradient of a tensor after its hooks; it is stored in ``.grad`` if the tensor retains it."""
     hooks = node.hooks
     if hooks is None:
         return g
@@ -107,7 +107,7 @@ def retain(tensor: Tensor, g: Any) -> None:
 
 
 def pre_hooks(node: Node, g: Any) -> Any:
-    """The gradients of a node's outputs after the hooks that run before the node."""
+    """Return the gradients of a node's outputs after the hooks that run before the node."""
     hooks = node.hooks
     if hooks is None:
         return g
@@ -124,7 +124,7 @@ def pre_hooks(node: Node, g: Any) -> Any:
 
 
 def post_hooks(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
-    """The gradients of a node's inputs after the hooks that run after the node."""
+    """Return the gradients of a node's inputs after the hooks that run after the node."""
     gradients = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
     hooks = node.hooks
     if hooks is None or not hooks.post:

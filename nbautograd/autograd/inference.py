@@ -1,4 +1,4 @@
-"""``inference_mode``: like ``no_grad``, and tensors created in it cannot be used in recorded computations."""
+"""``inference_mode``: like ``no_grad``, but tensors created in it cannot be used in recorded computations."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from nbautograd.errors import AutogradError
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
 
 _COPIES = {"cast", "clone", "move"}
-_watching = False  # of the process: inference tensors may be used in any thread, for as long as there are any
+_watching = False  # process-wide: inference tensors may be used in any thread, while they exist
 
 
 class inference_mode:  # noqa: N801 - PyTorch's name
-    """Record nothing; tensors created in the block are inference tensors, which cannot be saved for backward later.
+    """A mode that records nothing; tensors created in the block are inference tensors, which cannot be saved for
+    backward.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -41,11 +42,11 @@ class inference_mode:  # noqa: N801 - PyTorch's name
     Traceback (most recent call last):
         ...
     nbautograd.errors.AutogradError: Inference tensors cannot be saved for backward: MulBackward0 needs one that was \
-made in inference mode; clone() it, or make it under torch.no_grad() instead of torch.inference_mode().
+made in inference mode. clone() it, or create it under torch.no_grad() instead of torch.inference_mode().
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        """A context manager, or the decorated function if ``mode`` is one."""
+        """Return a context manager, or the decorated function if ``mode`` is one."""
         if isinstance(mode, bool):
             return super().__new__(cls)
         return cls()(mode)
@@ -69,7 +70,7 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
         _relax()
 
     def clone(self) -> inference_mode:
-        """A new object of the same mode."""
+        """Return a new object of the same mode."""
         fresh: inference_mode = type(self)(self.mode)
         return fresh
 
@@ -89,7 +90,7 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
 
 
 _open: WeakSet[inference_mode] = WeakSet()
-"""Blocks that are open in some thread; one whose beginning was interrupted is freed, and with that out of here."""
+"""Blocks open in some thread; one whose start was interrupted is freed, and so removed from this set."""
 
 
 def _watch() -> None:
@@ -101,7 +102,7 @@ def _watch() -> None:
 
 
 def _relax() -> None:
-    """Stop watching once there are no inference tensors, and no thread is in a block that may make some."""
+    """Stop watching once no inference tensors exist, and no thread is in a block that may create some."""
     global _watching
     if _watching and not _open and not inference.get() and not version_counter.inferred:
         _watching = False
@@ -110,13 +111,13 @@ def _relax() -> None:
 
 
 def _created(t: Tensor) -> None:
-    """Called with each new tensor: marks those that did not come from an operation."""
+    """Mark a new tensor that did not come from an operation."""
     if inference.get() and getattr(t._a, "base", None) is None:
         version_counter.mark_inference(t._shared_array())
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The dispatch mode: run the operation and mark its results; if it was recorded, check what its node has saved."""
+    """Run the operation and mark its results; if it was recorded, check the saved tensors of its node."""
     inputs = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
     inferred = [t for t in inputs if t.is_inference()]
     if inference.get():
@@ -138,7 +139,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     if inferred and op.kind == "view":
         for t in _tensors(result):
             _untrack(t)
-    if not version_counter.inferred:  # the last of them has been freed since it was made
+    if not version_counter.inferred:  # the last of them has been freed since
         _relax()
     return result
 
@@ -152,7 +153,7 @@ def _unrecorded(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """The tensors in an argument or a result."""
+    """Return the tensors in an argument or a result."""
     values = value if isinstance(value, (tuple, list)) else (value,)
     return [t for t in values if isinstance(t, Tensor)]
 
@@ -165,9 +166,9 @@ def _untrack(view: Tensor) -> None:
 
 
 def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
-    """Make sure that the node of a result has saved no inference tensor.
+    """Check that the node of a result has saved no inference tensor.
 
-    :raises AutogradError: it has.
+    :raises AutogradError: the node has saved one.
     """
     outputs = _tensors(result)
     node = outputs[0]._fn if outputs else None
@@ -182,5 +183,5 @@ def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
         if value is not None and any(version_counter.is_inference(getattr(a, "_a", a)) for a in arrays):
             raise AutogradError(
                 f"Inference tensors cannot be saved for backward: {node.name()} needs one that was made in inference "
-                "mode; clone() it, or make it under torch.no_grad() instead of torch.inference_mode()."
+                "mode. clone() it, or create it under torch.no_grad() instead of torch.inference_mode()."
             )

@@ -23,10 +23,10 @@ Array = np.ndarray[Any, Any]
 
 
 class GradcheckError(NbautogradError, RuntimeError):
-    """A gradient does not agree with finite differences; the message shows both Jacobians.
+    """An error for a gradient that does not agree with finite differences; the message shows both Jacobians.
 
     :param args: the message.
-    :param kwargs: none are taken.
+    :param kwargs: none are accepted.
     :returns: an exception, which is a RuntimeError.
     :raises TypeError: an argument has a name.
 
@@ -42,24 +42,24 @@ class GradcheckError(NbautogradError, RuntimeError):
 
 
 def tensors_of(answer: Any) -> list[Tensor]:
-    """The tensors in a function's result."""
+    """Return the tensors in a function's result."""
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
     return [value for value in values if isinstance(value, Tensor)]
 
 
 def reals(array: Array) -> Array:
-    """The elements in one dimension, complex ones as pairs."""
+    """Return the elements in one dimension, complex ones as pairs."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
 def units(t: Tensor) -> list[complex]:
-    """The directions in which an element can move: 1, and 1j if it is complex."""
+    """Return the directions in which an element can move: 1, and 1j if it is complex."""
     return [1.0, 1.0j] if t.is_complex() else [1.0]
 
 
 class Point:
-    """A function at its inputs: its outputs there, and its derivatives with respect to the inputs that require grad.
+    """A function at its inputs: its outputs there, and its derivatives by the inputs that require grad.
 
     :param eps: the step of finite differences.
     """
@@ -81,13 +81,13 @@ class Point:
         return [self.inputs[i] for i in self.positions]
 
     def again(self) -> list[Tensor]:
-        """Compute the differentiable outputs again, with a new graph."""
+        """Recompute the differentiable outputs, with a new graph."""
         return [out for out in tensors_of(self.func(*self.inputs)) if out.requires_grad]
 
     # -- finite differences ----------------------------------------------------------------------------------------
 
     def measured(self, position: int) -> list[Array]:
-        """The numerical Jacobian of each result with respect to one input."""
+        """Return the numerical Jacobian of each result with respect to one input."""
         x = self.inputs[position]
         rows = [self.slopes(position, index, unit) for index in np.ndindex(*x.shape) for unit in units(x)]
         columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in self.results]
@@ -97,7 +97,7 @@ class Point:
         ]
 
     def slopes(self, position: int, where: Any, step: Any) -> list[Array]:
-        """The central differences of each result when elements of an input move in a direction.
+        """Return the central differences of each result when elements of an input move in a direction.
 
         :param where: the index of an element; ``...`` for all.
         :param step: the direction.
@@ -113,7 +113,7 @@ class Point:
         finally:
             array[where] = original
         self._check_alike(below, above, "" if where is ... else f"on index {where} ")
-        # Integer and bool results are compared, too: their derivative should be 0.
+        # Integer and bool results are also compared: their derivative should be 0.
         pairs = [(a if a.dtype.kind in "fc" else a.astype(float), b) for a, b in zip(above, below, strict=True)]
         return [reals((a - b) / (2 * self.eps)) for a, b in pairs]
 
@@ -134,7 +134,7 @@ class Point:
     # -- backward passes -------------------------------------------------------------------------------------------
 
     def computed(self, out: Tensor) -> list[Array]:
-        """The analytical Jacobian of an output with respect to each variable: a pass per number of the output."""
+        """Return the analytical Jacobian of an output by each variable: a pass per number of the output."""
         columns: list[list[Array]] = [[] for _ in self.positions]
         for element in range(out.numel()):
             for unit in units(out):
@@ -146,7 +146,7 @@ class Point:
         ]
 
     def products(self, out: Tensor, cotangent: Tensor) -> list[Array]:
-        """The vector-Jacobian products, by one pass; zeros for a variable that the output does not depend on."""
+        """Return the vector-Jacobian products, by one pass; zeros for a variable that the output does not depend on."""
         gradients = grad(out, self.variables, cotangent, retain_graph=True, allow_unused=True)
         return [
             reals(np.zeros(x._a.shape, x._a.dtype) if d is None else backend.fetch(d._a))
@@ -156,7 +156,7 @@ class Point:
     # -- forward mode ----------------------------------------------------------------------------------------------
 
     def pushed(self, position: int) -> list[Array]:
-        """The forward-mode Jacobian of each result with respect to one input: a call per number of the input."""
+        """Return the forward-mode Jacobian of each result by one input: a call per number of the input."""
         x = self.inputs[position]
         rows: list[list[Array]] = [[] for _ in self.results]
         for element in range(x.numel()):
@@ -170,7 +170,7 @@ class Point:
         ]
 
     def tangents(self, directions: dict[int, Tensor | None]) -> list[Tensor | None]:
-        """The derivatives of all results in a direction of the inputs.
+        """Return the derivatives of all results in a direction of the inputs.
 
         :param directions: the tangents of some inputs, None for one without; the other variables have zeros.
         """
@@ -186,12 +186,12 @@ class Point:
 
 
 def fetched(t: Tensor) -> Array:
-    """A tensor's values on the host."""
+    """Return a tensor's values on the host."""
     return backend.fetch(t._a)
 
 
 def unit_vector(like: Tensor, element: int, unit: complex) -> Tensor:
-    """Zeros in the shape of a tensor, except for one element."""
+    """Return zeros in the shape of a tensor, except for one element."""
     values = np.zeros(like.numel(), like._a.dtype)
     values[element] = unit
     return wrap(backend.module(like.device).asarray(values.reshape(like._a.shape)))

@@ -1,8 +1,8 @@
 """The dispatch mode of forward mode: the Jacobian-vector product of an operation, by double backward.
 
 No operation declares a jvp. Its formulas give u ↦ vjp(u), which is linear in the cotangent u. The vector-Jacobian
-product of that function with the tangent v is the Jacobian-vector product: ⟨vjp(u), v⟩ = ⟨u, Jv⟩, so
-Jv = d/du ⟨vjp(u), v⟩.
+product of this function with the tangent v is the Jacobian-vector product: ⟨vjp(u), v⟩ = ⟨u, Jv⟩, so Jv = d/du ⟨vjp(u),
+v⟩.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["copied", "packed", "run", "unpacked"]
 
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The dispatch mode: run the operation, from the innermost level at which an argument has a tangent outwards."""
+    """Run the operation at all levels at which an argument has a tangent, from the innermost outwards."""
     level = highest((*args, *kwargs.values()), visible())
     if level is None:
         return call(*args, **kwargs)
@@ -51,7 +51,7 @@ def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _view(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The tangent of a view is the same view of the tangent."""
+    """Return a view, with the same view of the tangent as its tangent."""
     result, (source, *rest) = call(*args, **kwargs), args
     for level in visible():
         tangent = tangent_of(source, level)
@@ -98,14 +98,14 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 class _StandIns:
-    """Leaves that replace arguments with tangents, so that the node has an edge for each of them."""
+    """Leaves in place of arguments with tangents, so that the node has an edge for each of them."""
 
     def __init__(self, recording: bool, level: Level) -> None:
         self.recording, self.level = recording, level
         self.leaves: dict[int, Tensor] = {}  # by the id of the argument
 
     def of(self, value: Any) -> Any:
-        """The argument itself, or the leaf that replaces it."""
+        """Return the argument itself, or the leaf that replaces it."""
         if isinstance(value, (tuple, list)):
             return [self.of(v) for v in value] if highest(value, [self.level]) else value
         if tangent_of(value, self.level) is None or self.recording and value._fn is not None:
@@ -123,13 +123,13 @@ def _requires_grad(value: Any) -> bool:
 
 
 def _lower(value: Any, level: Level) -> list[Tensor]:
-    """The tangents of a tensor at the levels below this one."""
+    """Return the tangents of a tensor at the levels below this one."""
     tangents = [tangent_of(value, before) for before in levels[: level.number]]
     return [t for t in tangents if t is not None]
 
 
 def _unrecord(out: Any, keep_lower: bool) -> None:
-    """Drop the history of a result, which leads to stand-ins only; unless ``keep_lower``, that of its tangents, too."""
+    """Drop the history of a result, which leads only to stand-ins; unless ``keep_lower``, also that of its tangents."""
     if isinstance(out, Tensor):
         out._fn = None
         for level in () if keep_lower else visible():
@@ -137,7 +137,7 @@ def _unrecord(out: Any, keep_lower: bool) -> None:
 
 
 def _apart(tangent: Tensor, others: list[Tensor | None]) -> Tensor:
-    """A tangent that shares no memory with ``others``: a linear operation may return its argument."""
+    """Return a tangent that shares no memory with ``others``: a linear operation may return its argument."""
     if any(t is not None and version_counter.same_memory(t._a, tangent._a) for t in others):
         apart: Tensor = tangent.clone()
         return apart
@@ -145,7 +145,7 @@ def _apart(tangent: Tensor, others: list[Tensor | None]) -> Tensor:
 
 
 def _node_of(outputs: Any) -> Node | None:
-    """The node of the outputs; None where nothing was recorded."""
+    """Return the node of the outputs; None if nothing was recorded."""
     for t in outputs:
         if isinstance(t, Tensor) and isinstance(t._fn, Node):
             node: Node = t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn
@@ -154,14 +154,14 @@ def _node_of(outputs: Any) -> Node | None:
 
 
 def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The tensors among the arguments, by name."""
+    """Return the tensors among the arguments, by name."""
     named = {name: value for name, value in kwargs.items() if name in op.tensors}
     bound: dict[str, Any] = op.signature.bind_partial(*args, **named).arguments
     return bound
 
 
 def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The differentiable arguments, in the order of the node's edges."""
+    """Return the differentiable arguments, in the order of the node's edges."""
     bound = _bound(op, args, kwargs)
     inputs: list[Any] = []
     for name in op.tensors:
@@ -173,7 +173,7 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Hide the passes in the ``with`` block, which are internal, from observers."""
+    """Hide the internal passes in the ``with`` block from observers."""
     token = protocol.observers.set(())
     try:
         yield
@@ -184,7 +184,7 @@ def _unseen() -> Iterator[None]:
 @without_hooks()
 @_unseen()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
-    """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
+    """Compute the Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
     if not any(u is not None for u in units):
         return units
@@ -217,11 +217,12 @@ def _cut(node: Node, stand_ins: set[int]) -> None:
         node.next0, node.next1 = (None if id(e) in stand_ins else e for e in (node.next0, node.next1))
 
 
-# -- tangents of what nodes have saved ---------------------------------------------------------------------------------
+# -- tangents of saved tensors
+# ------------------------------------------------------------------------------------------
 
 
 def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> None:
-    """Note the tangents of arrays that the node has saved in another dtype, for forward mode over its backward."""
+    """Record the tangents of arrays that the node has saved in another dtype, for forward mode over its backward."""
     bound = _bound(op, args, kwargs)
     for slot in node.saved:
         saved, tangent = getattr(node, slot), tangent_of(bound.get(slot[2:]), level)
@@ -230,7 +231,7 @@ def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def unpacked(t: Tensor, saved: Any) -> None:
-    """Called when a saved tensor is unpacked: restore its tangents."""
+    """Restore the tangents of a saved tensor when it is unpacked."""
     for level in visible():
         tangent = level.arrays.get(saved)
         if tangent is not None and level.tangents.get(t) is None:
@@ -239,7 +240,7 @@ def unpacked(t: Tensor, saved: Any) -> None:
 
 
 def copied(array: Any, copy: Any) -> None:
-    """Called when a saved array is copied before it is overwritten: give the copy the present tangents."""
+    """Give the copy of a saved array, made before it is overwritten, the present tangents."""
     for level in visible():
         tangent = level.arrays.get(array)
         if tangent is not None:
@@ -248,7 +249,7 @@ def copied(array: Any, copy: Any) -> None:
 
 
 def packed(t: Tensor) -> Callable[[Tensor], Tensor] | None:
-    """Called when a hook packs a saved tensor: returns the function that restores the present tangents."""
+    """Return the function that restores the present tangents of a saved tensor packed by a hook."""
     tangents = [(level, tangent) for level in visible() if (tangent := tangent_of(t, level)) is not None]
 
     def restore(tensor: Tensor) -> Tensor:

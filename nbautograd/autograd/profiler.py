@@ -1,4 +1,4 @@
-"""``torch.autograd.profiler``: how long each operation takes. ``torch.profiler`` is the newer way, made of this."""
+"""``torch.autograd.profiler``: the time of each operation. ``torch.profiler`` is the newer interface, built on this."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class profile:  # noqa: N801 - PyTorch's name
-    """Records the operations in its ``with`` block, and the nodes of backward passes.
+    """A recorder of the operations in its ``with`` block, and the nodes of backward passes.
 
-    :param enabled: whether it does anything.
-    :param use_cuda: measure times on CUDA's device, too.
-    :param use_device: the same, by the device's name.
-    :param record_shapes: note the shapes of the arguments.
+    :param enabled: if False, it does nothing.
+    :param use_cuda: also measure times on the CUDA device.
+    :param use_device: likewise, by the device's name.
+    :param record_shapes: record the shapes of the arguments.
     :param with_flops: count floating-point operations.
     :param profile_memory: count the bytes of results.
-    :param with_stack: note the lines of the calls.
-    :param with_modules: PyTorch's, for TorchScript; changes nothing.
-    :param use_kineto: PyTorch's library for traces; changes nothing.
-    :param use_cpu: PyTorch's; changes nothing, and neither do further keywords.
+    :param with_stack: record the lines of the calls.
+    :param with_modules: has no effect; for TorchScript in PyTorch.
+    :param use_kineto: has no effect; PyTorch's library for traces.
+    :param use_cpu: has no effect, like further keywords.
     :returns: a context manager whose ``key_averages()`` returns the sums.
-    :raises RuntimeError: it is entered twice, or while another one runs.
+    :raises RuntimeError: it is entered twice, or while another profiler runs.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(3, requires_grad=True)
@@ -76,7 +76,7 @@ class profile:  # noqa: N801 - PyTorch's name
             self.stop()
 
     def start(self) -> None:
-        """Begin."""
+        """Start recording."""
         self.entered = True
         device = self.use_device is not None and cuda_is_usable()
         options = self.record_shapes, self.profile_memory, self.with_stack, self.with_flops, device
@@ -84,18 +84,18 @@ class profile:  # noqa: N801 - PyTorch's name
         self._recording.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop recording."""
         if self._recording is not None and current() is self._recording:
             self._recording.stop()
             self._events = self.listed(self._recording.events)
 
     def pause(self, paused: bool) -> None:
-        """Leave out what runs from now on, or record it again."""
+        """Pause or resume recording."""
         if self._recording is not None:
             self._recording.paused = paused
 
     def listed(self, events: list[FunctionEvent]) -> EventList:
-        """The events with what they show."""
+        """Return the events as a list with the profiler's options."""
         return EventList(
             events, use_device=self.use_device, profile_memory=self.profile_memory, with_flops=self.with_flops
         )
@@ -104,7 +104,7 @@ class profile:  # noqa: N801 - PyTorch's name
     def function_events(self) -> EventList:
         """The events, in order of their beginning.
 
-        :raises RuntimeError: it still runs.
+        :raises RuntimeError: the profiler still runs.
         """
         if self._events is None:
             raise RuntimeError("Profiler didn't finish running")
@@ -124,20 +124,20 @@ class profile:  # noqa: N801 - PyTorch's name
         return self.function_events.key_averages(*args, **kwargs)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events summed up."""
+        """Return the sum of all events."""
         return self.function_events.total_average()
 
     def export_chrome_trace(self, path: str, more: Any = None) -> None:
         """Write the events as a trace for ``chrome://tracing`` and Perfetto.
 
-        :param path: the file; of a name that ends with ``.gz``, compressed.
+        :param path: the file; compressed if its name ends with ``.gz``.
         """
         events = self.function_events
         assert self._recording is not None
         write_trace(path, events, self._recording.began, more or {})
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write a file for flame graphs; it needs ``with_stack``."""
+        """Write a file for flame graphs; requires ``with_stack``."""
         if not self.with_stack:
             raise ValueError("export_stacks() requires with_stack=True")
         self.function_events.export_stacks(path, metric)
@@ -150,10 +150,10 @@ class profile:  # noqa: N801 - PyTorch's name
 
 
 class record_function:  # noqa: N801 - PyTorch's name
-    """Give what runs in a ``with`` block, or in a function that it decorates, a name in profiles.
+    """A name in profiles for the code in a ``with`` block, or in a function that it decorates.
 
     :param name: the name.
-    :param args: PyTorch's; not shown.
+    :param args: ignored.
     :returns: a context manager, and a decorator.
 
     >>> import nbautograd as torch
@@ -193,12 +193,12 @@ class record_function:  # noqa: N801 - PyTorch's name
 
 
 class emit_nvtx:  # noqa: N801 - PyTorch's name
-    """Mark each operation as a range for NVIDIA's profilers, in a ``with`` block.
+    """A mode that marks each operation as a range for NVIDIA's profilers, in a ``with`` block.
 
-    :param enabled: whether it does anything.
+    :param enabled: if False, it does nothing.
     :param record_shapes: write the shapes of the arguments into the names.
     :returns: a context manager.
-    :raises RuntimeError: CUDA cannot be used here, or a profiler is on.
+    :raises RuntimeError: CUDA is not available, or a profiler is on.
 
     >>> with emit_nvtx(enabled=False):
     ...     pass
@@ -239,12 +239,12 @@ class _Ranges(Recording):
 
 
 class emit_itt:  # noqa: N801 - PyTorch's name
-    """PyTorch's marks for Intel's profilers, which are not made here.
+    """PyTorch's marks for Intel's profilers, which are not supported.
 
-    :param enabled: whether it is to do anything.
-    :param record_shapes: PyTorch's; not looked at.
+    :param enabled: if True, entering raises.
+    :param record_shapes: ignored.
     :returns: a context manager.
-    :raises RuntimeError: it is entered while ``enabled``.
+    :raises RuntimeError: it is entered with ``enabled``.
 
     >>> with emit_itt(enabled=False):
     ...     pass
@@ -255,7 +255,7 @@ class emit_itt:  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> emit_itt | None:
         if self.enabled:
-            raise RuntimeError("nbautograd makes no marks for Intel's profilers: use torch.profiler.profile")
+            raise RuntimeError("nbautograd does not support Intel's profilers. Use torch.profiler.profile")
         return None
 
     def __exit__(self, *exception: object) -> None:

@@ -1,8 +1,7 @@
-"""Recording what runs: each operation, each node of a backward pass, and named blocks, with their times.
+"""Recording of operations, nodes of backward passes, and named blocks, with their times.
 
-While no recording is on, none of this is in the way: operations come here because their code is exchanged, as it is for
-dispatch modes (``_engine/core/dispatch_mode.py``), and backward passes are observed as the pictures do
-(``protocol.py``).
+While no recording is on, none of this has a cost: operations get here because their code is exchanged, as for dispatch
+modes (``_engine/core/dispatch_mode.py``), and backward passes are observed as the pictures do (``protocol.py``).
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ _thread_id = getattr(threading, "get_native_id", threading.get_ident)  # WebAsse
 
 
 def current() -> Recording | None:
-    """The recording that is on; None if there is none."""
+    """Return the active recording, or None."""
     return _current[-1] if _current else None
 
 
 def cuda_is_usable() -> bool:
-    """Whether times can be measured on a device."""
+    """Return whether times can be measured on a device."""
     try:
         backend.cuda.start()
     except CudaUnavailableError:
@@ -50,24 +49,24 @@ def cuda_is_usable() -> bool:
 
 
 def _nothing(array: Any) -> None:
-    """Stands where in-place methods look before they compute straight into their tensors."""
+    """Do nothing; with this preparer, in-place methods do not compute directly into their tensors."""
 
 
 class _Thread(threading.local):
-    """The events that are open in a thread, and the number of the thread."""
+    """The open events of a thread, and the number of the thread."""
 
     def __init__(self) -> None:
         self.open: list[FunctionEvent] = []
 
 
 class Recording:
-    """What is recorded from ``start`` to ``stop``, in all threads; backward passes in the context of ``start``.
+    """A recording from ``start`` to ``stop``, in all threads; backward passes in the context of ``start``.
 
-    :param shapes: note the shapes of the arguments.
+    :param shapes: record the shapes of the arguments.
     :param memory: count the bytes of results.
-    :param stack: note the lines of the calls.
-    :param flops: count the floating-point operations of products of matrices, convolutions, sums and products.
-    :param device: measure times on CUDA's device.
+    :param stack: record the lines of the calls.
+    :param flops: count the floating-point operations of matrix products, convolutions, sums and products.
+    :param device: measure times on the CUDA device.
     """
 
     def __init__(self, shapes: bool, memory: bool, stack: bool, flops: bool, device: bool) -> None:
@@ -77,25 +76,25 @@ class Recording:
         self.began = 0.0  # the time of day in microseconds
         self.zero = 0
         self._thread = _Thread()
-        self._passes: list[int] = []  # of the backward passes that run, how many events were open at their beginning
-        self._incoming: set[int] = set()  # the memory of the gradients that the node gets which runs
+        self._passes: list[int] = []  # for each running backward pass, the number of events open at its start
+        self._incoming: set[int] = set()  # the memory of the gradients of the running node
         self._marks: list[tuple[FunctionEvent, Any, Any]] = []
 
     def start(self) -> None:
-        """Begin.
+        """Start recording.
 
         :raises RuntimeError: another recording is on.
         """
         if _current:
-            raise RuntimeError("Profiler is already enabled: stop the one that runs, or leave its with block, first")
+            raise RuntimeError("Profiler is already enabled: stop the running one, or exit its with block, first")
         _current.append(self)
         self.began, self.zero = time.time_ns() / 1e3, time.perf_counter_ns()
-        inplace.preparers.append(_nothing)  # so that no method in place computes straight into its tensor
+        inplace.preparers.append(_nothing)  # so that no in-place method computes directly into its tensor
         protocol.observers.set((*protocol.observers.get(), self._observe))
         dispatch_mode.set_watcher(self._watch)
 
     def stop(self) -> None:
-        """End; blocks that are still open end now."""
+        """Stop recording; blocks that are still open end now."""
         dispatch_mode.set_watcher(None)
         protocol.observers.set(tuple(each for each in protocol.observers.get() if each != self._observe))
         inplace.preparers.remove(_nothing)
@@ -109,7 +108,7 @@ class Recording:
     # -- events ----------------------------------------------------------------------------------------------------
 
     def begin(self, name: str, annotation: bool = False) -> FunctionEvent:
-        """Open an event inside of the one that is open in this thread."""
+        """Open an event inside the open one of this thread."""
         opened = self._thread.open
         event = FunctionEvent(len(self.events), name, _thread_id(), opened[-1] if opened else None)
         event.is_user_annotation = annotation
@@ -122,7 +121,7 @@ class Recording:
         return event
 
     def end(self, event: FunctionEvent) -> None:
-        """Close an event, and those inside of it that are still open."""
+        """Close an event, and the open events inside it."""
         opened = self._thread.open
         if event in opened:
             self._close_to(opened.index(event))
@@ -132,7 +131,7 @@ class Recording:
         while len(opened) > count:
             event = opened.pop()
             event.time_range.end = now
-            if not event.name.startswith("aten::") and not event.cpu_memory_usage:  # a block has that of what is inside
+            if not event.name.startswith("aten::") and not event.cpu_memory_usage:  # a block has that of its contents
                 event.cpu_memory_usage = sum(child.cpu_memory_usage for child in event.cpu_children)
                 event.device_memory_usage = sum(child.device_memory_usage for child in event.cpu_children)
 
@@ -142,7 +141,9 @@ class Recording:
     # -- operations ------------------------------------------------------------------------------------------------
 
     def _watch(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Make a call that the library announces: of an operation, or of a part of it that has a ``#`` in its name."""
+        """Record and make a call that the library announces: of an operation, or of a part of it with a ``#`` in its
+        name.
+        """
         if self.paused:
             return call(*args, **kwargs)
         event = self.begin(name if "#" in name else _name_of(name))
@@ -171,7 +172,7 @@ class Recording:
     # -- backward passes -------------------------------------------------------------------------------------------
 
     def _observe(self, event: protocol.Event) -> None:
-        """Record a step of a backward pass: an event for the node, and one inside of it for its formula."""
+        """Record a step of a backward pass: an event for the node, and one inside it for its formula."""
         if self.paused:
             return
         opened = self._thread.open
@@ -218,20 +219,22 @@ class Recording:
         return mark
 
     def _read_marks(self) -> None:
-        """Read the times between the marks in the device's queue, now that all of them have passed."""
+        """Read the times between the marks in the device's queue, after all of them have passed."""
         library = backend.cuda.start()
         for event, begin, end in self._marks:
             end.synchronize()
             event.device_time_total = 1e3 * library.cuda.get_elapsed_time(begin, end)
         self._marks.clear()
-        for event in reversed(self.events):  # those inside come after those around
+        for event in reversed(self.events):  # inner events come after outer ones
             inside = sum(child.device_time_total for child in event.cpu_children)
             event.device_time_total = max(event.device_time_total, inside)
 
 
 @functools.cache
 def _name_of(operation: str) -> str:
-    """PyTorch's name of an operation; some are several here, such as the sum of all elements and that of dimensions."""
+    """Return PyTorch's name of an operation; some are split here, such as the sum of all elements and over
+    dimensions.
+    """
     declaration = OPS.get(operation)
     if declaration is None or hasattr(Tensor, operation):
         return f"aten::{operation}"
@@ -241,7 +244,7 @@ def _name_of(operation: str) -> str:
 
 
 def _owner(array: Any) -> Any:
-    """The array that owns the memory of an array."""
+    """Return the array that owns the memory of an array."""
     while getattr(array, "base", None) is not None and hasattr(array.base, "dtype"):
         array = array.base
     return array
@@ -256,7 +259,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def _shape(value: Any) -> list[Any]:
-    """A tensor's shape, those of a list of tensors, and an empty list for everything else, as PyTorch has it."""
+    """Return a tensor's shape, those of a list of tensors, and an empty list otherwise, as in PyTorch."""
     if isinstance(value, Tensor):
         return list(value._a.shape)
     if isinstance(value, (list, tuple)) and value and all(isinstance(part, Tensor) for part in value):
@@ -273,7 +276,7 @@ def _count_bytes(event: FunctionEvent, arrays: list[Any]) -> None:
 
 
 def _lines(frame: Any) -> Iterator[str]:
-    """The lines outside of this package that led here, innermost first."""
+    """Return the lines outside this package that led here, innermost first."""
     while frame is not None:
         if not f"{frame.f_globals.get('__name__', '')}.".startswith(f"{PACKAGE}."):
             yield f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}"
@@ -281,12 +284,12 @@ def _lines(frame: Any) -> Iterator[str]:
 
 
 def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
-    """The floating-point operations of a call, by PyTorch's rules; 0 of operations that it does not count either."""
+    """Return the floating-point operations of a call, by PyTorch's rules; 0 if PyTorch does not count them."""
     tensors = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
     if not tensors or not isinstance(result, Tensor):
         return 0
     elements = int(np.prod(result._a.shape))
-    inner: int = {  # numbers that are multiplied and added up for one element
+    inner: int = {  # numbers multiplied and summed for one element
         "aten::mm": lambda: tensors[0]._a.shape[-1],
         "aten::bmm": lambda: tensors[0]._a.shape[-1],
         "aten::matmul": lambda: tensors[0]._a.shape[-1],

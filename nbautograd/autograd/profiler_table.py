@@ -15,7 +15,7 @@ Column = tuple[str, int, Callable[[Any], str]]
 
 
 def format_time(microseconds: float, unit: str | None = None) -> str:
-    """A time with its unit.
+    """Return a time with its unit.
 
     >>> format_time(1234.5), format_time(1234.5, "s")
     ('1.234ms', '0.001s')
@@ -26,7 +26,7 @@ def format_time(microseconds: float, unit: str | None = None) -> str:
 
 
 def format_memory(count: float) -> str:
-    """A number of bytes with its unit.
+    """Return a number of bytes with its unit.
 
     >>> format_memory(-2048), format_memory(12)
     ('-2.00 KB', '12 B')
@@ -46,10 +46,10 @@ def table(
     unit: str | None,
     shown: Mapping[str, bool],
 ) -> str:
-    """The table of events, or sums of events.
+    """Return the table of events, or sums of events.
 
-    :param widths: those of the columns of names, shapes and source lines at most.
-    :param shown: whether there are columns of ``memory`` and ``flops``.
+    :param widths: the maximum widths of the columns of names, shapes and source lines.
+    :param shown: the optional columns: ``memory`` and ``flops``.
     """
     if not rows:
         return ""
@@ -74,7 +74,7 @@ def table(
 
 
 def _columns(rows: Sequence[Any], widths: Any, unit: str | None, shown: Mapping[str, bool]) -> list[Column]:
-    """The columns: their headings, widths, and what stands in them."""
+    """Return the columns: their headings, widths, and contents."""
     of_names = _at_most(max(len(row.key) for row in rows) + 4, widths[0])
     columns: list[Column] = [
         ("Name", of_names, lambda row: _cut(row.key, widths[0])),
@@ -101,7 +101,7 @@ def _columns(rows: Sequence[Any], widths: Any, unit: str | None, shown: Mapping[
 
 
 def _of_times(device: str, kind: str, heads: Sequence[str], rows: Sequence[Any], unit: str | None) -> list[Column]:
-    """The columns of times on one device, by their headings."""
+    """Return the columns of times on one device, by their headings."""
     alone, all_, each = f"self_{kind}_time_total", f"{kind}_time_total", f"{kind}_time"
     total = sum(getattr(row, alone) for row in rows)
 
@@ -133,7 +133,7 @@ def _device(rows: Sequence[Any]) -> str:
 
 
 def _stack_column(rows: Sequence[Any], limit: int | None) -> int:
-    """The width of the column of source lines; 0 without one."""
+    """Return the width of the column of source lines; 0 without one."""
     longest = max((len(entry) for row in rows for entry in row.stack), default=0)
     return _at_most(longest + 4, limit) if longest else 0
 

@@ -14,11 +14,11 @@ __all__ = ["DeviceType", "EventList", "FormattedTimesMixin", "FunctionEvent", "F
 
 
 class DeviceType(enum.Enum):
-    """Where an event ran.
+    """The device of an event.
 
     :param value: 0 or 1.
     :returns: the member of that value.
-    :raises ValueError: it is another number.
+    :raises ValueError: the number is neither.
 
     >>> DeviceType(1)
     DeviceType.CUDA
@@ -32,7 +32,7 @@ class DeviceType(enum.Enum):
 
 
 class Interval:
-    """From ``start`` to ``end``, in microseconds since the profiler's start."""
+    """An interval from ``start`` to ``end``, in microseconds since the profiler's start."""
 
     __slots__ = ("end", "start")
 
@@ -40,12 +40,12 @@ class Interval:
         self.start, self.end = start, end
 
     def elapsed_us(self) -> float:
-        """How long it is."""
+        """Return the length of the interval."""
         return self.end - self.start
 
 
 class FormattedTimesMixin:
-    """Times as text, and the names that they had when CUDA was the only device."""
+    """Times as text, and their names from when CUDA was the only device."""
 
     count: int
     cpu_time_total: float
@@ -78,11 +78,11 @@ class FunctionEvent(FormattedTimesMixin):
     """One call of an operation, one node of a backward pass, or one block of ``record_function``.
 
     :param id: its number.
-    :param name: what was called.
+    :param name: the name of the call.
     :param thread: the number of the thread.
-    :param parent: the event in which it happened, or None; that gets it as a child.
+    :param parent: the enclosing event, which gets it as a child, or None.
     :returns: an event without a duration.
-    :raises AttributeError: ``name`` is no string.
+    :raises AttributeError: ``name`` is not a string.
 
     >>> event = FunctionEvent(1, "aten::add", 0, FunctionEvent(0, "forward", 0, None))
     >>> event.key, event.cpu_parent.name
@@ -113,7 +113,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def key(self) -> str:
-        """What events are summed up by."""
+        """The key by which events are summed."""
         return self.name
 
     @property
@@ -123,22 +123,22 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """Those of them that are not spent in events inside of it."""
+        """Microseconds that are not spent in events inside it."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """The bytes of memory of its results that no event inside of it has allocated."""
+        """Bytes of its results that no event inside it has allocated."""
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     @property
     def self_device_memory_usage(self) -> int:
-        """The same on the device."""
+        """Bytes of its results on the device that no event inside it has allocated."""
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
     @property
     def self_device_time_total(self) -> float:  # type: ignore[override]
-        """Microseconds on the device that are not spent in events inside of it."""
+        """Microseconds on the device that are not spent in events inside it."""
         return self.device_time_total - sum(child.device_time_total for child in self.cpu_children)
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ SUMMED = (
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """Events of one name summed up."""
+    """The sum of the events of one name."""
 
     is_async = is_remote = is_legacy = False
     node_id = -1
@@ -195,14 +195,14 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list[Any]):
-    """Events, or sums of such.
+    """Events, or sums of events.
 
     :param events: the events.
-    :param use_device: the name of the device whose times are there, too.
-    :param profile_memory: whether bytes were counted.
-    :param with_flops: whether floating-point operations were.
+    :param use_device: the name of the device whose times are also recorded.
+    :param profile_memory: True if bytes were counted.
+    :param with_flops: True if floating-point operations were counted.
     :returns: a list.
-    :raises TypeError: ``events`` cannot be iterated over.
+    :raises TypeError: ``events`` is not iterable.
 
     >>> EventList([FunctionEvent(0, "aten::add", 0, None)])[0].name
     'aten::add'
@@ -243,18 +243,18 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table, in PyTorch's form.
+        """Return the events as a table, in PyTorch's form.
 
         :param sort_by: an attribute of the events, such as ``cpu_time_total``, ``self_cpu_time_total``, ``count``,
-            ``self_cpu_memory_usage``: the largest first; by default they are in order of their beginning.
-        :param row_limit: the number of rows at most; -1 for all.
-        :param max_src_column_width: that of the column of source lines.
-        :param max_name_column_width: that of the column of names.
-        :param max_shapes_column_width: that of the column of shapes.
+            ``self_cpu_memory_usage``, largest first; by default in order of their start.
+        :param row_limit: the maximum number of rows; -1 for all.
+        :param max_src_column_width: the maximum width of the source lines.
+        :param max_name_column_width: the maximum width of the names.
+        :param max_shapes_column_width: the maximum width of the shapes.
         :param header: a line above.
-        :param top_level_events_only: leave out the events inside of others.
+        :param top_level_events_only: omit events inside others.
         :param time_unit: ``"s"``, ``"ms"`` or ``"us"`` for all times; by default each has its own.
-        :raises AttributeError: there is nothing to sort by of that name.
+        :raises AttributeError: the events do not have that attribute.
         """
         widths = max_name_column_width, max_shapes_column_width, max_src_column_width
         rows = list(self)
@@ -270,11 +270,11 @@ class EventList(list[Any]):
         group_by_stack_n: int = 0,
         group_by_overload_name: bool = False,
     ) -> EventList:
-        """The events summed up by name.
+        """Return the events summed by name.
 
-        :param group_by_input_shape: and by the shapes of their arguments.
-        :param group_by_stack_n: and by the innermost so many lines of the calls that led to them.
-        :param group_by_overload_name: changes nothing: operations have no overloads here.
+        :param group_by_input_shape: also group by the shapes of their arguments.
+        :param group_by_stack_n: also group by this number of innermost lines of their calls.
+        :param group_by_overload_name: has no effect: operations have no overloads here.
         """
         sums: dict[Any, FunctionEventAvg] = {}
         for event in self:
@@ -285,7 +285,7 @@ class EventList(list[Any]):
         return self._like(sums.values())
 
     def total_average(self) -> FunctionEventAvg:
-        """All events summed up."""
+        """Return the sum of all events."""
         total = FunctionEventAvg()
         for event in self:
             total.add(event)
@@ -293,15 +293,15 @@ class EventList(list[Any]):
         return total
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What ``export_stacks`` can count."""
+        """Return the metrics of ``export_stacks``."""
         return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
     def export_stacks(self, path: str, metric: str) -> None:
-        """Write a file for flame graphs: a line per event of the calls that led to it, and a number.
+        """Write a file for flame graphs: a line per event, with its calls and a number.
 
         :param path: the file.
         :param metric: ``self_cpu_time_total`` or ``self_cuda_time_total``.
-        :raises ValueError: the metric is another one.
+        :raises ValueError: the metric is unknown.
         """
         accepted = self.supported_export_stacks_metrics()
         if metric not in accepted:
@@ -318,7 +318,7 @@ class EventList(list[Any]):
     def export_chrome_trace(self, path: str) -> None:
         """Write the events as a trace for ``chrome://tracing`` and Perfetto.
 
-        :param path: the file; of a name that ends with ``.gz``, compressed.
+        :param path: the file; compressed if its name ends with ``.gz``.
         """
         write_trace(path, self, 0.0, {})
 
@@ -326,8 +326,8 @@ class EventList(list[Any]):
 def write_trace(path: str | os.PathLike[str], events: Iterable[FunctionEvent], start: float, more: Any) -> None:
     """Write events in the format of Chrome's traces.
 
-    :param start: what is added to their times, in microseconds.
-    :param more: further entries beside the events.
+    :param start: added to their times, in microseconds.
+    :param more: further entries besides the events.
     """
     import gzip
 

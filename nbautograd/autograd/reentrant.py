@@ -21,7 +21,7 @@ DEEP = 500
 
 
 def run_nested(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` in a copy of the context, on a thread of its own if the stack is deep."""
+    """Call ``function(*args)`` in a copy of the context, on its own thread if the stack is deep."""
     context = copy_context()
     if not _is_deep():
         return context.run(function, *args)
@@ -71,10 +71,10 @@ class _PassThread(threading.Thread):
     def result(self) -> Any:
         """Wait for the thread, and return the result of the call or raise its error.
 
-        A KeyboardInterrupt reaches the main thread only, and is passed on to the running thread.
+        A KeyboardInterrupt reaches only the main thread, and is passed on to the running thread.
         """
         waiting = threading.current_thread()
-        # Signal handlers run in the main thread. A signal that another thread got does not wake it up, so it polls.
+        # Signal handlers run in the main thread. A signal to another thread does not wake it up, so it polls.
         patience = 0.1 if waiting is threading.main_thread() else -1
         if isinstance(waiting, _PassThread):
             waiting.inner = self
@@ -90,7 +90,7 @@ class _PassThread(threading.Thread):
             self.error = self.value = interrupt = None  # no reference cycle through the traceback and this frame
 
     def _wait(self, patience: float) -> BaseException | None:
-        """Wait until the call has ended; returns the last interrupt meanwhile."""
+        """Wait until the call has ended; return the last interrupt."""
         last: BaseException | None = None
         while True:
             try:

@@ -44,13 +44,13 @@ disabled: ContextVar[str | None] = ContextVar("saved_tensors_hooks_disabled", de
 
 
 def current() -> tuple[Pack, Unpack] | None:
-    """The innermost pair of hooks, which is the one that applies."""
+    """Return the innermost pair of hooks, which is the active one."""
     stack = _stack.get()
     return stack[-1] if stack else None
 
 
 class _Identity(Node):
-    """The identity: passes a gradient on as it is."""
+    """The identity: passes a gradient on unchanged."""
 
     __slots__ = ()
 
@@ -96,20 +96,20 @@ class Packed:
         return tensor
 
     def array(self) -> Any:
-        """The unpacked tensor's array, promoted as the saved one was."""
+        """Return the unpacked tensor's array, promoted like the saved one."""
         array = self.unpacked()._a
         return array if array.dtype == self.dtype else array.astype(self.dtype)
 
     def tensor(self, edge: Any) -> Tensor:
-        """The unpacked tensor with the history of the packed one, instead of its own.
+        """Return the unpacked tensor with the history of the packed one, instead of its own.
 
-        :param edge: that history: a node, a leaf, or None.
+        :param edge: the history: a node, a leaf, or None.
         """
         tensor = self.with_history(edge)
         return tensor if self.restore is None else self.restore(tensor)
 
     def with_history(self, edge: Any) -> Tensor:
-        """The unpacked tensor with the history of the packed one, without tangents."""
+        """Return the unpacked tensor with the history of the packed one, without tangents."""
         tensor: Tensor = self.unpacked()
         if self.dtype.kind not in dtypes.INEXACT:
             edge = None
@@ -124,7 +124,7 @@ class Packed:
 
 
 def own(array: Any) -> Any:
-    """An array to pass to users: a copy if it is a constant that operations share."""
+    """Return an array to pass to users: a copy if it is a constant that operations share."""
     shared = not array.ndim and not isinstance(array, np.generic) and not getattr(array.flags, "writeable", True)
     return array.copy() if shared else array
 
@@ -146,7 +146,7 @@ def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packe
 
 
 def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
-    """Pack a result of the node: without a reference to the tensor, which would be a reference cycle."""
+    """Pack a result of the node without a reference to the tensor, which would be a reference cycle."""
     packed = pack(tensor, hooks)
     if packed.value is tensor:
         packed.value = wrap(tensor._a)
@@ -154,7 +154,7 @@ def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
 
 
 def _edges(node: Node, slot: str) -> Any:
-    """The edge of the saved tensor in a slot, or a list of edges for several."""
+    """Return the edge of the saved tensor in a slot, or a list of edges for several."""
     name, edges = slot[2:], node.next_nodes()
     if name.startswith("result"):
         outputs: Any = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
@@ -163,10 +163,10 @@ def _edges(node: Node, slot: str) -> Any:
 
 
 def _saved_as_tensors(node: Node, slot: str) -> Any:
-    """The value of a slot: a saved array as a tensor with its history, everything else as it is.
+    """Return the value of a slot: a saved array as a tensor with its history, everything else unchanged.
 
-    :raises GraphFreedError: a backward pass has freed it.
-    :raises InplaceError: it was written to since.
+    :raises GraphFreedError: a backward pass has freed the tensor.
+    :raises InplaceError: the tensor was written to since.
     """
     if not node.needs(slot):
         return None
@@ -191,14 +191,14 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
 
 
 def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """The edges of several saved tensors; indices have None."""
+    """Return the edges of several saved tensors; indices have None."""
     return edges if isinstance(edges, list) else [None] * len(values)
 
 
 def _tensors(values: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
-    """Unpack those of several values that are packed.
+    """Unpack the packed ones of several values.
 
-    :param same_dtype: in the dtypes that they had, whatever the hook gives.
+    :param same_dtype: restore their original dtypes, regardless of the hook's result.
     """
     for part, edge in zip(values, _each(edges, values), strict=True):
         if not isinstance(part, Packed):
@@ -209,7 +209,7 @@ def _tensors(values: Sequence[Any], edges: Any, same_dtype: bool = False) -> Ite
 
 
 class SavedTensor:
-    """One saved tensor of one node, on which hooks can be registered: ``grad_fn._raw_saved_self``."""
+    """A saved tensor of a node, on which hooks can be registered: ``grad_fn._raw_saved_self``."""
 
     __slots__ = ("node", "slot")
     node: Node
@@ -223,7 +223,7 @@ class SavedTensor:
     def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Replace the saved tensor by ``pack(tensor)``; ``unpack`` restores it when it is needed.
 
-        :raises RuntimeError: it has been freed, is None, or has hooks already.
+        :raises RuntimeError: the tensor has been freed, is None, or already has hooks.
         """
         pack_slot(self.node, self.slot, pack, unpack)
 
@@ -286,9 +286,9 @@ def _store_packed(node: Node, slot: str, packed: Any) -> None:
 
 
 def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
-    """The dispatch mode: pack what a new node has saved, with the hooks that apply here.
+    """Pack the saved tensors of a new node with the active hooks.
 
-    The hooks get the very tensors of the call. They are not called for numbers, which the node saves as arrays.
+    The hooks get the tensors of the call themselves. They are not called for numbers, which the node saves as arrays.
     """
     hooks = current()
     if hooks is None or call is None:
@@ -316,7 +316,7 @@ _variants: dict[type[Node], type[Node]] = {}
 
 
 def _variant(cls: type[Node]) -> type[Node]:
-    """The subclass for nodes of this class with packed saved tensors."""
+    """Return the subclass for nodes of this class with packed saved tensors."""
     if cls in _variants:
         return _variants[cls]
 
@@ -327,7 +327,7 @@ def _variant(cls: type[Node]) -> type[Node]:
                 return cls.vjp(self, g, True, needed)
             except ValueError as error:  # NumPy's
                 message = (
-                    f"{self.name()}: what unpack hooks have returned has a size that does not fit the formulas: {error}"
+                    f"{self.name()}: the results of unpack hooks have sizes that do not match the formulas: {error}"
                 )
                 raise ShapeError(message) from None
 
@@ -353,7 +353,7 @@ def _variant(cls: type[Node]) -> type[Node]:
 
 @contextmanager
 def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterator[None]:
-    """Unpack into the slots for the ``with`` block; afterwards free what was saved unless the graph is retained.
+    """Unpack into the slots for the ``with`` block; then free the saved values unless the graph is retained.
 
     :param recorded: unpack to tensors with history, for the formulas over tensors; otherwise to arrays.
     """
@@ -387,14 +387,14 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Replace tensors that operations save for backward by ``pack_hook(tensor)``; ``unpack_hook`` restores it.
+    """A mode that saves ``pack_hook(tensor)`` instead of tensors for backward; ``unpack_hook`` restores them.
 
-    ``pack_hook`` may return anything: a compressed copy, the name of a file, a tensor on another device. Of nested
-    pairs the innermost applies. ``pack_hook`` gets the argument or result of the operation itself, and must not modify
-    it. Backward computes with the tensor that ``unpack_hook`` returns.
+    ``pack_hook`` may return anything: a compressed copy, the name of a file, a tensor on another device. Only the
+    innermost of nested pairs is active. ``pack_hook`` gets the argument or result of the operation itself, and must not
+    modify it. Backward computes with the tensor that ``unpack_hook`` returns.
 
     :param pack_hook: a function of a tensor, called when an operation saves it.
-    :param unpack_hook: a function of what ``pack_hook`` returned; it returns a tensor.
+    :param unpack_hook: a function of the result of ``pack_hook`` that returns a tensor.
     :returns: a context manager.
     :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
     :raises TypeError: on entering, a hook is not callable.
@@ -425,7 +425,8 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Refuse :class:`saved_tensors_hooks` inside the ``with`` block, or the decorated function, with this message.
+    """A mode in which :class:`saved_tensors_hooks` raises this message, in the ``with`` block or the decorated
+    function.
 
     :param error_message: the message of the error.
     :returns: a context manager, which also decorates functions.

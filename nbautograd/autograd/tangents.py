@@ -1,11 +1,11 @@
-"""The tangents of tensors in forward mode, by level, and how they follow views and in-place writes.
+"""The tangents of tensors in forward mode, by level, and their propagation through views and in-place writes.
 
 A tangent has the strides of its tensor, in a storage of the same length. So the tangent of a view is the same view of
-the base's tangent, and a write to one of them is seen by the tangents of all. ``make_dual`` and ``unpack_dual`` return
+the base's tangent, and a write to one of them changes the tangents of all. ``make_dual`` and ``unpack_dual`` return
 views that do not share tangents with their base (``DualView``).
 
 ``forward_ad`` has one level. Nested calls of ``torch.func.jvp`` enter more: a tangent may have tangents at lower
-levels, and is computed by operations that see the lower levels only (``below``).
+levels, and is computed by operations that see only the lower levels (``below``).
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class _WeakTable:
         return None if entry is None else entry[1]
 
     def set(self, key: Any, value: Any) -> None:
-        if isinstance(key, np.generic):  # has no weak references; stored, so that its id is not used again
+        if isinstance(key, np.generic):  # has no weak references; stored, so that its id is not reused
             self.entries[id(key)] = key, value
         else:
             self.entries[id(key)] = weakref.ref(key, partial(self.entries.pop, id(key))), value
 
 
 class Level:
-    """The tangents of one level: by tensor, and by the array that nodes save of it."""
+    """The tangents of one level: by tensor, and by its array as saved by nodes."""
 
     __slots__ = ("arrays", "number", "tangents")
 
@@ -97,7 +97,7 @@ def leave_level() -> None:
 
 
 def visible() -> list[Level]:
-    """The levels whose tangents operations see in this context; none in inference mode."""
+    """Return the levels whose tangents operations see in this context; none in inference mode."""
     if not levels or is_inference_mode_enabled():
         return []
     return levels[: forward_ad_below.get()]
@@ -105,7 +105,7 @@ def visible() -> list[Level]:
 
 @contextmanager
 def below(number: int) -> Iterator[None]:
-    """Inside the ``with`` block operations see the tangents of the levels below ``number`` only."""
+    """Let operations inside the ``with`` block see only the tangents of the levels below ``number``."""
     limit = forward_ad_below.get()
     token = forward_ad_below.set(number if limit is None else min(number, limit))
     try:
@@ -115,7 +115,7 @@ def below(number: int) -> Iterator[None]:
 
 
 def suspended() -> Any:
-    """Inside the ``with`` block operations see no tangents."""
+    """Hide tangents from operations inside the ``with`` block."""
     return below(0)
 
 
@@ -123,7 +123,7 @@ def suspended() -> Any:
 
 
 def tangent_of(value: Any, level: Level | None = None) -> Tensor | None:
-    """The tangent of a tensor at a level, by default the innermost visible one; None where there is none."""
+    """Return the tangent of a tensor at a level, by default the innermost visible one; None if it has none."""
     if not isinstance(value, Tensor):
         return None
     if level is None:
@@ -143,12 +143,12 @@ def tangent_of(value: Any, level: Level | None = None) -> Tensor | None:
 
 
 def has_tangent(value: Any) -> bool:
-    """Whether a tensor, or one in a sequence, has a tangent at a visible level."""
+    """Return whether a tensor, or one in a sequence, has a tangent at a visible level."""
     return highest([value], visible()) is not None
 
 
 def highest(values: Any, seen: list[Level]) -> Level | None:
-    """The innermost of these levels at which one of the values has a tangent."""
+    """Return the innermost of these levels at which a value has a tangent."""
     tensors = list(_tensors(values))
     for level in reversed(seen):
         if any(tangent_of(t, level) is not None for t in tensors):
@@ -199,7 +199,7 @@ def carry(source: Tensor, target: Tensor) -> None:
 
 
 def forget(t: Tensor) -> None:
-    """Drop the tangents of a tensor, and replace its array, so that those that nodes have saved of it stay."""
+    """Drop the tangents of a tensor, and replace its array, so that the saved tangents of nodes are kept."""
     for level in visible():
         level.tangents.entries.pop(id(t), None)
         if level.arrays.get(t._a) is not None:
@@ -207,7 +207,7 @@ def forget(t: Tensor) -> None:
 
 
 def cast_to(tangent: Tensor, t: Tensor) -> Tensor:
-    """A tangent in the dtype of its tensor."""
+    """Return a tangent in the dtype of its tensor."""
     if tangent._a.dtype == t._a.dtype:
         return tangent
     if tangent.is_complex() and not t.is_complex():
@@ -217,7 +217,7 @@ def cast_to(tangent: Tensor, t: Tensor) -> Tensor:
 
 
 def _laid_out_as(tangent: Tensor, t: Tensor) -> Tensor:
-    """A tangent with the dtype and the strides of its tensor, in a storage of the same length."""
+    """Return a tangent with the dtype and the strides of its tensor, in a storage of the same length."""
     tangent = cast_to(tangent, t)
     if is_laid_out_as(tangent._a, t._a):
         return tangent
@@ -239,7 +239,7 @@ def is_laid_out_as(a: Any, b: Any) -> bool:
 
 
 def zeros_as(t: Tensor) -> Tensor:
-    """Zeros with the strides of ``t``, in a storage of the same length."""
+    """Return zeros with the strides of ``t``, in a storage of the same length."""
     zero = np.zeros_like(t._a, shape=())
     return wrap(strides.laid_out(zero, strides.of(t._a), strides.length_of(t._a)))
 
@@ -248,7 +248,7 @@ def zeros_as(t: Tensor) -> Tensor:
 
 
 def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
-    """The base of a view as far as tangents are shared, and the steps that replay the view on it."""
+    """Return the base of a view that shares its tangents, and the steps that replay the view on it."""
     steps: list[Any] = []
     while t._view is not None and not _is_boundary(t._view, level):
         how = t._view
@@ -262,7 +262,7 @@ def _is_boundary(how: Any, level: Level) -> bool:
 
 
 def become_dual_view(view: Tensor, level: Level) -> None:
-    """Make a view one that shares no tangents of ``level`` with its base."""
+    """Make a view share no tangents of ``level`` with its base."""
     how = view._view
     if how is not None:  # views of inference tensors are not registered as views
         view._view = DualView(how, level)
@@ -272,11 +272,11 @@ def become_dual_view(view: Tensor, level: Level) -> None:
 
 
 class WriteFollower:
-    """Notified of writes by ``_engine/core/inplace.py``: updates the tangent of the tensor that is written to."""
+    """An observer of writes (``_engine/core/inplace.py``) that updates the tangent of the written tensor."""
 
     @staticmethod
     def check(t: Tensor, result: Tensor) -> None:
-        """Before a write.
+        """Check before a write that the tangents allow it.
 
         :raises RuntimeError: a tangent may not be written to.
         """
@@ -288,7 +288,7 @@ class WriteFollower:
 
     @staticmethod
     def follow(t: Tensor, result: Tensor) -> None:
-        """After ``result`` was written into ``t``: write its tangent into that of ``t``, zeros where it has none."""
+        """Write the tangent of ``result``, or zeros, into that of ``t``, after ``result`` was written into ``t``."""
         for level in visible():
             own, new = tangent_of(t, level), tangent_of(result, level)
             with below(level.number):
@@ -303,9 +303,9 @@ class WriteFollower:
 
     @staticmethod
     def refuse_out(name: str, *tensors: Any) -> None:
-        """Before a result is written into ``out=``.
+        """Raise before a result is written into ``out=`` if either has a tangent.
 
-        :raises NotImplementedError: it or the result has a tangent.
+        :raises NotImplementedError: ``out`` or the result has a tangent.
         """
         if has_tangent(tensors):
             raise NotImplementedError(
@@ -314,20 +314,20 @@ class WriteFollower:
 
     @staticmethod
     def refuse_other_memory(name: str, t: Tensor) -> None:
-        """Before a tensor gets other memory, where its tangent could not follow.
+        """Raise before a tensor gets other memory, which its tangent could not follow.
 
-        :raises RuntimeError: it has a tangent.
+        :raises RuntimeError: the tensor has a tangent.
         """
         if has_tangent(t):
             if name == "resize_":
-                raise AutogradError("cannot resize variables that has a forward grad: resize a clone() of its primal")
+                raise AutogradError("cannot resize variables that has a forward grad: Resize a clone() of its primal")
             raise NotImplementedError(
                 f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet"
             )
 
     @staticmethod
     def reshape(t: Tensor, name: str, args: Any, kwargs: Any) -> None:
-        """Before ``t.transpose_()`` and the like: apply the method to its tangents, too."""
+        """Apply ``t.transpose_()`` and the like to the tangents of ``t`` first."""
         for level in visible():
             own = tangent_of(t, level)
             if own is not None:
@@ -336,7 +336,7 @@ class WriteFollower:
 
 
 def fresh_tangent(t: Tensor, level: Level) -> Tensor:
-    """A tangent of zeros for ``t``; if it is a view, its base gets one, and ``t`` the view of that."""
+    """Return a tangent of zeros for ``t``; if it is a view, its base gets one, and ``t`` the view of that."""
     base, steps = _origin(t, level)
     whole = zeros_as(base)
     _keep(base, whole, level)

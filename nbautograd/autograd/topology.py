@@ -16,7 +16,9 @@ _sequence_nr = attrgetter("_seq")
 
 
 def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
-    """In-degree of every node and leaf reachable from ``roots``, and all of them in descending sequence order."""
+    """Return the in-degrees of all nodes and leaves reachable from ``roots``, and these in descending sequence
+    order.
+    """
     in_degree: dict[Any, int] = {}
     stack = list(dict.fromkeys(roots))
     seen = set(stack)
@@ -34,7 +36,7 @@ def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
 
 
 def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
-    """The nodes in the topological ``order`` from which a target is reachable, and the targets."""
+    """Return the nodes in the topological ``order`` from which a target is reachable, and the targets."""
     needed = set(targets)
     for node in reversed(order):
         if node._seq:
@@ -46,7 +48,7 @@ def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
 
 
 def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
-    """The nodes on paths from the roots to some leaves, and those leaves; faster than the two functions above."""
+    """Return the nodes on paths from the roots to some leaves, and these; faster than the two functions above."""
     stack = [target for target, _ in roots]
     seen = set()
     visited = []

@@ -1,6 +1,6 @@
 """A backward pass with undefined gradients (None), as ``gradcheck`` runs it.
 
-An undefined gradient stands for zeros. Hooks and custom functions with ``set_materialize_grads(False)`` get None, so
+An undefined gradient represents zeros. Hooks and custom functions with ``set_materialize_grads(False)`` get None, so
 ``gradcheck`` tests that they accept it.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["grad_of_undefined"]
 
 
 def grad_of_undefined(outputs: list[Tensor], undefined: set[int], variables: list[Tensor]) -> list[Any]:
-    """The gradients of variables, as arrays or None; those of the outputs in ``undefined`` are None, others zeros."""
+    """Return the gradients of variables, as arrays or None; the ``undefined`` outputs get None, the others zeros."""
     roots = [
         (out if out._fn is LEAF else out._fn, None if i in undefined else out._a * 0) for i, out in enumerate(outputs)
     ]
@@ -42,7 +42,7 @@ class _UndefinedRun(FullRun):
         return None if d is None else super().arrive(target, d)
 
     def step(self, target: Any) -> None:
-        """Run a node or leaf that is ready, with a gradient or without."""
+        """Run a ready node or leaf, with or without a gradient."""
         if target not in self.pending and (self.needed is None or target in self.needed):
             hooks = target.hooks if isinstance(target, Node) else target._hooks
             for hook in [] if hooks is None else list(hooks.tensor.values()):

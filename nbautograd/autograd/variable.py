@@ -1,4 +1,4 @@
-"""``Variable``, which tensors were wrapped in before they could require a gradient themselves."""
+"""``Variable``, the former wrapper of tensors that require gradients."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class _VariableType(type):
 
 
 class Variable(metaclass=_VariableType):
-    """A new leaf that shares the memory of a tensor; what code of PyTorch's early days calls a tensor.
+    """A new leaf that shares the memory of a tensor; the tensor class of early PyTorch code.
 
     :param data: the tensor; without it, an empty one.
-    :param requires_grad: whether operations on the leaf are recorded.
-    :param volatile: of no effect since ``no_grad`` is there; it warns.
-    :raises TypeError: ``data`` is no tensor.
+    :param requires_grad: if True, operations on the leaf are recorded.
+    :param volatile: has no effect, and warns; use ``no_grad``.
+    :raises TypeError: ``data`` is not a tensor.
 
     >>> import nbautograd as torch
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
@@ -34,7 +34,7 @@ class Variable(metaclass=_VariableType):
     _execution_engine: ClassVar[Any]  # attached by the package
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
-        """The leaf, which is a tensor."""
+        """Return the leaf, which is a tensor."""
         if volatile:
             warnings.warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
@@ -44,6 +44,6 @@ class Variable(metaclass=_VariableType):
             if requires_grad:
                 raise ValueError("Variable can't be volatile and require_grad at the same time!")
         if data is not None and not isinstance(data, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {kind_of(data)}: torch.tensor(data) makes one")
+            raise TypeError(f"Variable data has to be a tensor, but got {kind_of(data)}: use torch.tensor(data)")
         leaf = Tensor() if data is None else data.detach()
         return leaf.requires_grad_() if requires_grad else leaf

@@ -1,4 +1,4 @@
-"""``torch.cpu``: the CPU as a device among others, with one queue of work, in which everything is done at once."""
+"""``torch.cpu``: the CPU as a device with one queue, which completes work immediately."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = [
 
 
 class Event:
-    """A mark in a queue, which is always reached.
+    """An event in a queue, which is always complete.
 
-    :returns: an event, of which ``query`` gives True.
+    :returns: an event whose ``query`` returns True.
 
     >>> import nbautograd as torch
     >>> torch.cpu.Event().query()
@@ -37,23 +37,23 @@ class Event:
     """
 
     def query(self) -> bool:
-        """True: all work is done."""
+        """Return True: all work is complete."""
         return True
 
     def record(self, stream: Stream | None = None) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
     def synchronize(self) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
 
 class Stream:
-    """A queue of work; work is done when it is submitted.
+    """A queue of work; submitted work is complete immediately.
 
-    :param priority: accepted as in PyTorch; there is nothing to choose between.
+    :param priority: accepted and ignored.
     :returns: a stream.
 
     >>> import nbautograd as torch
@@ -64,17 +64,17 @@ class Stream:
     def __init__(self, priority: int = -1) -> None: ...
 
     def wait_stream(self, stream: Stream) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
     def record_event(self) -> None:
-        """Nothing, as in PyTorch."""
+        """Do nothing, as in PyTorch."""
 
     def wait_event(self, event: Event) -> None:
-        """Nothing: all work is done."""
+        """Do nothing: all work is complete."""
 
 
 class StreamContext:
-    """``with torch.cpu.stream(s):`` makes a stream the current one.
+    """The context manager of ``torch.cpu.stream(s)``, which makes a stream the current one.
 
     :param stream: the stream; None changes nothing.
     :returns: a context manager.
@@ -104,7 +104,7 @@ _current = [Stream()]
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which ``stream`` is the current one; None changes nothing.
+    """Return a context in which ``stream`` is the current one; None changes nothing.
 
     :param stream: the stream, or None.
     :returns: a context manager.
@@ -119,9 +119,9 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The current stream.
+    """Return the current stream.
 
-    :param device: accepted and without effect.
+    :param device: accepted and ignored.
     :returns: a ``torch.cpu.Stream``.
 
     >>> import nbautograd as torch
@@ -132,7 +132,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def is_available() -> bool:
-    """True: there is a CPU.
+    """Return True: the CPU is always available.
 
     :returns: True.
 
@@ -144,7 +144,7 @@ def is_available() -> bool:
 
 
 def is_initialized() -> bool:
-    """True: a CPU needs no preparation.
+    """Return True: the CPU needs no initialization.
 
     :returns: True.
 
@@ -156,7 +156,7 @@ def is_initialized() -> bool:
 
 
 def device_count() -> int:
-    """1: all processors are one device.
+    """Return 1: all processors are one device.
 
     :returns: 1.
 
@@ -168,7 +168,7 @@ def device_count() -> int:
 
 
 def current_device() -> str:
-    """The name of the device.
+    """Return the name of the device.
 
     :returns: ``"cpu"``.
 
@@ -180,9 +180,9 @@ def current_device() -> str:
 
 
 def set_device(device: Any) -> None:
-    """Nothing: there is one CPU.
+    """Do nothing: the CPU is one device.
 
-    :param device: accepted and without effect.
+    :param device: accepted and ignored.
     :returns: None.
 
     >>> import nbautograd as torch
@@ -191,9 +191,9 @@ def set_device(device: Any) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing: all work is done when a call returns.
+    """Do nothing: work is complete when a call returns.
 
-    :param device: accepted and without effect.
+    :param device: accepted and ignored.
     :returns: None.
 
     >>> import nbautograd as torch
@@ -202,9 +202,9 @@ def synchronize(device: Any = None) -> None:
 
 
 def get_capabilities() -> Mapping[str, bool]:
-    """By name, in small letters, whether the processor has a feature.
+    """Return the features of the processor: True or False by lowercase name.
 
-    :returns: a mapping that cannot be written to.
+    :returns: a read-only mapping.
 
     >>> import nbautograd as torch
     >>> isinstance(torch.cpu.get_capabilities().get("avx2", False), bool)
@@ -214,6 +214,6 @@ def get_capabilities() -> Mapping[str, bool]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "amp":  # which needs this package
+    if name == "amp":  # it imports this package
         return import_module("nbautograd.cpu.amp")
     return absent.fail("cpu", name)

@@ -1,4 +1,4 @@
-"""``torch.cpu.amp``: the former names of what is in :mod:`torch.amp`, for the CPU."""
+"""``torch.cpu.amp``: the former names of :mod:`torch.amp` for the CPU."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``torch.cuda``: the devices, their memory, streams and events, and why CUDA cannot be used where it cannot.
+"""``torch.cuda``: the devices, their memory, streams and events, and the reason if CUDA is not available.
 
-As in PyTorch, what only asks or tidies up (``is_available``, ``device_count``, ``memory_allocated``, ``empty_cache``,
-``manual_seed``, ...) works on a machine without CUDA too; everything else raises an error that says what is missing.
+As in PyTorch, queries and cleanup (``is_available``, ``device_count``, ``memory_allocated``, ``empty_cache``,
+``manual_seed``, ...) also work on a machine without CUDA; all other functions raise an error that says what is missing.
 """
 
 from __future__ import annotations
@@ -80,6 +80,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "_initialized":
         return is_initialized()
-    if name == "amp":  # which needs this package
+    if name == "amp":  # it imports this package
         return import_module("nbautograd.cuda.amp")
     return absent.fail("cuda", name)

@@ -1,4 +1,4 @@
-"""``torch.cuda.amp``: the former names of what is in :mod:`torch.amp`, for CUDA."""
+"""``torch.cuda.amp``: the former names of :mod:`torch.amp` for CUDA."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _deprecated(name: str, instead: str) -> None:
 
 
 def amp_definitely_not_available() -> bool:
-    """Whether CUDA cannot be used here."""
+    """Return whether CUDA is not available."""
     return not is_available()
 
 

@@ -1,4 +1,4 @@
-"""The CUDA devices: which there are, which is the current one, and why CUDA cannot be used where it cannot."""
+"""The CUDA devices, the current device, and the reason if CUDA is not available."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = [
 
 
 def _runtime() -> Any:
-    """CUDA's own functions.
+    """Return CUDA's runtime functions.
 
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
     """
     return backend.cuda.start().cuda.runtime
 
 
 def _index(place: Any, none_is: int | None = None) -> int:
-    """The index of the device that an argument names: a number, text or a device; None is the current one.
+    """Return the index of a device given as a number, a string or a device; None is the current one.
 
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device at all.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
     """
     if place is None:
         return backend.cuda.current() if none_is is None else none_is
@@ -55,18 +55,18 @@ def _index(place: Any, none_is: int | None = None) -> int:
 
 
 def checked_index(place: Any) -> int:
-    """The index of a device that exists."""
+    """Return the index of a device that exists."""
     backend.cuda.start()
     index = _index(place)
     backend.cuda.check(index)
     return index
 
 
-# -- whether there is any ----------------------------------------------------------------------------------------------
+# -- availability ------------------------------------------------------------------------------------------------------
 
 
 def why_not() -> str | None:
-    """None when CUDA can be used, otherwise why it cannot, with the command that installs what is missing.
+    """Return None if CUDA is available, otherwise the reason, with the command that installs the missing package.
 
     :returns: None, or a sentence.
 
@@ -78,13 +78,13 @@ def why_not() -> str | None:
 
 
 def runtime_version() -> str:
-    """The version of the CUDA runtime, such as ``12.8``."""
+    """Return the version of the CUDA runtime, such as ``12.8``."""
     number = int(_runtime().runtimeGetVersion())
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def is_available() -> bool:
-    """Whether tensors can live on CUDA devices here.
+    """Return whether CUDA devices can hold tensors.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
@@ -93,15 +93,15 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """The number of usable CUDA devices; 0 if CUDA cannot be used."""
+    """Return the number of usable CUDA devices; 0 if CUDA is not available."""
     return backend.cuda.count() if is_available() else 0
 
 
 def init() -> None:
-    """Load CuPy and CUDA now, not when they are first needed.
+    """Load CuPy and CUDA now instead of on first use.
 
     :returns: None.
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -111,9 +111,9 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether CUDA has been used yet.
+    """Return whether CUDA has been used yet.
 
-    :returns: a Python bool; False wherever CUDA cannot be used.
+    :returns: a Python bool; False if CUDA is not available.
 
     >>> import nbautograd as torch
     >>> torch.cuda.is_initialized() and not torch.cuda.is_available()
@@ -123,9 +123,9 @@ def is_initialized() -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether there are bfloat16 tensors on CUDA devices: no, as CuPy has no such dtype.
+    """Return whether CUDA devices support bfloat16 tensors: False, because CuPy lacks the dtype.
 
-    :param including_emulation: accepted and without effect.
+    :param including_emulation: accepted and ignored.
     :returns: False.
 
     >>> import nbautograd as torch
@@ -139,10 +139,10 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def current_device() -> int:
-    """The index of the device that ``"cuda"`` means.
+    """Return the index of the device that ``"cuda"`` means.
 
     :returns: an int.
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -152,13 +152,13 @@ def current_device() -> int:
 
 
 def set_device(device: Device | str | int) -> None:
-    """Make ``device`` the one that ``"cuda"`` means; a negative index does nothing.
+    """Make ``device`` the current one, which ``"cuda"`` means; do nothing for a negative index.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
     :returns: None.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -170,13 +170,13 @@ def set_device(device: Device | str | int) -> None:
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """``with cuda.device(1):`` makes another device the current one for a while; a negative index does nothing.
+    """The context of ``with cuda.device(1):``, which changes the current device; a negative index does nothing.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; None changes nothing.
     :returns: a context manager.
-    :raises CudaUnavailableError: on entering, where CUDA cannot be used.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, on entering.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> with torch.cuda.device(-1):
@@ -198,11 +198,11 @@ class device:  # noqa: N801 - PyTorch's name
 
 
 class device_of(device):  # noqa: N801 - PyTorch's name
-    """``with cuda.device_of(tensor):`` makes its device the current one; nothing for a tensor on the CPU.
+    """The context of ``with cuda.device_of(tensor):``, in which its device is current; no effect for CPU tensors.
 
     :param obj: a tensor.
     :returns: a context manager.
-    :raises AttributeError: it is no tensor.
+    :raises AttributeError: ``obj`` is not a tensor.
 
     >>> import nbautograd as torch
     >>> with torch.cuda.device_of(torch.ones(2)):
@@ -214,7 +214,7 @@ class device_of(device):  # noqa: N801 - PyTorch's name
 
 
 class DeviceProperties(NamedTuple):
-    """What is known of a device; the sizes are in bytes."""
+    """The properties of a device; the sizes are in bytes."""
 
     name: str
     major: int
@@ -249,17 +249,17 @@ _PROPERTIES = {
     "pci_device_id": "pciDeviceID",
     "pci_domain_id": "pciDomainID",
 }
-"""What CUDA calls them."""
+"""CUDA's names of the properties."""
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
-    """Name, capability, memory, multiprocessors and more of a device, the current one by default.
+    """Return the name, capability, memory, multiprocessors and more of a device, by default the current one.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
     :returns: a named tuple; sizes are in bytes.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -276,13 +276,13 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a device, such as ``"NVIDIA H200"``.
+    """Return the name of a device, such as ``"NVIDIA H200"``.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: a string.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -292,13 +292,13 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a device, such as ``(9, 0)``.
+    """Return the compute capability of a device, such as ``(9, 0)``.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: the major and the minor number.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -313,9 +313,9 @@ def synchronize(device: Any = None) -> None:
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: None.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

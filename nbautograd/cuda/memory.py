@@ -19,7 +19,7 @@ __all__ = [
 
 
 def _pool(device: Any, ask: str) -> int:
-    """A statistic of CuPy's memory pool for a device; 0 before CUDA is used."""
+    """Return a statistic of CuPy's memory pool for a device; 0 before CUDA is used."""
     if not is_initialized():
         return 0
     library = backend.cuda.start()
@@ -28,12 +28,12 @@ def _pool(device: Any, ask: str) -> int:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """How many bytes the tensors and other arrays on a device take; 0 before CUDA has been used.
+    """Return the bytes used by tensors and other arrays on a device; 0 before CUDA has been used.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: an int.
-    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
-    :raises ValueError: CUDA has been used, and it is a device of another type.
+    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
+    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -44,12 +44,12 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """How many bytes are kept from the device: those in use, and freed ones that new arrays will get.
+    """Return the bytes reserved on a device: those in use, and freed ones for new arrays.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: an int; 0 before CUDA has been used.
-    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
-    :raises ValueError: CUDA has been used, and it is a device of another type.
+    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
+    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -59,12 +59,12 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes in use since the start, or since :func:`reset_peak_memory_stats`.
+    """Return the peak number of bytes in use since the start, or since :func:`reset_peak_memory_stats`.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: an int; 0 before CUDA has been used.
-    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
-    :raises ValueError: CUDA has been used, and it is a device of another type.
+    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
+    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -76,12 +76,12 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes kept from the device; freed blocks stay with the pool, so that is no less than now.
+    """Return the peak number of reserved bytes; the pool keeps freed blocks, so it is at least the present number.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: an int; 0 before CUDA has been used.
-    :raises CudaUnavailableError: CUDA has been used, and there is no such device.
-    :raises ValueError: CUDA has been used, and it is a device of another type.
+    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
+    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -95,9 +95,9 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: None.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -107,7 +107,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Release all cached, unused memory to the device; does nothing before CUDA is used.
+    """Release all cached, unused memory to the device; do nothing before CUDA is used.
 
     :returns: None.
 
@@ -122,13 +122,13 @@ def empty_cache() -> None:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and the total bytes of a device, whoever uses them.
+    """Return the free and the total bytes of a device, counting all processes.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: two ints, free and total.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

@@ -9,9 +9,9 @@ __all__ = ["initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all"]
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the random numbers of the current CUDA device; nothing where there is none, as in PyTorch.
+    """Seed the random numbers of the current CUDA device; do nothing without one, as in PyTorch.
 
-    Tensors on CUDA get their numbers from the CPU's generator here, so where there is CUDA, that one is seeded.
+    Tensors on CUDA get their numbers from the CPU's generator, so this seeds that generator if CUDA is available.
     """
     seed = int(seed)
     if is_available():
@@ -26,7 +26,7 @@ def manual_seed_all(seed: int) -> None:
 def seed() -> None:
     """Seed the random numbers of the current CUDA device with a number from the operating system.
 
-    :returns: None; nothing happens where there is no CUDA device.
+    :returns: None; without a CUDA device it does nothing.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -37,7 +37,7 @@ def seed() -> None:
 
 
 def seed_all() -> None:
-    """The same for all CUDA devices.
+    """Seed the random numbers of all CUDA devices with a number from the operating system.
 
     :returns: None.
 
@@ -49,10 +49,10 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The number that the random numbers of the current device were last seeded with.
+    """Return the last seed of the random numbers of the current device.
 
     :returns: an int.
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

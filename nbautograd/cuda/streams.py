@@ -13,13 +13,13 @@ __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream
 
 
 class Event:
-    """A mark in a stream, to wait for and to measure times with.
+    """An event in a stream, to wait for or to measure time.
 
-    :param enable_timing: whether :meth:`elapsed_time` will be asked.
-    :param blocking: whether waiting for it leaves the processor to others.
-    :param interprocess: whether other processes may use it; ``enable_timing`` must be False then.
+    :param enable_timing: whether the event supports :meth:`elapsed_time`.
+    :param blocking: whether a waiting thread yields the processor.
+    :param interprocess: whether other processes may use it; this requires ``enable_timing=False``.
     :returns: an event that has not been recorded.
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -35,7 +35,7 @@ class Event:
 
     @property
     def cuda_event(self) -> int:
-        """CUDA's handle of it."""
+        """CUDA's handle of the event."""
         return int(self._event.ptr)
 
     def record(self, stream: Stream | None = None) -> None:
@@ -44,11 +44,11 @@ class Event:
         self._recorded = True
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Make all work submitted to the stream from now on wait for this event."""
+        """Make all work submitted later to the stream wait for this event."""
         (current_stream() if stream is None else stream).wait_event(self)
 
     def query(self) -> bool:
-        """Whether all work before the event has completed."""
+        """Return whether all work before the event has completed."""
         return not self._recorded or bool(self._event.done)
 
     def synchronize(self) -> None:
@@ -57,7 +57,7 @@ class Event:
             self._event.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """The milliseconds from this event to another; both must have completed.
+        """Return the milliseconds from this event to another; both must have completed.
 
         :raises ValueError: one of them has not been recorded.
         """
@@ -69,13 +69,13 @@ class Event:
 class Stream:
     """A queue of work for a device; work in different streams may be done at the same time.
 
-    A backward pass is run in the stream that is the current one when it is called: run it in that of the forward pass,
-    or let the one wait for the other.
+    A backward pass runs in the current stream of its call: use the stream of the forward pass, or make one stream
+    wait for the other.
 
     :param device: the current one by default.
     :param priority: lower numbers go first.
     :returns: a stream that waits for no other, not even for the default one.
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -97,21 +97,21 @@ class Stream:
 
     @property
     def device(self) -> Device:
-        """The device whose queue it is."""
+        """The device of the stream."""
         return Device("cuda", self.device_index)
 
     @property
     def cuda_stream(self) -> int:
-        """CUDA's handle of it; 0 for the default stream."""
+        """CUDA's handle of the stream; 0 for the default stream."""
         return int(self._stream.ptr)
 
     @property
     def priority(self) -> int:
-        """Lower numbers go first."""
+        """The priority; lower numbers go first."""
         return int(self._stream.priority)
 
     def query(self) -> bool:
-        """Whether all kernels in the stream have completed."""
+        """Return whether all kernels in the stream have completed."""
         return bool(self._stream.done)
 
     def synchronize(self) -> None:
@@ -125,12 +125,12 @@ class Stream:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Make all work submitted from now on wait for an event."""
+        """Make all work submitted later wait for an event."""
         if event._recorded:
             self._stream.wait_event(event._event)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Make all work submitted from now on wait for the work submitted to another stream so far."""
+        """Make all work submitted later wait for the work already submitted to another stream."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
@@ -158,11 +158,11 @@ class Stream:
 
 
 class StreamContext:
-    """``with cuda.stream(s):`` makes a stream, and its device, the current one; None changes nothing.
+    """The context of ``with cuda.stream(s):``, in which a stream and its device are current; None changes nothing.
 
     :param stream: the stream, or None.
     :returns: a context manager.
-    :raises CudaUnavailableError: on entering with a stream, where CUDA cannot be used.
+    :raises CudaUnavailableError: CUDA is not available, on entering with a stream.
 
     >>> import nbautograd as torch
     >>> with torch.cuda.StreamContext(None):
@@ -186,11 +186,11 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A context in which ``stream`` is the current one.
+    """Return a context in which ``stream`` is the current one.
 
     :param stream: the stream; None changes nothing.
     :returns: a context manager.
-    :raises CudaUnavailableError: on entering with a stream, where CUDA cannot be used.
+    :raises CudaUnavailableError: CUDA is not available, on entering with a stream.
 
     >>> import nbautograd as torch
     >>> with torch.cuda.stream(None):
@@ -200,13 +200,13 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream selected by this thread for a device (the current one by default).
+    """Return the stream selected by this thread for a device (the current one by default).
 
     :param device: the device: a number, its name or a ``torch.device``.
     :returns: the stream.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -219,13 +219,13 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The default stream of a device.
+    """Return the default stream of a device.
 
     :param device: the device: a number, its name or a ``torch.device``; the current one by default.
-    :returns: the stream with which all work begins; its handle is 0.
-    :raises CudaUnavailableError: CUDA cannot be used here, or there is no such device.
-    :raises ValueError: it is a device of another type.
-    :raises TypeError: it names no device.
+    :returns: the default stream, whose handle is 0.
+    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
+    :raises ValueError: the device is not a CUDA device.
+    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -240,7 +240,7 @@ def set_stream(stream: Stream | None) -> None:
 
     :param stream: the stream, or None.
     :returns: None.
-    :raises CudaUnavailableError: CUDA cannot be used here.
+    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

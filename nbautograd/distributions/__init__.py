@@ -1,8 +1,8 @@
 """``torch.distributions``: probability distributions, with samples that gradients flow through.
 
-A distribution has parameters, ``sample`` or ``rsample``, ``log_prob``, moments and more. What its parameters have to
-satisfy are constraints; transforms map real numbers to what does. Divergences are in :mod:`kl`. Samples are PyTorch's,
-bit for bit, after the same seed.
+A distribution has parameters, ``sample`` or ``rsample``, ``log_prob``, moments and more. Constraints
+describe its valid parameters; transforms map real numbers to valid ones. Divergences are in :mod:`kl`. Samples are
+PyTorch's, bit for bit, after the same seed.
 """
 
 from __future__ import annotations

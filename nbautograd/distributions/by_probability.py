@@ -1,4 +1,4 @@
-"""What distributions share that take either probabilities or logits."""
+"""Base classes of distributions that accept either probabilities or logits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["ByProbability", "WithCategorical"]
 
 
 class ByProbability:
-    """``probs`` and ``logits``, one of which is given; the other is computed when it is asked for."""
+    """``probs`` and ``logits``: one is given, the other is computed on first use."""
 
     _binary: ClassVar[bool] = True
-    """Whether the probabilities are of single events, so that logits are log-odds; otherwise of a choice."""
+    """True if each probability is of one event and logits are log-odds; otherwise they are of a choice."""
 
     @staticmethod
     def _probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
-        """The one that is specified, by name.
+        """Return the given one, by name.
 
-        :raises ValueError: both are, or none.
+        :raises ValueError: both or neither are given.
         """
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -39,7 +39,7 @@ class ByProbability:
 
     @property
     def _param(self) -> Tensor:
-        """The one that was given: the other has the same shape and dtype."""
+        """The given one; the other has the same shape and dtype."""
         return vars(self)["probs" if "probs" in vars(self) else "logits"]
 
     @property
@@ -52,7 +52,7 @@ class ByProbability:
 
 
 class WithCategorical:
-    """What distributions have that keep a categorical one, ``_categorical``: its parameters are theirs."""
+    """The base of distributions that share the parameters of a categorical distribution, ``_categorical``."""
 
     _categorical: Any
 

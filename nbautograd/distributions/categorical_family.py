@@ -32,7 +32,7 @@ class Categorical(ByProbability, Distribution):
 
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
-    :raises ValueError: both are given, or none; there is no dimension.
+    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
@@ -96,7 +96,7 @@ class OneHotCategorical(WithCategorical, Distribution):
 
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
-    :raises ValueError: both are given, or none; there is no dimension.
+    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode
@@ -137,7 +137,7 @@ class OneHotCategorical(WithCategorical, Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot samples whose gradients are those of the probabilities (Y. Bengio, N. Léonard, A. Courville, 2013).
+    """One-hot samples with the gradients of the probabilities (Y. Bengio, N. Léonard, A. Courville, 2013).
 
     >>> import nbautograd as torch
     >>> logits = torch.zeros(3, requires_grad=True)
@@ -153,13 +153,13 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 @expandable
 class Multinomial(WithCategorical, Distribution):
-    """The multinomial distribution: how often each of several choices is taken in ``total_count`` trials.
+    """The multinomial distribution: the counts of several choices in ``total_count`` trials.
 
     :param total_count: the number of trials.
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
-    :raises NotImplementedError: ``total_count`` is no int.
-    :raises ValueError: both are given, or none; there is no dimension.
+    :raises NotImplementedError: ``total_count`` is not an int.
+    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
@@ -200,7 +200,7 @@ class Multinomial(WithCategorical, Distribution):
         return counts.scatter_add_(-1, chosen, ones_like(chosen)).type_as(self.probs)
 
     def _entropy(self) -> Tensor:
-        """N H(p) - ln n! + Σᵢ E[ln xᵢ!], where xᵢ has a binomial distribution."""
+        """Compute N H(p) - ln n! + Σᵢ E[ln xᵢ!], where xᵢ has a binomial distribution."""
         binomial = Binomial(self.total_count, probs=self.probs)
         log_factorial = tensor(self.total_count + 1.0, dtype=self.probs.dtype).lgamma()
         counts = binomial.enumerate_support(expand=False)[1:]

@@ -1,4 +1,4 @@
-"""What constraints share, and constraints that depend on others."""
+"""The base class of constraints, and constraints that depend on parameters."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
 
 
 class Constraint:
-    """Base of constraints: a set, and whether values are in it.
+    """The base of constraints: a set, and a check for its values.
 
-    ``event_dim`` is the number of dimensions of one value, ``is_discrete`` says whether the set is.
+    ``event_dim`` is the number of dimensions of one value; ``is_discrete`` is True for a discrete set.
 
     >>> import nbautograd as torch
     >>> torch.distributions.constraints.positive.check(torch.tensor([1., -1.]))
@@ -27,7 +27,7 @@ class Constraint:
     """The attributes that ``repr`` shows."""
 
     def check(self, value: Tensor) -> Tensor:
-        """For each value of ``event_dim`` dimensions, whether it is in the set: a tensor of bools.
+        """Check which values of ``event_dim`` dimensions are in the set, and return a tensor of bools.
 
         >>> import nbautograd as torch
         >>> torch.distributions.constraints.simplex.check(torch.tensor([[0.5, 0.5], [1., 1.]]))
@@ -47,12 +47,12 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands for a constraint that depends on other parameters, and so is not known of a class.
+    """A placeholder for a constraint that depends on other parameters: the class does not know it.
 
-    :param is_discrete: whether values are discrete, as far as one knows.
-    :param event_dim: the number of dimensions of one value, as far as one knows.
-    :returns: called with the same keywords, another such constraint.
-    :raises NotImplementedError: ``is_discrete`` or ``event_dim`` is asked for and not known.
+    :param is_discrete: whether values are discrete, if known.
+    :param event_dim: the number of dimensions of one value, if known.
+    :returns: another such constraint, if called with these keywords.
+    :raises NotImplementedError: ``is_discrete`` or ``event_dim`` is read and unknown.
 
     >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
@@ -88,7 +88,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether a constraint is known of instances only.
+    """Return whether only instances know a constraint.
 
     :param constraint: the constraint.
     :returns: a Python bool.
@@ -101,11 +101,11 @@ def is_dependent(constraint: Constraint) -> bool:
 
 
 class _DependentProperty(property, _Dependent):
-    """A property that is a constraint: of a class a dependent one, of an instance what the function returns.
+    """A property that is a constraint: a dependent one on a class, the function's result on an instance.
 
     :param fn: a function of an instance that returns a constraint; None to decorate one.
-    :param is_discrete: whether values are discrete, as far as the class knows.
-    :param event_dim: the number of dimensions of one value, as far as the class knows.
+    :param is_discrete: whether values are discrete, if the class knows.
+    :param event_dim: the number of dimensions of one value, if the class knows.
     :returns: a decorator if ``fn`` is None.
 
     >>> import nbautograd as torch
@@ -136,7 +136,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _Wrapping(Constraint):
-    """A constraint on what another one constrains, taken together in some other way."""
+    """The base of constraints that wrap another constraint."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -154,23 +154,23 @@ class _Wrapping(Constraint):
 
 
 def _is_all_true(valid: Tensor) -> bool:
-    """Whether all elements are true: inside of ``vmap`` those of all samples, so that checks work there, too."""
+    """Return whether all elements are true: inside ``vmap`` those of all samples, so that checks work there."""
     while isinstance(valid, BatchedTensor):
         valid = valid.value
     return bool(valid.all())
 
 
 def _all_rightmost(result: Tensor, kept: int) -> Tensor:
-    """Whether all are true over all dimensions but the first ``kept``."""
+    """Return whether all elements are true over all dimensions except the first ``kept``."""
     return result.reshape(result.shape[:kept] + (-1,)).all(-1)
 
 
 class _IndependentConstraint(_Wrapping):
-    """Another constraint, which has to hold over ``reinterpreted_batch_ndims`` more dimensions.
+    """Another constraint that must hold over ``reinterpreted_batch_ndims`` more dimensions.
 
     :param base_constraint: the other constraint.
-    :param reinterpreted_batch_ndims: how many batch dimensions belong to one value.
-    :raises AssertionError: ``base_constraint`` is no constraint, or the number is no int or negative.
+    :param reinterpreted_batch_ndims: the number of batch dimensions that belong to one value.
+    :raises AssertionError: ``base_constraint`` is not a constraint, or the number is not a nonnegative int.
 
     >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
@@ -202,10 +202,10 @@ class _IndependentConstraint(_Wrapping):
 
 
 class MixtureSameFamilyConstraint(_Wrapping):
-    """What samples of a mixture satisfy: ``base_constraint``, of the components', for every component.
+    """The constraint of a mixture's samples: ``base_constraint``, the components', holds for every component.
 
     :param base_constraint: the constraint of the components.
-    :raises AssertionError: it is no constraint.
+    :raises AssertionError: ``base_constraint`` is not a constraint.
 
     >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints

@@ -1,4 +1,4 @@
-"""From a constraint to a transform into the set: ``biject_to`` for bijections, ``transform_to`` for any that is onto.
+"""From a constraint to a transform into the set: ``biject_to`` for bijections, ``transform_to`` for any surjection.
 
 Optimizers want unconstrained numbers: ``transform_to(constraint)`` maps them into the set, and is often cheaper.
 Densities of transformed variables need the bijection.
@@ -20,11 +20,11 @@ Factory = Callable[[Any], Transform]
 
 
 class ConstraintRegistry:
-    """By class of a constraint, the function that makes a transform into what an instance of it allows.
+    """A table from a class of constraints to the function that creates a transform into an instance's set.
 
-    :param constraint: what a registry is called with, an instance of a class that is registered.
-    :returns: a registry is called with a constraint, and then returns a transform.
-    :raises NotImplementedError: nothing is registered for the class of the constraint.
+    :param constraint: an instance of a registered class, the argument of a call.
+    :returns: a transform, from a call with a constraint.
+    :raises NotImplementedError: no function is registered for the class of the constraint.
 
     >>> import nbautograd as torch
     >>> d = torch.distributions
@@ -41,7 +41,7 @@ class ConstraintRegistry:
     @overload
     def register(self, constraint: Any, factory: Factory) -> Factory: ...
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Register a function for a class of constraints; without it, a decorator that does.
+        """Register a function for a class of constraints; without a function, return a decorator.
 
         :param constraint: the class, or an instance.
         :param factory: takes a constraint, returns a transform.
@@ -68,9 +68,9 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Constraint) -> Transform:
-        """The transform into what the constraint allows.
+        """Return the transform into the constraint's set.
 
-        :raises NotImplementedError: no function is registered for it.
+        :raises NotImplementedError: no function is registered for the constraint.
         """
         try:
             factory = self._registry[type(constraint)]
@@ -84,7 +84,7 @@ transform_to = ConstraintRegistry()
 
 
 def _both(*kinds: Any) -> Callable[[Factory], Factory]:
-    """Register a function that makes bijections."""
+    """Register a function that creates bijections in both registries."""
 
     def registered(factory: Factory) -> Factory:
         for kind in kinds:
@@ -102,7 +102,7 @@ def _to_real(constraint: Any) -> Transform:
 
 @_both(constraints.positive, constraints.nonnegative)
 def _to_greater(constraint: Any) -> Transform:
-    """Numbers above a bound; the bound itself is left out."""
+    """Return a transform to the numbers above a bound."""
     parts: list[Transform] = [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
     return transforms.ComposeTransform(parts)
 
@@ -149,7 +149,7 @@ def _transform_to_positive_definite(constraint: Any) -> Transform:
 
 
 def _register_compounds(registry: ConstraintRegistry) -> None:
-    """Constraints that are made of others, for which the same registry is asked."""
+    """Register functions for compound constraints, which look up their parts in the same registry."""
 
     @registry.register(constraints.independent)
     def independent(constraint: Any) -> Transform:

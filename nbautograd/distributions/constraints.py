@@ -1,6 +1,6 @@
-"""What parameters and samples have to satisfy: sets of numbers, vectors and matrices, each with a ``check``.
+"""Constraints of parameters and samples: sets of numbers, vectors and matrices, each with a ``check``.
 
-A constraint that needs no parameters is an object, such as ``positive``; one that does is a class, such as
+A constraint without parameters is an object, such as ``positive``; one with parameters is a class, such as
 ``greater_than(lower_bound)``.
 """
 
@@ -132,7 +132,7 @@ class _IntegerInterval(_Between):
 
 
 class _IntegerLessThan(_Below):
-    """Integers up to a bound."""
+    """Integers at or below a bound."""
 
     is_discrete = True
 
@@ -141,7 +141,7 @@ class _IntegerLessThan(_Below):
 
 
 class _IntegerGreaterThan(_Above):
-    """Integers from a bound on."""
+    """Integers at or above a bound."""
 
     is_discrete = True
 
@@ -165,7 +165,7 @@ class _GreaterThan(_Above):
 
 
 class _GreaterThanEq(_Above):
-    """Numbers from a bound on.
+    """Numbers at or above a bound.
 
     :param lower_bound: the bound, a number or a tensor.
     :raises TypeError: the bound is missing.
@@ -195,7 +195,7 @@ class _LessThan(_Below):
 
 
 class _Interval(_Between):
-    """Numbers between two bounds, and these.
+    """Numbers between two bounds, both included.
 
     :param lower_bound: the lower bound, a number or a tensor.
     :param upper_bound: the upper bound.
@@ -211,7 +211,7 @@ class _Interval(_Between):
 
 
 class _HalfOpenInterval(_Between):
-    """Numbers between two bounds, and the lower one.
+    """Numbers between two bounds, the lower one included.
 
     :param lower_bound: the lower bound, a number or a tensor.
     :param upper_bound: the upper bound.
@@ -324,7 +324,7 @@ class _PositiveSemidefinite(_Symmetric):
 
 
 class _PositiveDefinite(_Symmetric):
-    """Symmetric matrices with positive eigenvalues: those that Cholesky's decomposition works for."""
+    """Symmetric matrices with positive eigenvalues: those with a Cholesky decomposition."""
 
     def _check(self, value: Tensor) -> Tensor:
         symmetric = super()._check(value)
@@ -363,7 +363,7 @@ class _Cat(_Joined):
     :param cseq: the constraints.
     :param dim: the dimension.
     :param lengths: the length of each slice; 1 by default.
-    :raises AssertionError: one of them is no constraint, or there are not as many lengths.
+    :raises AssertionError: an item is not a constraint, or the number of lengths differs.
 
     >>> import nbautograd as torch
     >>> cat([positive, real], lengths=[1, 2]).check(torch.tensor([1., -1., -1.]))
@@ -385,11 +385,11 @@ class _Cat(_Joined):
 
 
 class _Stack(_Joined):
-    """Constraints of what is stacked along ``dim``.
+    """Constraints of the tensors stacked along ``dim``.
 
     :param cseq: the constraints.
     :param dim: the dimension.
-    :raises AssertionError: one of them is no constraint.
+    :raises AssertionError: an item is not a constraint.
 
     >>> import nbautograd as torch
     >>> stack([positive, real]).check(torch.tensor([-1., -1.]))

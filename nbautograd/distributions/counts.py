@@ -1,4 +1,4 @@
-"""Distributions of yes and no, and of counts: Bernoulli, binomial, geometric, negative binomial, Poisson."""
+"""Distributions of binary events and of counts: Bernoulli, binomial, geometric, negative binomial, Poisson."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Bernoulli(ByProbability, ExponentialFamily):
 
     :param probs: the probability of 1.
     :param logits: its log-odds, instead.
-    :raises ValueError: both are given, or none.
+    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Bernoulli(torch.tensor([0.3])).variance
@@ -84,18 +84,18 @@ class Bernoulli(ByProbability, ExponentialFamily):
 
 
 def _positive_part(x: Tensor) -> Tensor:
-    """max(x, 0), with the derivative 1/2 at 0."""
+    """Return max(x, 0), with the derivative 1/2 at 0."""
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
 @expandable
 class Binomial(ByProbability, Distribution):
-    """The binomial distribution: how many of ``total_count`` trials succeed, each with probability ``probs``.
+    """The binomial distribution: the number of successes in ``total_count`` trials with probability ``probs``.
 
     :param total_count: the number of trials, a number or a tensor.
     :param probs: the probability of success.
     :param logits: its log-odds, instead.
-    :raises ValueError: both are given, or none.
+    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Binomial(10, torch.tensor([0.2, 0.5])).mean
@@ -151,7 +151,7 @@ class Binomial(ByProbability, Distribution):
         return -(log_prob.exp() * log_prob).sum(0)
 
     def _common_count(self, name: str) -> int:
-        """The number of trials, if that is the same in the whole batch."""
+        """Return the number of trials, if the whole batch shares it."""
         count = int(self.total_count.max())
         if self.total_count.min() != count:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{name}`.")
@@ -164,11 +164,11 @@ class Binomial(ByProbability, Distribution):
 
 @expandable
 class Geometric(ByProbability, Distribution):
-    """The geometric distribution: how many trials fail before the first success, (1 - p)ᵏ p.
+    """The geometric distribution: the number of failures before the first success, (1 - p)ᵏ p.
 
     :param probs: the probability of success, above 0.
     :param logits: its log-odds, instead.
-    :raises ValueError: both are given, or none; a probability of 0.
+    :raises ValueError: both or neither are given, or a probability is 0.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Geometric(0.25).mean
@@ -214,14 +214,14 @@ class Geometric(ByProbability, Distribution):
 
 @expandable
 class NegativeBinomial(ByProbability, Distribution):
-    """The negative binomial distribution: how many trials succeed before ``total_count`` have failed.
+    """The negative binomial distribution: the number of successes before ``total_count`` failures.
 
     It is a Poisson distribution whose rate has a gamma distribution; ``total_count`` need not be an integer.
 
     :param total_count: the number of failures.
     :param probs: the probability of success, below 1.
     :param logits: its log-odds, instead.
-    :raises ValueError: both are given, or none.
+    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.NegativeBinomial(4.0, torch.tensor(0.5)).mean
@@ -316,13 +316,13 @@ class Poisson(ExponentialFamily):
 class ContinuousBernoulli(ByProbability, ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1], of density C(p) pˣ (1 - p)¹⁻ˣ.
 
-    Its normalizing constant C makes a density of what image models use as the loss of gray values (G. Loaiza-Ganem,
-    J. P. Cunningham, 2019). It is singular at p = 1/2, near which Taylor's series stand for it.
+    Its normalizing constant C turns the loss that image models use for gray values into a density (G. Loaiza-Ganem,
+    J. P. Cunningham, 2019). It is singular at p = 1/2, near which Taylor series replace it.
 
     :param probs: the parameter p.
     :param logits: its log-odds, instead.
-    :param lims: between which probabilities Taylor's series are used.
-    :raises ValueError: both are given, or none.
+    :param lims: the probabilities between which Taylor series are used.
+    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.ContinuousBernoulli(0.5).mean
@@ -356,15 +356,15 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def _stable(self) -> Tensor:
-        """Where the closed forms hold."""
+        """Return a mask, True where the closed forms hold."""
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _cut_probs(self) -> Tensor:
-        """The probabilities where the closed forms hold, elsewhere one where they do."""
+        """Return the probabilities where the closed forms hold, elsewhere a bound where they hold."""
         return where(self._stable(), self.probs, self._lims[0] * ones_like(self.probs))
 
     def _cont_bern_log_norm(self) -> Tensor:
-        """The logarithm of the normalizing constant: of 2 artanh(1 - 2p) / (1 - 2p)."""
+        """Return the logarithm of the normalizing constant: of 2 artanh(1 - 2p) / (1 - 2p)."""
         p = self._cut_probs()
         low = where(p <= 0.5, p, zeros_like(p))
         high = where(p >= 0.5, p, ones_like(p))
@@ -412,7 +412,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         return (self.logits,)
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
-        """The logarithm of (exp(x) - 1) / x."""
+        """Return the logarithm of (exp(x) - 1) / x."""
         low, high = (limit - 0.5 for limit in self._lims)
         stable = (x <= low) | (x > high)
         cut = where(stable, x, full_like(x, low))

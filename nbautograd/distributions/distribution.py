@@ -1,4 +1,4 @@
-"""The class that all distributions share: validation, shapes, ``expand``, and the public methods."""
+"""The base class of distributions: validation, shapes, ``expand``, and the public methods."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ D = TypeVar("D", bound="type[Distribution]")
 
 
 def expandable(cls: D) -> D:
-    """Declare that ``expand`` knows all there is to an instance of this class.
+    """Declare that ``expand`` knows all attributes of an instance of this class.
 
-    A subclass with an ``__init__`` of its own may keep more, so it has to say so, or to write an ``expand``.
+    A subclass with its own ``__init__`` may have more attributes, so it must declare this or define ``expand``.
     """
     cls._expandable = cls
     return cls
@@ -34,13 +34,13 @@ class Distribution:
     A distribution has a batch of parameters, of shape ``batch_shape``; each sample of one of them is an event, of shape
     ``event_shape``. Samples have the shape ``sample_shape + batch_shape + event_shape``.
 
-    A subclass declares its parameters and what they have to satisfy, ``arg_constraints``, and where it lives,
-    ``support``. It calls ``__init__`` when its parameters are attributes, and overrides those of the methods that it
-    has: ``rsample`` or ``sample``, ``log_prob``, ``mean``, and so on.
+    A subclass declares the constraints of its parameters, ``arg_constraints``, and of its samples, ``support``.
+    It calls ``__init__`` after setting its parameters as attributes, and overrides the methods that it
+    supports: ``rsample`` or ``sample``, ``log_prob``, ``mean``, and so on.
 
     :param batch_shape: the shape of the parameters.
     :param event_shape: the shape of one sample.
-    :param validate_args: whether to check parameters and values; by default, what was set by
+    :param validate_args: whether to check parameters and values; by default the setting of
         :meth:`set_default_validate_args`.
     :raises ValueError: a parameter does not satisfy its constraint.
 
@@ -59,13 +59,13 @@ class Distribution:
     _validate_args = __debug__
     _expandable: ClassVar[type[Distribution] | None] = None
     _derived: ClassVar[tuple[str, ...]] = ()
-    """Further attributes that are tensors of the batch's shape, made from the parameters."""
+    """Further attributes that are tensors of the batch's shape, computed from the parameters."""
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions check their arguments from now on, if they are not told.
+        """Set whether distributions check their arguments by default.
 
-        :raises ValueError: the value is no bool.
+        :raises ValueError: the value is not a bool.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Distribution.set_default_validate_args(True)
@@ -86,7 +86,7 @@ class Distribution:
         super().__init__()
 
     def _declare(self, validate_args: bool | None, **parameters: Any) -> None:
-        """Keep parameters, numbers or tensors, of elementwise distributions, broadcast to the batch's shape."""
+        """Store the parameters of elementwise distributions, numbers or tensors, broadcast to the batch's shape."""
         values = broadcast_all(*parameters.values())
         vars(self).update(zip(parameters, values, strict=True))
         Distribution.__init__(self, values[0].shape, validate_args=validate_args)
@@ -117,9 +117,9 @@ class Distribution:
     # -- shapes --------------------------------------------------------------------------------------------------------
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same distribution with its parameters expanded to ``batch_shape``; no memory is copied.
+        """Return the distribution with its parameters expanded to ``batch_shape``, without copying memory.
 
-        :raises NotImplementedError: a class of one's own has an ``__init__``, and no ``expand``.
+        :raises NotImplementedError: a subclass defines ``__init__`` but not ``expand``.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).expand([2]).mean
@@ -138,7 +138,7 @@ class Distribution:
         return new
 
     def _expanded(self, name: str, value: Any, batch_shape: Size) -> Any:
-        """What an attribute is in the expanded distribution: parameters, and distributions within, are expanded."""
+        """Return an attribute of the expanded distribution: expand parameters and inner distributions."""
         if isinstance(value, Distribution):
             return value.expand(batch_shape + value._batch_shape[len(self._batch_shape) :])
         if name in self.arg_constraints or name in self._derived:
@@ -164,14 +164,14 @@ class Distribution:
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
-        """The shape of a tensor of samples."""
+        """Return the shape of a tensor of samples."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
-    # -- what is declared ----------------------------------------------------------------------------------------------
+    # -- declarations --------------------------------------------------------------------------------------------------
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """By name of a parameter, the constraint that it has to satisfy."""
+        """The constraints of the parameters, by name."""
         raise NotImplementedError
 
     @property
@@ -183,12 +183,12 @@ class Distribution:
 
     @property
     def mean(self) -> Tensor:
-        """The mean; NaN where there is none."""
+        """The mean; NaN where it does not exist."""
         return self._mean()
 
     @property
     def mode(self) -> Tensor:
-        """The mode, where the density is greatest; NaN where that is nowhere."""
+        """The mode, where the density is greatest; NaN where it does not exist."""
         return self._mode()
 
     @property
@@ -216,7 +216,7 @@ class Distribution:
     # -- samples -------------------------------------------------------------------------------------------------------
 
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        """Samples, of shape ``sample_shape + batch_shape + event_shape``, without gradients.
+        """Draw samples, of shape ``sample_shape + batch_shape + event_shape``, without gradients.
 
         >>> import nbautograd as torch
         >>> _ = torch.manual_seed(0)
@@ -230,9 +230,9 @@ class Distribution:
         return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
-        """Samples through which gradients flow to the parameters (reparameterized ones).
+        """Draw samples through which gradients flow to the parameters (reparameterized samples).
 
-        :raises NotImplementedError: the distribution has none: ``has_rsample`` is False.
+        :raises NotImplementedError: the distribution does not support it: ``has_rsample`` is False.
 
         >>> import nbautograd as torch
         >>> scale = torch.tensor(2.0, requires_grad=True)
@@ -245,7 +245,7 @@ class Distribution:
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
-        """``n`` samples: deprecated, use ``sample((n,))``.
+        """Draw ``n`` samples; deprecated, use ``sample((n,))``.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).sample((3,)).shape
@@ -257,7 +257,7 @@ class Distribution:
     # -- probabilities -------------------------------------------------------------------------------------------------
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, at ``value``.
+        """Return the logarithm of the density, or of the probability, at ``value``.
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 
@@ -270,7 +270,7 @@ class Distribution:
         return self._log_prob(value)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The cumulative distribution function: the probability of a sample of at most ``value``.
+        """Return the cumulative distribution function: the probability of a sample of at most ``value``.
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 
@@ -283,7 +283,7 @@ class Distribution:
         return self._cdf(value)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The quantile function, the inverse of :meth:`cdf`.
+        """Return the quantile function, the inverse of :meth:`cdf`.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).icdf(torch.tensor(0.5))
@@ -292,7 +292,7 @@ class Distribution:
         return self._icdf(value)
 
     def entropy(self) -> Tensor:
-        """The entropy, in nats, of shape ``batch_shape``.
+        """Return the entropy, in nats, of shape ``batch_shape``.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).entropy()
@@ -301,7 +301,7 @@ class Distribution:
         return self._entropy()
 
     def perplexity(self) -> Tensor:
-        """``exp(entropy)``.
+        """Return ``exp(entropy)``.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Categorical(torch.ones(6)).perplexity()
@@ -310,7 +310,7 @@ class Distribution:
         return self.entropy().exp()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a discrete distribution, along the first dimension.
+        """Return all values of a discrete distribution, along the first dimension.
 
         :param expand: repeat them over the batch; otherwise its dimensions have size 1.
         :raises NotImplementedError: the distribution is not discrete and finite.
@@ -337,13 +337,13 @@ class Distribution:
         raise NotImplementedError
 
     def _values(self) -> Tensor:
-        """The support of a discrete distribution, along the first dimension."""
+        """Return the support of a discrete distribution, along the first dimension."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Any) -> None:
-        """Make sure that a value has the right shape, and is in the support.
+        """Check that a value has the right shape and is in the support.
 
-        :raises ValueError: it is not.
+        :raises ValueError: the shape is wrong, or the value is not in the support.
         """
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")

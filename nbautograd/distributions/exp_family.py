@@ -12,7 +12,7 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Base of distributions with a density of the form exp(t(x)·θ - F(θ) + k(x)).
+    """The base of distributions with a density of the form exp(t(x)·θ - F(θ) + k(x)).
 
     θ are the natural parameters, F is the log-normalizer, k the carrier measure. A subclass declares
     ``_natural_params``, ``_log_normalizer(*natural_params)`` and ``_mean_carrier_measure``; it gets an entropy by
@@ -35,7 +35,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def _entropy(self) -> Tensor:
-        carried = self._mean_carrier_measure  # first: a family without one has no entropy
+        carried = self._mean_carrier_measure  # first, because a family without it has no entropy
         parameters = [parameter.detach().requires_grad_() for parameter in self._natural_params]
         normalizer = self._log_normalizer(*parameters)
         result = normalizer - carried

@@ -116,11 +116,11 @@ class Gamma(ExponentialFamily):
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=finfo(value.dtype).tiny)  # no zero; not recorded, so that gradients stay
+        value.detach().clamp_(min=finfo(value.dtype).tiny)  # avoids zeros; not recorded, so that gradients stay
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density at ``value``, which may be a number here.
+        """Return the logarithm of the density at ``value``, which may be a number.
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
@@ -176,8 +176,8 @@ class Chi2(Gamma):
 class FisherSnedecor(Distribution):
     """The F-distribution of R. Fisher and G. Snedecor: of the ratio of two chi-squared numbers per degree of freedom.
 
-    :param df1: the degrees of freedom above.
-    :param df2: those below; the mean exists above 2, the variance above 4.
+    :param df1: the degrees of freedom of the numerator.
+    :param df2: the degrees of freedom of the denominator; the mean exists above 2, the variance above 4.
 
     >>> import nbautograd as torch
     >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
@@ -228,7 +228,7 @@ class Dirichlet(ExponentialFamily):
     Gradients flow through samples to the concentrations.
 
     :param concentration: the parameters aᵢ, in the last dimension.
-    :raises ValueError: it has no dimension.
+    :raises ValueError: ``concentration`` has no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
@@ -250,7 +250,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration / self.concentration.sum(-1, True)
 
     def _mode(self) -> Tensor:
-        """Below 1 in every coordinate the density is infinite at the corners: the first of them is taken."""
+        """Return the mode; if all concentrations are below 1, the density is infinite at corners: take the first."""
         excess = (self.concentration - 1).clamp(min=0.0)
         mode = excess / excess.sum(-1, True)
         corner = one_hot(mode.argmax(-1), mode.shape[-1]).to(mode)

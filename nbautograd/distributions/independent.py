@@ -20,8 +20,8 @@ class Independent(Distribution, Generic[D]):
     """A distribution whose last batch dimensions are dimensions of one event: its parts are independent.
 
     :param base_distribution: the distribution of each part.
-    :param reinterpreted_batch_ndims: how many batch dimensions.
-    :raises ValueError: there are not so many.
+    :param reinterpreted_batch_ndims: the number of batch dimensions.
+    :raises ValueError: the base has fewer batch dimensions.
 
     >>> import nbautograd as torch
     >>> vector = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3), 1.0), 1)
@@ -46,17 +46,17 @@ class Independent(Distribution, Generic[D]):
 
     @property
     def has_rsample(self) -> Any:
-        """Whether the base has."""
+        """True if the base has it."""
         return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> Any:
-        """Whether the base has, if it is the base's events."""
+        """True if the base has it and no batch dimension is reinterpreted."""
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:
-        """The base's, for all parts."""
+        """The base's support, for all parts."""
         support = self.base_dist.support
         if support is None or not self.reinterpreted_batch_ndims:
             return support
@@ -78,7 +78,7 @@ class Independent(Distribution, Generic[D]):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The sum of the parts' logarithms of densities; the base validates.
+        """Compute the sum of the parts' logarithms of densities; the base validates.
 
         >>> import nbautograd as torch
         >>> parts = torch.distributions.Bernoulli(torch.tensor([0.5, 0.5]))
@@ -91,9 +91,9 @@ class Independent(Distribution, Generic[D]):
         return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """The base's values.
+        """Return the values of the base.
 
-        :raises NotImplementedError: there are several parts, whose values would have to be combined.
+        :raises NotImplementedError: several parts exist; their combinations are not supported.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Independent(torch.distributions.Bernoulli(0.5), 0).enumerate_support()

@@ -30,15 +30,15 @@ class _Joined(Transform):
 
     @property
     def bijective(self) -> bool:
-        """Whether all of them are."""
+        """True if all transforms are."""
         return all(transform.bijective for transform in self.transforms)
 
     def _size(self) -> int:
-        """How long a tensor has to be along ``dim``."""
+        """Return the required size of a tensor along ``dim``."""
         return len(self.transforms)
 
     def _parts(self, z: Tensor, name: str, what: str = "tensor") -> list[Tensor]:
-        """The parts of a tensor, one for each transform."""
+        """Return the parts of a tensor, one for each transform."""
         if not -z.dim() <= self.dim < z.dim():
             raise AssertionError(f"dim {self.dim} out of range for {what} with {z.dim()} dimensions")
         if z.shape[self.dim] != self._size():
@@ -61,8 +61,8 @@ class CatTransform(_Joined):
     """Transforms of slices of the given lengths along ``dim``.
 
     :param tseq: the transforms.
-    :param dim: along which dimension.
-    :param lengths: by default 1 for each.
+    :param dim: the dimension.
+    :param lengths: the lengths of the slices, by default 1 each.
 
     >>> import nbautograd as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.identity_transform]
@@ -82,7 +82,7 @@ class CatTransform(_Joined):
 
     @property
     def event_dim(self) -> int:
-        """The greatest number of dimensions that one of the transforms takes."""
+        """The largest number of event dimensions of the transforms."""
         return max(transform.event_dim for transform in self.transforms)
 
     @property
@@ -111,20 +111,20 @@ class CatTransform(_Joined):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Those of the transforms, side by side."""
+        """The transforms' constraints, concatenated."""
         return constraints.cat([transform.domain for transform in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Those of the transforms, side by side."""
+        """The transforms' constraints, concatenated."""
         return constraints.cat([transform.codomain for transform in self.transforms], self.dim, self.lengths)
 
 
 class StackTransform(_Joined):
-    """Transforms of what is stacked along ``dim``.
+    """Transforms of the tensors stacked along ``dim``.
 
     :param tseq: the transforms.
-    :param dim: along which dimension.
+    :param dim: the dimension.
 
     >>> import nbautograd as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.identity_transform]
@@ -152,10 +152,10 @@ class StackTransform(_Joined):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """Those of the transforms, stacked."""
+        """The transforms' constraints, stacked."""
         return constraints.stack([transform.domain for transform in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """Those of the transforms, stacked."""
+        """The transforms' constraints, stacked."""
         return constraints.stack([transform.codomain for transform in self.transforms], self.dim)

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences: which function computes that of two classes of distributions."""
+"""Kullback-Leibler divergences: the registry of functions by pairs of distribution classes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ F = TypeVar("F", bound=Divergence)
 
 _KL_REGISTRY: dict[Pair, Divergence] = {}
 _KL_MEMOIZE: dict[Pair, Divergence | None] = {}
-"""What was looked up for the classes of two distributions."""
+"""The cached lookups by the classes of two distributions."""
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[F], F]:
-    """A decorator: the function computes KL(p || q) of these classes, and of their subclasses if nothing fits better.
+    """Return a decorator: the function computes KL(p || q) of these classes, and of subclasses without a closer match.
 
     :param type_p: the class of p.
     :param type_q: the class of q.
     :returns: the decorator.
-    :raises TypeError: one of them is no class of distributions.
+    :raises TypeError: a class is not a class of distributions.
 
     >>> import nbautograd as torch
     >>> class Certain(torch.distributions.Normal):
@@ -38,7 +38,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[F], F]:
     tensor(0.)
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(kind, type):  # Pyro registers classes of its own that only look like distributions
+        if not isinstance(kind, type):  # Pyro registers its own classes that only look like distributions
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def registered(function: F) -> F:
@@ -50,7 +50,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[F], F]:
 
 
 def _more_specific(pair: Pair, other: Pair) -> bool:
-    """Whether a pair of classes comes before another: by the first of its classes that differs."""
+    """Return whether a pair of classes is more specific than another, by the first class that differs."""
     for kind, other_kind in zip(pair, other, strict=True):
         if kind is not other_kind:
             return issubclass(kind, other_kind)
@@ -66,7 +66,7 @@ def _most_specific(pairs: list[Pair]) -> Pair:
 
 
 def _dispatch_kl(type_p: type, type_q: type) -> Divergence | None:
-    """The function of the nearest registered classes, by p first; if that by q first is another, there is a warning."""
+    """Return the function of the nearest registered classes, by p first; warn if the choice by q first differs."""
     matches = [pair for pair in _KL_REGISTRY if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])]
     if not matches:
         return None
@@ -84,11 +84,11 @@ def _dispatch_kl(type_p: type, type_q: type) -> Divergence | None:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence KL(p || q) = E[log p(x) - log q(x)], x drawn from p; of shape ``batch_shape``.
+    """Return the Kullback-Leibler divergence KL(p || q) = E[log p(x) - log q(x)], x drawn from p.
 
     :param p: a distribution.
-    :param q: another, of the same event shape.
-    :raises NotImplementedError: there is no formula for these distributions; :func:`register_kl` adds one.
+    :param q: another distribution with the same event shape.
+    :raises NotImplementedError: no formula exists for these distributions; add one with :func:`register_kl`.
 
     >>> import nbautograd as torch
     >>> d = torch.distributions

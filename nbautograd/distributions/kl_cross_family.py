@@ -1,7 +1,7 @@
 """Kullback-Leibler divergences of distributions of different families.
 
-KL(p || q) = -H(p) - E[log q(x)]: of p only the entropy and a few expectations are needed, so that one function for each
-q serves all p. Where p gives probability to what q excludes, the divergence is infinite.
+KL(p || q) = -H(p) - E[log q(x)]: only the entropy and a few expectations of p are needed, so that one function for each
+q serves all p. Where q excludes values that have probability under p, the divergence is infinite.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _registered(*classes_of_p: type, q: type) -> Callable[[Divergence], Divergen
     return registered
 
 
-# -- what q excludes ---------------------------------------------------------------------------------------------------
+# -- values that q excludes --------------------------------------------------------------------------------------------
 
 _INFINITE: dict[type, tuple[str, tuple[type, ...]]] = {
     Beta: ("concentration1", (Pareto,)),
@@ -49,7 +49,7 @@ _INFINITE: dict[type, tuple[str, tuple[type, ...]]] = {
     Pareto: ("scale", (Beta, ContinuousBernoulli, Uniform)),
     Poisson: ("rate", (Bernoulli, Binomial)),
 }
-"""By class of p: a parameter, whose shape is the result's, and those q that exclude some of its values."""
+"""By class of p: a parameter with the result's shape, and the classes q that exclude some values of p."""
 
 
 def _infinite(parameter: str) -> Divergence:
@@ -65,7 +65,7 @@ for _p, (_parameter, _classes_of_q) in _INFINITE.items():
 
 
 def _mean_log(p: Any) -> Tensor:
-    """E[log x]."""
+    """Return E[log x]."""
     result: Tensor
     if isinstance(p, Beta):
         result = p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()
@@ -79,12 +79,12 @@ def _mean_log(p: Any) -> Tensor:
 
 
 def _uniform_mean_log(low: Tensor, high: Tensor) -> Tensor:
-    """E[log x] of a uniform distribution."""
+    """Return E[log x] of a uniform distribution."""
     return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
 
 
 def _mean_exponential(p: Any, loc: Tensor, scale: Tensor) -> Tensor:
-    """E[exp(-(x - loc) / scale)], by the moment generating function."""
+    """Return E[exp(-(x - loc) / scale)], by the moment generating function."""
     result: Tensor
     if isinstance(p, Exponential):
         product = p.rate * scale
@@ -100,7 +100,7 @@ def _mean_exponential(p: Any, loc: Tensor, scale: Tensor) -> Tensor:
 
 
 def _with_moments(p: Any, order: int) -> tuple[Any, Any]:
-    """p, and where it has no moment of this order; there a Pareto distribution is replaced by one that has."""
+    """Return p and a mask where it lacks the moment; there, replace a Pareto distribution by one that has it."""
     if not isinstance(p, Pareto):
         return p, False
     missing = p.alpha <= order
@@ -129,7 +129,7 @@ def _to_normal(p: Any, q: Any) -> Tensor:
 
 @_registered(Normal, q=Laplace)
 def _to_laplace(p: Any, q: Any) -> Tensor:
-    """``E|x - loc|`` is the mean of a folded normal distribution."""
+    """Return Compute the divergence; ``E|x - loc|`` is the mean of a folded normal distribution."""
     gap = p.loc - q.loc
     ratio = gap / p.scale
     distance = math.sqrt(2 / math.pi) * p.scale * (-0.5 * ratio.pow(2)).exp() + gap * (math.sqrt(0.5) * ratio).erf()
@@ -143,7 +143,7 @@ def _to_gumbel(p: Any, q: Any) -> Tensor:
 
 
 def _above_zero(p: Any, divergence: Tensor) -> Tensor:
-    """Infinite, where p is uniform and reaches below 0."""
+    """Set the divergence to infinity where p is uniform and reaches below 0."""
     return where(p.low < 0, math.inf, divergence) if isinstance(p, Uniform) else divergence
 
 
@@ -163,7 +163,7 @@ def _to_gamma(p: Any, q: Any) -> Tensor:
 
 @_registered(Beta, Uniform, q=ContinuousBernoulli)
 def _to_continuous_bernoulli(p: Any, q: Any) -> Tensor:
-    """As in PyTorch it is infinite for a uniform p that reaches 0 or 1, too."""
+    """Compute the divergence; as in PyTorch, it is also infinite for a uniform p that reaches 0 or 1."""
     result: Tensor = -p.entropy() - p.mean * q.logits - (-q.probs).log1p() - q._cont_bern_log_norm()
     return where((p.high >= 1) | (p.low <= 0), math.inf, result) if isinstance(p, Uniform) else result
 
@@ -191,5 +191,5 @@ def _beta_to_uniform(p: Any, q: Any) -> Tensor:
 
 @_registered(ContinuousBernoulli, q=Uniform)
 def _continuous_bernoulli_to_uniform(p: Any, q: Any) -> Tensor:
-    """As in PyTorch it is infinite for a q that ends at 0 or 1, too."""
+    """Compute the divergence; as in PyTorch, it is also infinite for a q that ends at 0 or 1."""
     return where((q.low >= 0) | (q.high <= 1), math.inf, -p.entropy() + (q.high - q.low).log())

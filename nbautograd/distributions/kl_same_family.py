@@ -80,7 +80,7 @@ def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
 
 
 def _log_beta(*parameters: Tensor) -> tuple[Tensor, Tensor]:
-    """The logarithm of the multivariate beta function, and the sum of its parameters."""
+    """Return the logarithm of the multivariate beta function, and the sum of its parameters."""
     total = sum(parameters[1:], parameters[0])
     return sum((a.lgamma() for a in parameters[1:]), parameters[0].lgamma()) - total.lgamma(), total
 
@@ -116,7 +116,7 @@ def _gamma(p: Any, q: Any) -> Tensor:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _exponential_family(p: Any, q: Any) -> Tensor:
-    """The Bregman divergence of the log-normalizers (F. Nielsen and R. Nock, 2010)."""
+    """Return the Bregman divergence of the log-normalizers (F. Nielsen and R. Nock, 2010)."""
     if type(p) is not type(q):
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot "
@@ -154,7 +154,7 @@ def _laplace(p: Any, q: Any) -> Tensor:
 
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Any, q: Any) -> Tensor:
-    """F. Chyzak and F. Nielsen (2019)."""
+    """Compute the formula of F. Chyzak and F. Nielsen (2019)."""
     square = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
     return square.log() - (4 * p.scale * q.scale).log()
 
@@ -179,7 +179,7 @@ def _uniform(p: Any, q: Any) -> Tensor:
     return where((q.low > p.low) | (q.high < p.high), math.inf, result)
 
 
-# -- made of others ----------------------------------------------------------------------------------------------------
+# -- compound distributions --------------------------------------------------------------------------------------------
 
 
 @register_kl(Independent, Independent)
@@ -191,7 +191,7 @@ def _independent(p: Any, q: Any) -> Tensor:
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: Any, q: Any) -> Tensor:
-    """A bijection changes nothing, if it is the same."""
+    """Compute the bases' divergence: a common bijection does not change it."""
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError
     return kl_divergence(p.base_dist, q.base_dist)
@@ -206,7 +206,7 @@ def _check_events(p: Any, q: Any, what: str) -> None:
 
 
 def _trace_of_square(matrices: Tensor) -> Tensor:
-    """tr(A Aᵀ), the sum of all squares."""
+    """Return tr(A Aᵀ), the sum of all squares."""
     return matrices.pow(2).sum((-2, -1))
 
 
@@ -216,7 +216,7 @@ def _solved(factor: Tensor, matrices: Tensor) -> Tensor:
 
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _multivariate(p: Any, q: Any) -> Tensor:
-    """(log det Σq/Σp + tr(Σq⁻¹ Σp) + (μq - μp)ᵀ Σq⁻¹ (μq - μp) - n) / 2."""
+    """Compute (log det Σq/Σp + tr(Σq⁻¹ Σp) + (μq - μp)ᵀ Σq⁻¹ (μq - μp) - n) / 2."""
     _check_events(p, q, "Multivariate Normals")
     p_factor, q_factor = p._unbroadcasted_scale_tril, q._unbroadcasted_scale_tril
     trace = _trace_of_square(_solved(q_factor, p_factor))
@@ -225,7 +225,7 @@ def _multivariate(p: Any, q: Any) -> Tensor:
 
 
 def _woodbury(q: Any) -> Tensor:
-    """C⁻¹ Wᵀ D⁻¹, of which Σ⁻¹ = D⁻¹ - (...)ᵀ (...)."""
+    """Return C⁻¹ Wᵀ D⁻¹, with which Σ⁻¹ = D⁻¹ - (...)ᵀ (...)."""
     factor, diagonal = q._parts
     return _solved(q._capacitance_tril, factor.mT / diagonal.unsqueeze(-2))
 

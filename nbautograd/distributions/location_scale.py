@@ -93,7 +93,7 @@ class Laplace(Distribution):
     """The Laplace distribution, of density ``exp(-|x - loc| / scale) / (2 scale)``.
 
     :param loc: the mean.
-    :param scale: the mean distance from it.
+    :param scale: the mean distance from the mean.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor(1.0))
@@ -271,12 +271,12 @@ class Uniform(Distribution):
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """Each end has to be on its side of the other."""
+        """The constraints: the lower end is below the upper end."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """The interval, and both of its ends."""
+        """The interval with both ends."""
         return constraints.interval(self.low, self.high)
 
     def _mean(self) -> Tensor:
@@ -312,7 +312,7 @@ class Uniform(Distribution):
 
 @expandable
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution, of what exceeds a threshold: 1 - F(x) = (1 + ξ z)^(-1/ξ), z = (x - μ) / σ.
+    """The generalized Pareto distribution of excesses: 1 - F(x) = (1 + ξ z)^(-1/ξ), z = (x - μ) / σ.
 
     :param loc: the threshold μ.
     :param scale: the scale σ.
@@ -334,12 +334,12 @@ class GeneralizedPareto(Distribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """From the threshold up to the end, if there is one."""
+        """The numbers from the threshold to the upper end, if it exists."""
         end = self.loc - self.scale / self.concentration
         return constraints.interval(self.loc, where(self.concentration < 0, end, math.inf))
 
     def _shape(self) -> tuple[Tensor, Tensor]:
-        """Where the shape is 0, and one to divide by: 1 there."""
+        """Return a mask where the shape is 0, and a divisor, which is 1 there."""
         zero = isclose(self.concentration, self.concentration.new_zeros(()))
         return zero, where(zero, ones_like(self.concentration), self.concentration)
 
@@ -367,7 +367,7 @@ class GeneralizedPareto(Distribution):
         return -self.scale.log() - where(zero, z, powered)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a sample above ``value``.
+        """Return the logarithm of the probability of a sample above ``value``.
 
         >>> import nbautograd as torch
         >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_survival_function(torch.tensor(2.0))
@@ -380,7 +380,7 @@ class GeneralizedPareto(Distribution):
         return where(zero, -z, -(shape * z).log1p() / shape)
 
     def log_cdf(self, value: Tensor) -> Tensor:
-        """The logarithm of ``cdf``.
+        """Return the logarithm of ``cdf``.
 
         >>> import nbautograd as torch
         >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_cdf(torch.tensor(2.0))

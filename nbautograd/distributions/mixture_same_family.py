@@ -20,8 +20,8 @@ class MixtureSameFamily(Distribution):
     """A mixture: a component is chosen, then a sample of it is drawn.
 
     :param mixture_distribution: a ``Categorical`` over the components.
-    :param component_distribution: one whose last batch dimension is that of the components.
-    :raises ValueError: they are no such distributions, or their shapes do not match.
+    :param component_distribution: a distribution whose last batch dimension runs over the components.
+    :raises ValueError: an argument is not such a distribution, or the shapes do not match.
 
     >>> import nbautograd as torch
     >>> d = torch.distributions
@@ -64,7 +64,7 @@ class MixtureSameFamily(Distribution):
 
     @constraints.dependent_property
     def support(self) -> Any:
-        """That of the components."""
+        """The support of the components."""
         support = self._component_distribution.support
         return None if support is None else MixtureSameFamilyConstraint(support)
 
@@ -79,7 +79,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     def _mixed(self, moments: Tensor) -> Tensor:
-        """The mean over the components, by their probabilities."""
+        """Compute the mean over the components, by their probabilities."""
         probs = self._mixture_distribution.probs
         missing = len(self._batch_shape) - len(self._mixture_distribution.batch_shape)
         padding = 0 if len(self._mixture_distribution.batch_shape) == 1 else missing
@@ -90,17 +90,17 @@ class MixtureSameFamily(Distribution):
         return self._mixed(self._component_distribution.mean)
 
     def _variance(self) -> Tensor:
-        """The mean of the variances, and the variance of the means."""
+        """Compute the mean of the variances, and the variance of the means."""
         within = self._mixed(self._component_distribution.variance)
         gaps = self._component_distribution.mean - self._padded(self.mean)
         return within + self._mixed(gaps.pow(2.0))
 
     def _padded(self, value: Tensor) -> Tensor:
-        """The value with a dimension for the components."""
+        """Return the value with a dimension for the components."""
         return value.unsqueeze(-1 - self._event_ndims)
 
     def cdf(self, x: Tensor) -> Tensor:
-        """The cumulative distribution function: the components', by their probabilities.
+        """Return the cumulative distribution function: the mean of the components', by their probabilities.
 
         >>> import nbautograd as torch
         >>> d = torch.distributions
@@ -115,7 +115,7 @@ class MixtureSameFamily(Distribution):
         return (each + log_softmax(self._mixture_distribution.logits, dim=-1)).logsumexp(dim=-1)
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        """Samples of all components, of which one is taken."""
+        """Draw samples of all components, and select one of them."""
         dim = len(sample_shape) + len(self._batch_shape)
         mixture = self._mixture_distribution
         if len(mixture.batch_shape) < len(self._batch_shape):

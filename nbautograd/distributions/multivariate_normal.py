@@ -19,12 +19,12 @@ __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
 
 def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
-    """Products of matrices and vectors."""
+    """Multiply matrices and vectors."""
     return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
 
 
 def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:  # noqa: N803
-    """Squared Mahalanobis distances xᵀ (L Lᵀ)⁻¹ x. Vectors that share a matrix are its columns on the right."""
+    """Return squared Mahalanobis distances xᵀ (L Lᵀ)⁻¹ x; solve vectors that share a matrix together, as columns."""
     outer = bx.dim() - bL.dim() + 1
     columns = bx.reshape((math.prod(bx.shape[:outer]),) + bx.shape[outer:]).movedim(0, -1)
     squares = linalg_solve_triangular(bL, columns, upper=False).pow(2).sum(-2)
@@ -32,18 +32,18 @@ def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:  # noqa: N803
 
 
 def _precision_to_scale_tril(P: Tensor) -> Tensor:  # noqa: N803
-    """The Cholesky factor of the inverse of P, without the inverse: from that of P with rows and columns reversed."""
+    """Return the Cholesky factor of P⁻¹ without inverting P: from the factor of P with reversed rows and columns."""
     factor = linalg_cholesky(P.flip(-2, -1)).flip(-2, -1).mT
     return linalg_solve_triangular(factor, eye(P.shape[-1], dtype=P.dtype, device=P.device), upper=False)
 
 
 def _half_log_det(factor: Tensor) -> Tensor:
-    """Log √det(L Lᵀ)."""
+    """Return log √det(L Lᵀ)."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 def _one_of(error: type[Exception], **matrices: Tensor | None) -> tuple[str, Tensor]:
-    """The name and the value of the one matrix that is not None; otherwise the error is raised."""
+    """Return the name and the value of the only matrix that is not None; otherwise raise the error."""
     specified = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
     if len(specified) != 1:
         raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -51,7 +51,7 @@ def _one_of(error: type[Exception], **matrices: Tensor | None) -> tuple[str, Ten
 
 
 def _scale_tril(name: str, matrix: Tensor) -> Tensor:
-    """The Cholesky factor of the covariance, from any of the three matrices."""
+    """Return the Cholesky factor of the covariance, from any of the three matrices."""
     if name == "scale_tril":
         return matrix
     return linalg_cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
@@ -61,13 +61,13 @@ def _scale_tril(name: str, matrix: Tensor) -> Tensor:
 class MultivariateNormal(Distribution):
     """The multivariate normal distribution, of density exp(-(x - μ)ᵀ Σ⁻¹ (x - μ) / 2) / √det(2πΣ).
 
-    One of three matrices is given. All work is done with the Cholesky factor, so that ``scale_tril`` costs least.
+    Pass one of three matrices. All computations use the Cholesky factor, so ``scale_tril`` is the fastest.
 
     :param loc: the mean μ, in the last dimension.
     :param covariance_matrix: the covariance Σ.
     :param precision_matrix: its inverse.
     :param scale_tril: its Cholesky factor, lower triangular.
-    :raises ValueError: not exactly one is given, or something has too few dimensions.
+    :raises ValueError: not exactly one is given, or an argument has too few dimensions.
 
     >>> import nbautograd as torch
     >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
@@ -160,27 +160,27 @@ def _plus_identity(matrix: Tensor) -> Tensor:
 
 
 def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:  # noqa: N803
-    """The Cholesky factor of I + Wᵀ D⁻¹ W, the capacitance matrix of Woodbury's identity."""
+    """Return the Cholesky factor of I + Wᵀ D⁻¹ W, the capacitance matrix of Woodbury's identity."""
     return linalg_cholesky(_plus_identity((W.mT / D.unsqueeze(-2)) @ W))
 
 
 def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:  # noqa: N803
-    """Log det(W Wᵀ + D), by the matrix determinant lemma."""
+    """Return log det(W Wᵀ + D), by the matrix determinant lemma."""
     return 2 * _half_log_det(capacitance_tril) + D.log().sum(-1)
 
 
 def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril: Tensor) -> Tensor:  # noqa: N803
-    """Squared distances xᵀ (W Wᵀ + D)⁻¹ x, by Woodbury's identity."""
+    """Return squared distances xᵀ (W Wᵀ + D)⁻¹ x, by Woodbury's identity."""
     projected = _batch_mv(W.mT / D.unsqueeze(-2), x)
     return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, projected)
 
 
 @expandable
 class LowRankMultivariateNormal(Distribution):
-    """The multivariate normal distribution of covariance W Wᵀ + D: a few factors, and noise of each coordinate.
+    """The multivariate normal distribution with covariance W Wᵀ + D: a few factors, and noise of each coordinate.
 
-    With m factors only matrices of size m by m are decomposed: M. A. Woodbury's identity and the matrix determinant
-    lemma do the rest.
+    With m factors, only matrices of size m by m are decomposed, by M. A. Woodbury's identity and the matrix determinant
+    lemma.
 
     :param loc: the mean, in the last dimension.
     :param cov_factor: the factors W, of shape (..., n, m).
@@ -277,7 +277,7 @@ class LowRankMultivariateNormal(Distribution):
         return _batch_lowrank_logdet(*self._parts, self._capacitance_tril)
 
     def _distance(self, x: Tensor) -> Tensor:
-        """The squared Mahalanobis distance from 0."""
+        """Return the squared Mahalanobis distance from 0."""
         return _batch_lowrank_mahalanobis(*self._parts, x, self._capacitance_tril)
 
     def _log_prob(self, value: Tensor) -> Tensor:

@@ -34,10 +34,10 @@ __all__ = ["LKJCholesky", "Wishart"]
 class LKJCholesky(Distribution):
     """The distribution of Cholesky factors L of correlation matrices with density det(L Lᵀ)^(concentration - 1).
 
-    Samples are made row by row, by the onion method (D. Lewandowski, D. Kurowicka, H. Joe, 2009).
+    Samples are drawn row by row, by the onion method (D. Lewandowski, D. Kurowicka, H. Joe, 2009).
 
     :param dim: the size of the matrices.
-    :param concentration: 1 makes all correlation matrices equally probable; more favours the identity.
+    :param concentration: 1 makes all correlation matrices equally probable; larger values favor the identity.
     :raises ValueError: ``dim`` is less than 2.
 
     >>> import nbautograd as torch
@@ -72,7 +72,7 @@ class LKJCholesky(Distribution):
         return below + left.sqrt().diag_embed()
 
     def _log_prob(self, value: Tensor) -> Tensor:
-        """Its normalizing constant is that of the paper's equation (16), as a product of beta functions."""
+        """Return the log density; its constant is equation (16) of the paper, as a product of beta functions."""
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
@@ -83,7 +83,7 @@ class LKJCholesky(Distribution):
 
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
-    """The derivative of the logarithm of the multivariate gamma function."""
+    """Compute the derivative of the logarithm of the multivariate gamma function."""
     return (x.unsqueeze(-1) - arange(p, dtype=x.dtype, device=x.device) / 2).digamma().sum(-1)
 
 
@@ -91,7 +91,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 class Wishart(ExponentialFamily):
     """The Wishart distribution: of the sum of ``df`` products x xᵀ of normal vectors of mean 0.
 
-    Samples are made by M. S. Bartlett's decomposition, from chi-squared and normal numbers.
+    Samples are drawn by M. S. Bartlett's decomposition, from chi-squared and normal numbers.
 
     :param df: the degrees of freedom, above the size of the matrices minus 1.
     :param covariance_matrix: the covariance of the vectors.
@@ -148,7 +148,7 @@ class Wishart(ExponentialFamily):
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """The degrees of freedom have to be above the size of the matrices minus 1."""
+        """The constraints: the degrees of freedom are above the size of the matrices minus 1."""
         return {
             "covariance_matrix": constraints.positive_definite,
             "precision_matrix": constraints.positive_definite,
@@ -158,7 +158,7 @@ class Wishart(ExponentialFamily):
 
     def _expanded(self, name: str, value: Any, batch_shape: Size) -> Any:
         if name == "df":
-            return value.expand(batch_shape)  # a number's has no batch dimensions yet
+            return value.expand(batch_shape)  # the bound of a number has no batch dimensions yet
         return super()._expanded(name, value, batch_shape)
 
     def _matrices(self, matrix: Tensor) -> Tensor:
@@ -197,7 +197,7 @@ class Wishart(ExponentialFamily):
         return self._scaled(self.df, covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def _bartlett_sampling(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """A Aᵀ with A = L B: B has roots of chi-squared numbers on its diagonal, normal ones below."""
+        """Return a Aᵀ with A = L B: B has roots of chi-squared numbers on its diagonal, normal ones below."""
         size = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
         roots = roots.clamp(min=finfo(roots.dtype).eps)
@@ -207,12 +207,11 @@ class Wishart(ExponentialFamily):
         return factor @ factor.mT
 
     def rsample(self, sample_shape: Sequence[int] = Size(), max_try_correction: int | None = None) -> Tensor:
-        """Samples, with gradients. Singular ones are drawn again.
+        """Draw samples with gradients; draw singular ones again.
 
-        PyTorch draws the regular ones a second time as well, so this does, too: after the same seed the samples are
-        the same.
+        Like PyTorch, draw the regular ones a second time, so that the same seed gives the same samples.
 
-        :param max_try_correction: how many times, 10 by default.
+        :param max_try_correction: the number of tries, 10 by default.
 
         >>> import nbautograd as torch
         >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).rsample((5,)).shape

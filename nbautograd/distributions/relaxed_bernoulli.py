@@ -1,4 +1,4 @@
-"""Bernoulli variables, relaxed to numbers between 0 and 1, with gradients: the binary concrete one.
+"""Bernoulli variables, relaxed to numbers between 0 and 1, with gradients: the binary concrete distribution.
 
 C. J. Maddison, A. Mnih, Y. W. Teh (2017). With the temperature towards 0, samples become choices.
 """
@@ -26,10 +26,10 @@ _EVENT = {"probs": constraints.unit_interval, "logits": constraints.real}
 class LogitRelaxedBernoulli(ByProbability, Distribution):
     """The log-odds of a relaxed Bernoulli variable: a logistic distribution.
 
-    :param temperature: how far from a choice.
+    :param temperature: the distance from discrete choices.
     :param probs: the probability of 1.
     :param logits: its log-odds, instead.
-    :raises ValueError: both are given, or none.
+    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(1.0), logits=0.0)
@@ -62,10 +62,10 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """A relaxed Bernoulli distribution, on (0, 1), with gradients of samples.
 
-    :param temperature: how far from a choice.
+    :param temperature: the distance from discrete choices.
     :param probs: the probability of 1.
     :param logits: its log-odds, instead.
-    :raises ValueError: both are given, or none.
+    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.RelaxedBernoulli(torch.tensor(0.01), probs=torch.tensor([0.2, 0.9]))

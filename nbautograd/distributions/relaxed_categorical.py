@@ -27,10 +27,10 @@ _CHOICE = {"probs": constraints.simplex, "logits": constraints.real_vector}
 class ExpRelaxedCategorical(WithCategorical, Distribution):
     """The logarithms of a relaxed one-hot variable.
 
-    :param temperature: how far from a choice.
+    :param temperature: the distance from discrete choices.
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
-    :raises ValueError: both are given, or none; there is no dimension.
+    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(2))
@@ -72,10 +72,10 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """A relaxed one-hot distribution, on the simplex, with gradients of samples.
 
-    :param temperature: how far from a choice.
+    :param temperature: the distance from discrete choices.
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
-    :raises ValueError: both are given, or none; there is no dimension.
+    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(2.0), torch.ones(3)).rsample().shape

@@ -99,7 +99,7 @@ class PowerTransform(Transform):
 
 
 def _inside_unit(values: Tensor) -> Tensor:
-    """Values clamped to the open unit interval."""
+    """Clamp values to the open unit interval."""
     info = finfo(values.dtype)
     return values.clamp(min=info.tiny, max=1.0 - info.eps)
 
@@ -175,7 +175,7 @@ class TanhTransform(_Plain):
 
 
 class AbsTransform(_Plain):
-    """``y = |x|``; as the inverse of y it gives y, which is one of the two.
+    """``y = |x|``; the inverse returns y, one of the two solutions.
 
     >>> import nbautograd as torch
     >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
@@ -193,7 +193,7 @@ class AbsTransform(_Plain):
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two parameters, numbers or tensors, are equal."""
+    """Return whether two parameters, numbers or tensors, are equal."""
     equal = a == b
     return bool(equal.all()) if isinstance(equal, Tensor) else bool(equal)
 
@@ -264,7 +264,7 @@ class AffineTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """y = F(x), the cumulative distribution function of a distribution of numbers: y is uniform if x is a sample.
 
-    :param distribution: one that has ``cdf`` and ``icdf``.
+    :param distribution: a distribution with ``cdf`` and ``icdf``.
 
     >>> import nbautograd as torch
     >>> normal = torch.distributions.Normal(0.0, 1.0)

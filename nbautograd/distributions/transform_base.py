@@ -1,4 +1,4 @@
-"""Invertible maps of random variables, their inverses, and maps made of maps."""
+"""Invertible maps of random variables, their inverses, and compositions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Transform:
     implements ``_call``, ``_inverse`` and ``log_abs_det_jacobian``.
 
     :param cache_size: 1 to remember the last pair (x, y), so that the inverse of y is x itself; otherwise 0.
-    :raises ValueError: another cache size.
+    :raises ValueError: ``cache_size`` is neither 0 nor 1.
 
     >>> import nbautograd as torch
     >>> transform = torch.distributions.ExpTransform()
@@ -49,14 +49,14 @@ class Transform:
     domain: Any
     codomain: Any
     _arguments: ClassVar[tuple[str, ...]] = ()
-    """The attributes that ``__init__`` takes, in their order: for a copy with another cache size."""
+    """The arguments of ``__init__`` in order, for a copy with another cache size."""
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._cached_x_y: tuple[Any, Any] = (None, None)
-        self._inv: weakref.ref[Transform] | None = None  # weak: the inverse holds this transform
+        self._inv: weakref.ref[Transform] | None = None  # weak, because the inverse holds this transform
         super().__init__()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Transform:
     def event_dim(self) -> Any:
         """The number of dimensions of one value, if x and y have the same.
 
-        :raises ValueError: they have not.
+        :raises ValueError: the numbers differ.
         """
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
@@ -88,7 +88,7 @@ class Transform:
     def sign(self) -> Any:
         """1 or -1: whether the function increases or decreases, of functions of numbers.
 
-        :raises NotImplementedError: it has none.
+        :raises NotImplementedError: the sign is not defined.
         """
         return self._sign()
 
@@ -96,9 +96,9 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """The transform itself if it has this cache size, or a copy that has.
+        """Return the transform itself if it has this cache size, otherwise a copy with it.
 
-        :raises NotImplementedError: a class of one's own has an ``__init__`` with arguments.
+        :raises NotImplementedError: a subclass has an ``__init__`` with arguments.
 
         >>> import nbautograd as torch
         >>> transform = torch.distributions.ExpTransform().with_cache()
@@ -120,7 +120,7 @@ class Transform:
     __hash__ = None  # type: ignore[assignment] # equal ones need not be the same
 
     def __call__(self, x: Tensor) -> Tensor:
-        """f(x), which is remembered if there is a cache."""
+        """Return f(x), and cache it if enabled."""
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -145,11 +145,11 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of the absolute value of the determinant of ∂y/∂x.
+        """Return the logarithm of the absolute value of the determinant of ∂y/∂x.
 
         :param x: the input.
         :param y: the output, ``transform(x)``.
-        :raises NotImplementedError: it is not known of this transform.
+        :raises NotImplementedError: the transform does not define it.
 
         >>> import nbautograd as torch
         >>> x = torch.tensor(3.0)
@@ -165,7 +165,7 @@ class Transform:
         return f"{self.__class__.__name__}()"
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
-        """The shape of the output for that of an input.
+        """Return the output shape for an input shape.
 
         :raises ValueError: an input cannot have this shape.
 
@@ -176,7 +176,7 @@ class Transform:
         return self._forward_shape(shape)
 
     def inverse_shape(self, shape: Sequence[int]) -> Any:
-        """The shape of the input for that of an output.
+        """Return the input shape for an output shape.
 
         :raises ValueError: an output cannot have this shape.
 
@@ -194,7 +194,7 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The inverse of another transform, which it holds."""
+    """The inverse of another transform."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
@@ -244,7 +244,7 @@ class _InverseTransform(Transform):
 
 
 def _widened(constraint: Any, event_dim: int) -> Any:
-    """A constraint of values of more dimensions, over which it has to hold."""
+    """Return a constraint for values with more dimensions, over which it must hold."""
     extra = event_dim - constraint.event_dim
     if extra < 0:
         raise AssertionError(f"event_dim {event_dim} must be >= {constraint.event_dim}, that of {constraint!r}")
@@ -252,10 +252,10 @@ def _widened(constraint: Any, event_dim: int) -> Any:
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other.
+    """Several transforms in sequence.
 
-    :param parts: the transforms, in the order in which they are applied.
-    :param cache_size: that of each of them.
+    :param parts: the transforms, in the order of application.
+    :param cache_size: the cache size of the composition and of its parts.
 
     >>> import nbautograd as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(1.0, 2.0)]
@@ -277,7 +277,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """What the first part takes, with as many dimensions as any part needs."""
+        """The domain of the first part, with the dimensions that the parts need."""
         if not self.parts:
             return constraints.real
         event_dim = self.parts[-1].codomain.event_dim
@@ -288,7 +288,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        """What the last part gives, with as many dimensions as any part needs."""
+        """The codomain of the last part, with the dimensions that the parts need."""
         if not self.parts:
             return constraints.real
         event_dim = self.parts[0].domain.event_dim
@@ -299,7 +299,7 @@ class ComposeTransform(Transform):
 
     @property
     def bijective(self) -> bool:
-        """Whether all parts are."""
+        """True if all parts are."""
         return all(part.bijective for part in self.parts)
 
     def _sign(self) -> Any:
@@ -316,7 +316,7 @@ class ComposeTransform(Transform):
         return inverse
 
     def __call__(self, x: Tensor) -> Tensor:
-        """What all parts come to, one after the other."""
+        """Apply all parts in order."""
         return functools.reduce(lambda value, part: part(value), self.parts, x)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
@@ -346,7 +346,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """Another transform, one value of which has ``reinterpreted_batch_ndims`` more dimensions.
+    """Another transform, whose values have ``reinterpreted_batch_ndims`` more dimensions.
 
     >>> import nbautograd as torch
     >>> transform = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
@@ -364,17 +364,17 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """The base's, over more dimensions."""
+        """The base's constraint, over more dimensions."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        """The base's, over more dimensions."""
+        """The base's constraint, over more dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
     def bijective(self) -> bool:
-        """Whether the base is."""
+        """True if the base is."""
         return bool(self.base_transform.bijective)
 
     def _sign(self) -> Any:
@@ -404,11 +404,11 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Another shape for the rightmost dimensions; its Jacobian has the determinant 1.
+    """A reshape of the rightmost dimensions; its Jacobian has determinant 1.
 
     :param in_shape: the shape of one input.
-    :param out_shape: that of one output.
-    :raises ValueError: they have different numbers of elements.
+    :param out_shape: the shape of one output.
+    :raises ValueError: the numbers of elements differ.
 
     >>> import nbautograd as torch
     >>> torch.distributions.ReshapeTransform((2, 3), (6,))(torch.ones(5, 2, 3)).shape

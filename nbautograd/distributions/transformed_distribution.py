@@ -17,9 +17,9 @@ __all__ = ["TransformedDistribution"]
 
 
 def _as_list(transforms: Any) -> list[Transform]:
-    """A transform, or a list of them, as a list.
+    """Return a list of transforms, from a transform or a list.
 
-    :raises ValueError: it is neither.
+    :raises ValueError: the argument is neither.
     """
     if isinstance(transforms, Transform):
         return [transforms]
@@ -31,7 +31,7 @@ def _as_list(transforms: Any) -> list[Transform]:
 
 
 def of_base(name: str, path: str = "base_dist") -> Any:
-    """A property: the parameter of this name of the base distribution."""
+    """Return a property for the parameter of this name of the base distribution."""
 
     def get(self: Any) -> Tensor:
         for part in path.split("."):
@@ -47,9 +47,9 @@ class TransformedDistribution(Distribution):
 
     Its density is ``log p(y) = log p(x) - log |det ∂y/∂x|``.
 
-    :param base_distribution: that of x.
-    :param transforms: a transform, or a list of them, in the order in which they are applied.
-    :raises ValueError: they are no transforms, or x has too few dimensions.
+    :param base_distribution: the distribution of x.
+    :param transforms: a transform, or a list of transforms in the order of application.
+    :raises ValueError: an argument is not a transform, or x has too few dimensions.
 
     >>> import nbautograd as torch
     >>> d = torch.distributions
@@ -92,7 +92,7 @@ class TransformedDistribution(Distribution):
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:
-        """What the last transform gives."""
+        """The codomain of the last transform."""
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
@@ -101,7 +101,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def has_rsample(self) -> Any:
-        """Whether the base has."""
+        """True if the base has it."""
         return self.base_dist.has_rsample
 
     def _transformed(self, x: Tensor) -> Tensor:
@@ -129,14 +129,14 @@ class TransformedDistribution(Distribution):
         return result + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
-        """The probability p, or 1 - p where the transforms decrease."""
+        """Return the probability p, or 1 - p if the transforms decrease."""
         sign = math.prod(transform.sign for transform in self.transforms)
         if isinstance(sign, int) and sign == 1:
             return probability
         return sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The cumulative distribution function, where all transforms are monotonic.
+        """Return the cumulative distribution function, where all transforms are monotonic.
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 

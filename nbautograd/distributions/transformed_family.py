@@ -1,4 +1,4 @@
-"""Distributions that are others', transformed: log-normal, half-normal, Gumbel, Weibull, Pareto, ..."""
+"""Transformed distributions: log-normal, half-normal, Gumbel, Weibull, Pareto, ..."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class HalfNormal(TransformedDistribution):
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The cumulative distribution function.
+        """Return the cumulative distribution function.
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
@@ -156,7 +156,7 @@ class HalfNormal(TransformedDistribution):
 class HalfCauchy(TransformedDistribution):
     """The half-Cauchy distribution: of ``|x|``, where x has a Cauchy distribution around 0.
 
-    :param scale: that of x, the median of ``|x|``.
+    :param scale: the scale of x, the median of ``|x|``.
 
     >>> import nbautograd as torch
     >>> torch.distributions.HalfCauchy(2.0).cdf(torch.tensor(2.0))
@@ -185,7 +185,7 @@ class HalfCauchy(TransformedDistribution):
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The cumulative distribution function.
+        """Return the cumulative distribution function.
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
@@ -243,7 +243,7 @@ class InverseGamma(TransformedDistribution):
 
 @expandable
 class Gumbel(TransformedDistribution):
-    """The Gumbel distribution of greatest values: F(x) = exp(-exp(-(x - loc) / scale)).
+    """The Gumbel distribution of maxima: F(x) = exp(-exp(-(x - loc) / scale)).
 
     :param loc: the mode.
     :param scale: the scale.
@@ -321,7 +321,7 @@ class Kumaraswamy(TransformedDistribution):
         super().__init__(base, transforms, validate_args=validate_args)
 
     def _moment(self, n: int) -> Tensor:
-        """B B(1 + n/a, b)."""
+        """Return B B(1 + n/a, b)."""
         power, b = 1 + n / self.concentration1, self.concentration0
         return b * (power.lgamma() + b.lgamma() - (power + b).lgamma()).exp()
 
@@ -366,7 +366,7 @@ class Pareto(TransformedDistribution):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """Numbers from the scale on."""
+        """Numbers at or above the scale."""
         return constraints.greater_than_eq(self.scale)
 
     def _mean(self) -> Tensor:

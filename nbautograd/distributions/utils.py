@@ -1,4 +1,4 @@
-"""What distributions share: parameters of one shape, probabilities and logits, matrices from vectors."""
+"""Helpers of distributions: broadcasting parameters, probabilities and logits, matrices from vectors."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _is_tensor_like(value: Any) -> bool:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors of one shape, from tensors and numbers.
+    """Broadcast tensors and numbers to one shape.
 
     Numbers become tensors of the first tensor's dtype and device, or of the default ones.
 
     :param values: the tensors and numbers.
     :returns: a tuple of tensors.
-    :raises ValueError: a value is neither.
+    :raises ValueError: a value is neither a tensor nor a number.
 
     >>> import nbautograd as torch
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.0)
@@ -62,23 +62,23 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def _standard_normal(shape: Sequence[int], dtype: DType | None, device: Any) -> Tensor:
-    """Samples of the standard normal distribution."""
+    """Draw samples of the standard normal distribution."""
     return randn(shape, dtype=dtype, device=device)
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """The sum over the last ``dim`` dimensions."""
+    """Compute the sum over the last ``dim`` dimensions."""
     return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from logits: by the sigmoid function, or by softmax over the last dimension.
+    """Compute probabilities from logits: by the sigmoid function, or by softmax over the last dimension.
 
     :param logits: a tensor of floating dtype.
-    :param is_binary: whether each logit is of one yes or no, else the last dimension is of classes.
+    :param is_binary: whether each logit is of a binary event; otherwise the last dimension is of classes.
     :returns: a tensor of the shape of ``logits``.
-    :raises TypeError: ``logits`` is no tensor, without ``is_binary``.
-    :raises AttributeError: the same, with it.
+    :raises TypeError: ``logits`` is not a tensor, and ``is_binary`` is false.
+    :raises AttributeError: ``logits`` is not a tensor, and ``is_binary`` is true.
 
     >>> import nbautograd as torch
     >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
@@ -88,7 +88,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities clamped to between the dtype's ``eps`` and 1 minus that.
+    """Clamp probabilities to between the dtype's ``eps`` and 1 - ``eps``.
 
     :param probs: a tensor of floating dtype.
     :returns: a tensor of the shape of ``probs``.
@@ -103,10 +103,10 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Logits from probabilities: log-odds, or logarithms.
+    """Compute logits from probabilities: log-odds, or logarithms.
 
     :param probs: a tensor of floating dtype.
-    :param is_binary: whether each probability is of one yes or no.
+    :param is_binary: whether each probability is of a binary event.
     :returns: a tensor of the shape of ``probs``; finite, because the probabilities are clamped first.
     :raises TypeError: the dtype is not floating.
 
@@ -119,7 +119,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 class lazy_property(Generic[R]):  # noqa: N801 - PyTorch's name
-    """A property that is computed once, with gradients, and then is an attribute of the instance.
+    """A property that is computed once, with gradients, and then stored as an attribute of the instance.
 
     :param wrapped: a function of the instance.
     :returns: the value, on an instance; on the class the property itself.
@@ -155,25 +155,25 @@ class lazy_property(Generic[R]):  # noqa: N801 - PyTorch's name
 
 
 class _PropertyOfTheClass(lazy_property[Any], property):  # type: ignore[misc] # both are descriptors
-    """What a class has as its lazy property: a property to whoever documents the class."""
+    """The lazy property on a class: a plain property for documentation tools."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         property.__init__(self, wrapped)
 
 
 def _below(n: int, diag: int, like: Tensor) -> Tensor:
-    """Which elements of an n by n matrix are on the diagonal ``diag`` or below it."""
+    """Return a mask of an n by n matrix, True on the diagonal ``diag`` and below."""
     column = arange(n, device=like.device)
     return column < column.view(-1, 1) + (diag + 1)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The lower triangle of matrices as vectors, row by row: up to the diagonal ``diag``.
+    """Return the lower triangle of matrices as vectors, row by row: up to the diagonal ``diag``.
 
     :param mat: a tensor, shape (..., n, n).
     :param diag: the last diagonal; 0 is the main one, and those below it are negative.
     :returns: a tensor of shape (..., k), with k elements in the triangle.
-    :raises ValueError: the matrices have no such diagonal.
+    :raises ValueError: the diagonal is out of range.
 
     >>> import nbautograd as torch
     >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
@@ -186,12 +186,12 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """Matrices with these vectors as their lower triangles, row by row; zero elsewhere.
+    """Return matrices with these vectors as lower triangles, row by row; zero elsewhere.
 
     :param vec: a tensor, shape (..., k).
     :param diag: the last diagonal; 0 is the main one, and those below it are negative.
     :returns: a tensor of shape (..., n, n).
-    :raises ValueError: no triangle has as many elements.
+    :raises ValueError: no triangle has this number of elements.
 
     >>> import nbautograd as torch
     >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1, 2, 3.]))

@@ -32,7 +32,7 @@ def _check_dimensions(shape: Any, least: int) -> None:
 
 
 class SoftmaxTransform(_Plain):
-    """y = softmax(x) over the last dimension. It is not bijective: x + c has the same y; the inverse gives log(y).
+    """y = softmax(x) over the last dimension. It is not bijective: x + c has the same y; the inverse returns log(y).
 
     >>> import nbautograd as torch
     >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
@@ -57,10 +57,10 @@ class SoftmaxTransform(_Plain):
 
 
 class StickBreakingTransform(_Plain):
-    """From real vectors to the simplex with one more coordinate, a bijection.
+    """The bijection from real vectors to the simplex with one more coordinate.
 
-    A stick of length 1 is broken as often as there are coordinates: each takes the share sigmoid(xᵢ - log(n - i)) of
-    what is left, so that zeros give equal parts (the logistic stick-breaking process).
+    A stick of length 1 is broken once per coordinate: each takes the share sigmoid(xᵢ - log(n - i)) of the rest, so
+    that zeros give equal parts (the logistic stick-breaking process).
 
     >>> import nbautograd as torch
     >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
@@ -73,7 +73,7 @@ class StickBreakingTransform(_Plain):
 
     @staticmethod
     def _shift(x: Tensor) -> Tensor:
-        """The logarithms of how many parts are still to be broken off."""
+        """Return the logarithms of the numbers of remaining parts."""
         n = x.shape[-1]
         return arange(n, 0, -1, dtype=x.dtype, device=x.device).log()
 
@@ -101,7 +101,7 @@ class StickBreakingTransform(_Plain):
 
 
 class CorrCholeskyTransform(Transform):
-    """From real vectors of length D(D-1)/2 to Cholesky factors of D by D correlation matrices, a bijection.
+    """The bijection from real vectors of length D(D-1)/2 to Cholesky factors of D by D correlation matrices.
 
     The numbers' tanh are canonical partial correlations, row by row below the diagonal; each row becomes a vector of
     length 1 (D. Lewandowski, D. Kurowicka, H. Joe, 2009; the parameterization of Stan's reference manual).
@@ -119,7 +119,7 @@ class CorrCholeskyTransform(Transform):
     def _call(self, x: Tensor) -> Tensor:
         eps = finfo(x.dtype).eps
         r = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), diag=-1)
-        left = (1 - r**2).sqrt().cumprod(-1)  # what is left of each row's length
+        left = (1 - r**2).sqrt().cumprod(-1)  # the remaining length of each row
         r = r + eye(r.shape[-1], dtype=r.dtype, device=r.device)
         return r * pad(left[..., :-1], [1, 0], value=1)
 
@@ -149,7 +149,7 @@ class CorrCholeskyTransform(Transform):
 
 
 class LowerCholeskyTransform(_Plain):
-    """From real matrices to lower triangular ones with a positive diagonal, by the exponentials of the diagonal.
+    """The map from real matrices to lower triangular ones with a positive diagonal: its exponentials.
 
     >>> import nbautograd as torch
     >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
@@ -168,7 +168,7 @@ class LowerCholeskyTransform(_Plain):
 
 
 class PositiveDefiniteTransform(_Plain):
-    """From real matrices to positive definite ones: L Lᵀ with L as of :class:`LowerCholeskyTransform`.
+    """The map from real matrices to positive definite ones: L Lᵀ with L as of :class:`LowerCholeskyTransform`.
 
     >>> import nbautograd as torch
     >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))

@@ -41,7 +41,7 @@ def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
-    """The logarithm of the modified Bessel function of order 0 or 1, for x > 0.
+    """Return the logarithm of the modified Bessel function of order 0 or 1, for x > 0.
 
     By the polynomials 9.8.1 to 9.8.4 of M. Abramowitz and I. A. Stegun's handbook (1964), below 3.75 and above.
     """
@@ -54,7 +54,7 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
 
 @expandable
 class VonMises(Distribution):
-    """Von Mises' distribution of angles, of density exp(κ cos(x - loc)) / (2π I₀(κ)): the normal one on a circle.
+    """Von Mises' distribution of angles, of density exp(κ cos(x - loc)) / (2π I₀(κ)): normal on a circle.
 
     :param loc: the mean angle, in radians.
     :param concentration: κ, about the inverse of the variance where it is large.
@@ -91,14 +91,14 @@ class VonMises(Distribution):
 
     @lazy_property
     def _proposal_r(self) -> Tensor:
-        """The parameter of the wrapped Cauchy distribution that is proposed from."""
+        """The parameter of the wrapped Cauchy distribution for proposals."""
         k = self.concentration.to(float64)
         tau = 1 + (1 + 4 * k**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * k)
         return where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        """By rejection (D. J. Best and N. I. Fisher, 1979), in float64."""
+        """Draw samples by rejection (D. J. Best and N. I. Fisher, 1979), in float64."""
         shape = self._extended_shape(sample_shape)
         loc, k, r = self.loc.to(float64), self.concentration.to(float64), self._proposal_r
         x = empty(shape, dtype=float64, device=loc.device)

@@ -1,8 +1,8 @@
 """``torch.func``: composable function transforms: derivatives, and ``vmap`` over batches.
 
-``vmap`` and its rules are in ``_engine.batching``. Here are the derivatives in reverse mode (``_reverse.py``) and in
-forward mode (``_forward.py``); modules as functions of their parameters come from ``nn``. It is written on tensors and
-passes over the graph; nothing else of the package needs it.
+``vmap`` and its rules are in ``_engine.batching``. This package has the derivatives in reverse mode (``_reverse.py``)
+and in forward mode (``_forward.py``); modules as functions of their parameters come from ``nn``. It uses tensors and
+passes over the graph; no other part of the package imports it.
 """
 
 from nbautograd._engine.batching.transform import vmap

@@ -21,11 +21,11 @@ __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """The value of ``func`` and the product of its Jacobian with ``tangents``, in forward mode.
+    """Return the value of ``func`` and the product of its Jacobian with ``tangents``, in forward mode.
 
     :param primals: the arguments, which may be nested.
-    :param tangents: nested as they are.
-    :param strict: raise where an output does not depend on the inputs, instead of giving zeros.
+    :param tangents: nested like the primals.
+    :param strict: raise if an output does not depend on the inputs, instead of returning zeros.
 
     >>> import nbautograd as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
@@ -69,11 +69,11 @@ def jvp(
 
 
 def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """The function that computes the Jacobian, one forward pass for all elements of an argument at once.
+    """Return a function that computes the Jacobian in one forward pass for all elements of an argument.
 
-    :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.
-    :param has_aux: ``func`` returns ``(value, aux)``, and the Jacobian comes as ``(jacobian, aux)``.
-    :param randomness: as of :func:`vmap`, which runs ``func`` for all elements.
+    :param argnums: the positional arguments to differentiate by, which may be nested; a tuple returns a tuple.
+    :param has_aux: ``func`` returns ``(value, aux)``, and the result is ``(jacobian, aux)``.
+    :param randomness: the option of :func:`vmap`, which runs ``func`` for all elements.
 
     >>> import nbautograd as torch
     >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 1.0]))
@@ -113,7 +113,7 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
 
 
 def _columns(func: Function, x: Any, has_aux: bool, randomness: str) -> tuple[list[Any], Any, Any]:
-    """The derivatives of each output by one tensor, how the outputs are nested, and the auxiliary value."""
+    """Compute the derivatives of each output by one tensor, the structure of the outputs, and the auxiliary value."""
     count, shape = x.numel(), tuple(x.shape)
     if not count:
         value, aux = with_aux(func(x), has_aux, "jacfwd")
@@ -134,7 +134,7 @@ def _columns(func: Function, x: Any, has_aux: bool, randomness: str) -> tuple[li
 
 
 def hessian(func: Function, argnums: Places = 0) -> Function:
-    """The function that computes the matrix of second derivatives: forward over reverse.
+    """Return a function that computes the matrix of second derivatives: forward over reverse.
 
     >>> import nbautograd as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
@@ -145,7 +145,7 @@ def hessian(func: Function, argnums: Places = 0) -> Function:
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """The value of ``func`` and its linear approximation there: ``jvp_fn(*tangents)``, which does not run it again.
+    """Return the value of ``func`` and its linear approximation ``jvp_fn(*tangents)``, which does not run it again.
 
     The product of the Jacobian with tangents is the derivative of its product with cotangents, which is linear in them.
 

@@ -21,9 +21,9 @@ Places = int | tuple[int, ...]
 
 
 def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
-    """The positions in ``argnums``, counted from the front.
+    """Return the positions in ``argnums``, counted from the front.
 
-    :raises RuntimeError: one is out of range, repeated, or not an int.
+    :raises RuntimeError: a position is out of range, repeated, or not an int.
     """
     places = [argnums] if isinstance(argnums, int) else list(argnums)
     if not places:
@@ -44,7 +44,7 @@ def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
 class Inputs:
     """Arguments in which the tensors to differentiate with respect to are replaced by fresh leaves.
 
-    Inside of ``vmap`` a leaf is batched at all levels, so that each sample has its own derivative.
+    Inside ``vmap``, a leaf is batched at all levels, so that each sample has its own derivative.
     """
 
     __slots__ = ("args", "leaves", "places", "single", "specs", "stack")
@@ -77,7 +77,7 @@ class Inputs:
         return map_samples(leaf_of, x)
 
     def like_args(self, values: list[Any]) -> Any:
-        """A value for each leaf, nested as the arguments in ``argnums`` are."""
+        """Return a value for each leaf, nested like the arguments in ``argnums``."""
         rest, trees = list(values), []
         for spec in self.specs:
             trees.append(tree_unflatten(rest[: spec.num_leaves], spec))
@@ -85,7 +85,7 @@ class Inputs:
         return trees[0] if self.single else tuple(trees)
 
     def detach(self, tree: Any) -> Any:
-        """Results, detached from these leaves; a history that outer transforms need is kept."""
+        """Detach results from these leaves, but keep a history that outer transforms need."""
         for leaf in self.leaves:
             sample = samples_of(leaf)
             if sample._fn is LEAF:
@@ -94,19 +94,19 @@ class Inputs:
 
 
 def leaf_of(x: Tensor) -> Any:
-    """A new leaf with the values and tangents of ``x``, or a view of it if an outer transform differentiates it."""
+    """Return a new leaf with the values and tangents of ``x``, or a view of ``x`` for an outer transform."""
     if x._fn is not None:
         return x.view(x.shape)
     fresh = x.detach().requires_grad_()
     if has_tangent(x):
         leaf, fresh = fresh, fresh.view(x.shape)
-        leaf.__dict__[SPENT] = True  # only the view is returned
+        leaf.__dict__[SPENT] = True  # only the view is used outside
         carry(x, fresh)
     return fresh
 
 
 def detached(tree: Any) -> Any:
-    """Results without history, if that leads to spent leaves only: their derivatives have been computed.
+    """Return results without their history if it leads only to leaves whose derivatives have been computed.
 
     A result with a tangent keeps its history, which is dropped when the tangent is unpacked.
     """
@@ -122,7 +122,7 @@ def detached(tree: Any) -> Any:
 
 
 def _root(value: Any) -> Any:
-    """The node or leaf at which the history of a result begins; None if it has none, or keeps it."""
+    """Return the start of a result's history, a node or leaf; None if it has none, or keeps it."""
     sample = samples_of(value)
     if not isinstance(sample, Tensor) or sample._fn is None or has_tangent(sample):
         return None
@@ -135,14 +135,14 @@ def _is_spent(roots: list[Any]) -> bool:
 
 
 def samples_of(t: Any) -> Any:
-    """The value of a batched tensor below all levels."""
+    """Return the value of a batched tensor below all levels."""
     while isinstance(t, BatchedTensor):
         t = t.value
     return t
 
 
 def with_aux(answer: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """The value and the auxiliary value in a function's result.
+    """Return the value and the auxiliary value in a function's result.
 
     :raises RuntimeError: ``has_aux`` is True, and the result is not a pair.
     """

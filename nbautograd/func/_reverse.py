@@ -20,10 +20,10 @@ __all__ = ["Product", "grad", "grad_and_value", "jacrev", "vjp"]
 
 
 def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
-    """The function that computes the gradient of a scalar function.
+    """Return a function that computes the gradient of a scalar function.
 
-    :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.
-    :param has_aux: ``func`` returns ``(value, aux)``, and the gradient comes as ``(gradient, aux)``.
+    :param argnums: the positional arguments to differentiate by, which may be nested; a tuple returns a tuple.
+    :param has_aux: ``func`` returns ``(value, aux)``, and the result is ``(gradient, aux)``.
 
     >>> import nbautograd as torch
     >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.0))
@@ -39,7 +39,7 @@ def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function
 
 
 def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
-    """The function that computes ``(gradient, value)`` of a scalar function.
+    """Return a function that computes ``(gradient, value)`` of a scalar function.
 
     >>> import nbautograd as torch
     >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
@@ -77,14 +77,14 @@ class Product:
         self.outputs, self.inputs = outputs, inputs
 
     def __call__(self, cotangents: list[Any]) -> list[Any]:
-        """The gradient of each leaf; a cotangent of None stands for 1."""
+        """Compute the gradient of each leaf; a cotangent of None stands for 1."""
         return _gradients(self.outputs, self.inputs.leaves, cotangents, self.inputs.stack)
 
 
 def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[Level, ...]) -> list[Any]:
-    """The gradients by ``xs``, leaves that are batched at all levels of ``stack``.
+    """Compute the gradients of ``xs``, leaves that are batched at all levels of ``stack``.
 
-    One backward pass computes the gradients of all samples: the gradient of their sum by one sample's leaf is its own.
+    One backward pass computes the gradients of all samples: each sample's leaf gets its own gradient from the sum.
     """
     if not stack:
         return _unbatched_gradients(outputs, xs, cotangents)
@@ -109,10 +109,10 @@ def _unbatched_gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """The value of ``func`` and the function that multiplies its Jacobian from the left: ``vjp_fn(cotangents)``.
+    """Return the value of ``func`` and the function that multiplies its Jacobian from the left: ``vjp_fn(cotangents)``.
 
-    :param primals: the arguments, which may be nested. The products come as a tuple with an entry for each.
-    :param has_aux: ``func`` returns ``(value, aux)``; ``aux`` comes third.
+    :param primals: the arguments, which may be nested. The result of ``vjp_fn`` is a tuple with a product for each.
+    :param has_aux: ``func`` returns ``(value, aux)``; ``aux`` is the third result.
 
     >>> import nbautograd as torch
     >>> value, product = torch.func.vjp(torch.sin, torch.tensor([0.0, 1.0]))
@@ -126,7 +126,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     multiply = Product(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
-        """The vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
+        """Return the vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
         weights, cotangent_spec = tree_flatten(cotangents)
         if cotangent_spec != spec:
             raise AutogradError(
@@ -142,9 +142,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
 
 def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
-    """The tensors that a function has returned, and how they are nested.
+    """Return the tensors in a function's result, and their structure.
 
-    :raises RuntimeError: there are none, or something else is among them.
+    :raises RuntimeError: the result has no tensors, or other values.
     """
     outputs, spec = tree_flatten(value)
     if not outputs:
@@ -160,11 +160,11 @@ def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
 
 
 def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
-    """The function that computes the Jacobian, one reverse pass for all elements of the result at once.
+    """Return a function that computes the Jacobian in one reverse pass for all elements of the result.
 
-    :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.
-    :param has_aux: ``func`` returns ``(value, aux)``, and the Jacobian comes as ``(jacobian, aux)``.
-    :param chunk_size: for how many elements at once; None for all.
+    :param argnums: the positional arguments to differentiate by, which may be nested; a tuple returns a tuple.
+    :param has_aux: ``func`` returns ``(value, aux)``, and the result is ``(jacobian, aux)``.
+    :param chunk_size: the number of elements per pass; None for all.
 
     >>> import nbautograd as torch
     >>> torch.func.jacrev(torch.sin)(torch.tensor([0.0, 1.0]))
@@ -188,7 +188,7 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
 
 
 def _jacobian(out: Any, inputs: Inputs, chunk_size: int | None) -> list[Any]:
-    """The Jacobian of one output by each leaf."""
+    """Return the Jacobian of one output by each leaf."""
     multiply = Product([out], inputs)
     count, shape = out.numel(), tuple(out.shape)
     if not count:

@@ -1,6 +1,6 @@
 """``torch.masked``: reductions and normalizations that leave out the elements where a mask is False.
 
-This package may import all of ``autograd`` and below. All of it is made of ordinary operations, so gradients are, too.
+This package may import ``autograd`` and the layers below. It consists of ordinary operations, so it has gradients.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``MaskedTensor``, PyTorch's prototype of a tensor with a mask, which is refused."""
+"""``MaskedTensor``, PyTorch's prototype of a tensor with a mask, which is not supported."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ WORDS = (
 
 
 class MaskedTensor:
-    """Refused; the functions of ``torch.masked`` take the data and the mask as two tensors.
+    """Not supported: the functions of ``torch.masked`` take the data and the mask as two tensors.
 
     :param data: a tensor.
     :param mask: a bool tensor.
-    :param requires_grad: whether operations would be recorded.
+    :param requires_grad: accepted and ignored.
     :returns: nothing: it raises.
     :raises NotImplementedError: always.
 
@@ -31,7 +31,7 @@ class MaskedTensor:
 
 
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> NoReturn:
-    """Refused: there is no ``MaskedTensor``.
+    """Raise: ``MaskedTensor`` is not supported.
 
     :raises NotImplementedError: always.
 
@@ -43,7 +43,7 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> NoReturn
 
 
 def as_masked_tensor(data: Any, mask: Any) -> NoReturn:
-    """Refused: there is no ``MaskedTensor``.
+    """Raise: ``MaskedTensor`` is not supported.
 
     :raises NotImplementedError: always.
 
@@ -55,7 +55,7 @@ def as_masked_tensor(data: Any, mask: Any) -> NoReturn:
 
 
 def is_masked_tensor(obj: Any, /) -> bool:
-    """False: there is no ``MaskedTensor``.
+    """Return False: ``MaskedTensor`` is not supported.
 
     >>> import nbautograd as torch
     >>> torch.masked.is_masked_tensor(torch.ones(2))

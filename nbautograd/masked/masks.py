@@ -1,4 +1,4 @@
-"""Masks: checked, expanded, and what stands in the place of masked-out elements."""
+"""Masks: checks, expansion, and the values that replace masked-out elements."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LOWEST = -math.inf
 
 
 def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
-    """The mask of a tensor, with its shape; True everywhere if there is none.
+    """Return the mask of a tensor, with its shape; True everywhere without a mask.
 
-    :raises TypeError: it, or the input, is no tensor.
-    :raises IndexError: it has more dimensions than the input.
+    :raises TypeError: the mask or the input is not a tensor.
+    :raises IndexError: the mask has more dimensions than the input.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"masked.{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
@@ -34,25 +34,25 @@ def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """The input with a number where it is masked out."""
+    """Replace masked-out elements of the input by a number."""
     return where(mask, input, input.new_full((), value))  # type: ignore[no-any-return]
 
 
 def lowest(kind: dtypes.dtype) -> Any:
-    """The number that is never a maximum."""
+    """Return the number that is never a maximum."""
     return LOWEST if kind.is_floating_point else 0 if kind.rank == 0 else dtypes.iinfo(kind).min
 
 
 def highest(kind: dtypes.dtype) -> Any:
-    """The number that is never a minimum."""
+    """Return the number that is never a minimum."""
     return math.inf if kind.is_floating_point else 1 if kind.rank == 0 else dtypes.iinfo(kind).max
 
 
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """Dimensions as a sorted tuple, all of them for None or ``()``.
+    """Return dimensions as a sorted tuple; None or ``()`` means all.
 
-    :raises IndexError: one is out of range.
-    :raises RuntimeError: one occurs twice.
+    :raises IndexError: a dimension is out of range.
+    :raises RuntimeError: a dimension occurs twice.
     """
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))

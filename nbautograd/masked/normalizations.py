@@ -1,4 +1,4 @@
-"""Functions of the elements where a mask is True that keep the shape."""
+"""Shape-preserving functions of the elements where a mask is True."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _prepared(name: str, input: Tensor, dtype: DType, mask: Tensor | None) -> tu
 
 
 def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax of the elements where ``mask`` is True; 0 for the others, NaN where there is none.
+    """Compute softmax of the elements where ``mask`` is True; 0 for the others, NaN if all are masked out.
 
     >>> import nbautograd as torch
     >>> torch.masked.softmax(torch.tensor([1., 2., 1.]), 0, mask=torch.tensor([True, False, True]))
@@ -30,7 +30,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of :func:`softmax`.
+    """Return the logarithm of :func:`softmax`.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -42,7 +42,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | 
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax of the negative elements where ``mask`` is True; 0 for the others.
+    """Compute softmax of the negated elements where ``mask`` is True; 0 for the others.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -54,7 +54,7 @@ def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Running sums of the elements where ``mask`` is True.
+    """Compute the cumulative sums of the elements where ``mask`` is True.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -66,7 +66,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None 
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Running products of the elements where ``mask`` is True.
+    """Compute the cumulative products of the elements where ``mask`` is True.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -80,10 +80,10 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The elements where ``mask`` is True over their norm along a dimension; 0 for the others.
+    """Return the elements where ``mask`` is True over their norm along a dimension; 0 for the others.
 
-    :param ord: of the norm.
-    :param eps: the least number that is divided by.
+    :param ord: the order of the norm.
+    :param eps: the smallest divisor.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -103,7 +103,7 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
-    """``log(exp(input) + exp(other))``, where masked-out elements are minus infinity.
+    """Return ``log(exp(input) + exp(other))``, where masked-out elements are minus infinity.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.zeros(2), torch.tensor([True, False])

@@ -20,7 +20,7 @@ def _cast(input: Tensor, dtype: DType) -> Tensor:
 def sum(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The sum of the elements where ``mask`` is True; 0 where none is.
+    """Compute the sum of the elements where ``mask`` is True; 0 if none is.
 
     :param mask: bool, broadcast to ``input``; by default True everywhere.
     :raises IndexError: the mask has more dimensions than the input.
@@ -37,7 +37,7 @@ def sum(
 def prod(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The product of the elements where ``mask`` is True; 1 where none is.
+    """Return the product of the elements where ``mask`` is True; 1 if none is.
 
     >>> import nbautograd as torch
     >>> torch.masked.prod(torch.tensor([2., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
@@ -55,7 +55,7 @@ def prod(
 def amax(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The largest element where ``mask`` is True; the lowest number of the dtype where none is.
+    """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -70,7 +70,7 @@ def amax(
 def amin(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The smallest element where ``mask`` is True; the highest number of the dtype where none is.
+    """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -85,7 +85,7 @@ def amin(
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the largest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch.
+    """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -100,7 +100,7 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Where the smallest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch.
+    """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -115,7 +115,7 @@ def argmin(
 def mean(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The mean of the elements where ``mask`` is True; NaN where none is.
+    """Compute the mean of the elements where ``mask`` is True; NaN if none is.
 
     :raises ValueError: the dtype is neither floating nor complex.
 
@@ -134,16 +134,16 @@ def mean(
 
 
 def _count(where: Tensor, dim: Dims, keepdim: bool, like: Tensor) -> Tensor:
-    """How many elements are taken."""
+    """Return the number of unmasked elements."""
     return sum(where, dim, keepdim=keepdim, dtype=dtypes.int64).to(like.dtype)
 
 
 def median(
     input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The lower median of the elements where ``mask`` is True; NaN where none is.
+    """Return the lower median of the elements where ``mask`` is True; NaN if none is.
 
-    :raises ValueError: there is none, and the dtype is not floating.
+    :raises ValueError: all elements are masked out, and the dtype is not floating.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -166,7 +166,7 @@ def median(
 def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity where none is.
+    """Return ``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity if none is.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
@@ -188,7 +188,7 @@ def norm(
     dtype: DType = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The norm of the vector of the elements where ``mask`` is True.
+    """Compute the norm of the vector of the elements where ``mask`` is True.
 
     :param ord: as in :func:`nbautograd.linalg.vector_norm`.
 
@@ -213,10 +213,10 @@ def var(
     dtype: DType = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance of the elements where ``mask`` is True.
+    """Compute the variance of the elements where ``mask`` is True.
 
-    :param unbiased: divide by the count minus one, which is the default.
-    :param correction: what is subtracted from the count instead.
+    :param unbiased: divide by the count minus one (the default).
+    :param correction: the number to subtract from the count instead.
     :raises RuntimeError: both are given.
 
     >>> import nbautograd as torch
@@ -245,7 +245,7 @@ def std(
     dtype: DType = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The standard deviation of the elements where ``mask`` is True: the root of :func:`var`.
+    """Return the standard deviation of the elements where ``mask`` is True: the root of :func:`var`.
 
     >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])

@@ -1,6 +1,6 @@
-"""Neural networks: modules, their parameters and how these begin.
+"""Neural networks: modules, their parameters, and parameter initialization.
 
-The functions of :mod:`nbautograd.nn.functional` are there at once; the modules are imported when first asked for.
+The functions of :mod:`nbautograd.nn.functional` are imported at once, the modules on first use.
 """
 
 from __future__ import annotations

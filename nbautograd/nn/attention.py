@@ -1,4 +1,4 @@
-"""``torch.nn.attention``: the choice of a kernel for attention. There is one here, which all choices mean."""
+"""``torch.nn.attention``: the choice of a kernel for attention. Every choice selects nbautograd's only one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbautograd._names import absent
 __all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
 
 WARN_FOR_UNFUSED_KERNELS = False
-"""Has no effect: nothing is chosen, so that nothing can be refused."""
+"""Has no effect: with one kernel, there is no unfused choice to warn about."""
 
 
 class SDPBackend(IntEnum):
@@ -34,16 +34,16 @@ _chosen: ContextVar[tuple[SDPBackend, ...]] = ContextVar("sdpa_kernel", default=
 
 
 def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
-    """The kernels that are allowed in this block."""
+    """Return the kernels that are allowed in this block."""
     return list(_chosen.get())
 
 
 @contextmanager
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[str, Any]]:
-    """A block in which attention may use these kernels; the results are the same with each.
+    """Open a block in which attention may use the given kernels; all give the same results.
 
     :param backends: one or several of :class:`SDPBackend`.
-    :raises AssertionError: they are none.
+    :raises AssertionError: ``backends`` are not backends.
 
     >>> import nbautograd as torch
     >>> from nbautograd.nn.attention import SDPBackend, sdpa_kernel

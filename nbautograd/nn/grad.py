@@ -1,4 +1,4 @@
-"""The gradients of convolutions as functions: by input, and by weight."""
+"""The gradients of convolutions with respect to input and weight, as functions."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _by_weight(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _documented(function: Any, conv: Any, of: str, parameter: str) -> Callable[..., Tensor]:
     function.__name__ = function.__qualname__ = f"{conv.__name__}_{of}"
     function.__doc__ = (
-        f"The gradient of :func:`{conv.__name__}` by its {of}.\n\n    {parameter}\n"
-        "    :param grad_output: the gradient of the output; the others as for the convolution.\n    "
+        f"Compute the gradient of :func:`{conv.__name__}` with respect to its {of}.\n\n    {parameter}\n"
+        "    :param grad_output: the gradient of the output; the other arguments are the convolution's.\n    "
     )
     return function  # type: ignore[no-any-return]
 

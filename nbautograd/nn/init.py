@@ -1,4 +1,4 @@
-"""Parameter initialisation in place, with PyTorch's numbers after the same seed."""
+"""Parameter initialization in place, with PyTorch's numbers after the same seed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ LINEAR = ("linear", "sigmoid", *(f"conv{'_transpose' * t}{n}d" for t in (0, 1) f
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The recommended gain of the standard deviation of weights followed by a nonlinearity.
+    """Return the recommended gain of the standard deviation of weights followed by a nonlinearity.
 
     :param nonlinearity: ``"linear"``, ``"conv2d"`` and the like, ``"sigmoid"``, ``"tanh"``, ``"relu"``,
         ``"leaky_relu"`` or ``"selu"``.
     :param param: the slope of ``"leaky_relu"`` below zero, 0.01 by default.
-    :raises ValueError: another nonlinearity, or a slope that is no number.
+    :raises ValueError: the nonlinearity is unknown, or the slope is not a number.
 
     >>> import nbautograd as torch
     >>> torch.nn.init.calculate_gain("leaky_relu", 0.2)
@@ -107,7 +107,7 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with samples of the normal distribution truncated to [a, b].
 
-    Where less than 0.3 of the distribution lies in [a, b], uniform numbers are drawn instead and accepted with a
+    Where [a, b] has less than 0.3 of the probability, uniform numbers are drawn instead and accepted with a
     probability proportional to their density.
 
     >>> import nbautograd as torch
@@ -195,7 +195,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """``(fan_in, fan_out)`` of a weight of shape (out, in, *kernel)."""
+    """Return ``(fan_in, fan_out)`` of a weight of shape (out, in, *kernel)."""
     if tensor.ndim < 2:
         raise ValueError(
             f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, and it has {tensor.ndim}"
@@ -265,7 +265,7 @@ def kaiming_uniform_(
 
     :param a: the slope below zero of the leaky ReLU that follows.
     :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
-    :raises ValueError: fewer than two dimensions, or another mode.
+    :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
@@ -292,7 +292,7 @@ def kaiming_normal_(
     """Fill with normal samples of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
 
     :param a: the slope below zero of the leaky ReLU that follows.
-    :raises ValueError: fewer than two dimensions, or another mode.
+    :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
@@ -331,7 +331,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a convolution weight with the Dirac delta: it preserves as many input channels as possible.
 
     :param tensor: 3 to 5 dimensions.
-    :raises ValueError: another number of dimensions, or ``groups`` that do not divide the outputs.
+    :raises ValueError: the number of dimensions is wrong, or ``groups`` does not divide the outputs.
 
     >>> import nbautograd as torch
     >>> torch.nn.init.dirac_(torch.empty(2, 2, 1)).squeeze()
@@ -356,7 +356,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix, uniformly distributed (Saxe et al., 2013).
 
-    :param tensor: at least two dimensions; those after the first are taken as one.
+    :param tensor: at least two dimensions; dimensions after the first count as one.
     :raises ValueError: fewer dimensions.
 
     >>> import nbautograd as torch
@@ -373,7 +373,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     columns = tensor.numel() // rows
     drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     q, r = linalg_qr(drawn.t() if rows < columns else drawn)
-    q = q * r.diagonal().sign()  # which makes it uniform: Mezzadri, arXiv:math-ph/0609050
+    q = q * r.diagonal().sign()  # makes the distribution uniform: Mezzadri, arXiv:math-ph/0609050
     if rows < columns:
         q = q.t()
     tensor.copy_((q * gain).reshape(tensor.shape))
@@ -409,7 +409,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     former.__name__ = name
-    former.__doc__ = f"The deprecated name of :func:`{name}_`."
+    former.__doc__ = f"Call :func:`{name}_`; deprecated name."
     return former
 
 

@@ -1,7 +1,7 @@
-"""``torch.nn.parallel``: models on several devices, of which there is one here.
+"""``torch.nn.parallel``: models on several devices; nbautograd uses one.
 
-``DataParallel`` forwards to the module that it wraps, so programs that wrap theirs run, and their files have the same
-names. Several processes there are not: ``DistributedDataParallel`` says so.
+``DataParallel`` forwards to the wrapped module, so programs that use it run, and their files have the same names.
+Several processes are not supported: ``DistributedDataParallel`` raises.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Places = Sequence[int | Device] | None
 
 
 def _first_device(device_ids: Places) -> Device | None:
-    """The device that the module is run on: the first of CUDA's that are named; None for where it is."""
+    """Return the device to run the module on: the first given CUDA device; None for the module's own."""
     try:
         backend.cuda.start()
     except CudaUnavailableError:
@@ -51,12 +51,12 @@ def _moved(tree: Any, place: Any) -> Any:
 
 
 class DataParallel(Module):
-    """Runs a module on one device, whatever the number of those that it is told.
+    """A wrapper that runs a module on one device, regardless of the given devices.
 
-    :param module: the module, which is ``.module`` then, so that the names in its ``state_dict`` begin with it.
-    :param device_ids: CUDA devices; the first one is used, and the whole batch goes there.
-    :param output_device: where the results go; by default they stay there.
-    :param dim: PyTorch's dimension to split batches along; changes nothing.
+    :param module: the module, kept as ``.module``, so that the names in the ``state_dict`` begin with it.
+    :param device_ids: CUDA devices; the first one computes the whole batch.
+    :param output_device: the device of the results; by default the same.
+    :param dim: accepted and ignored.
 
     >>> import nbautograd as torch
     >>> model = torch.nn.DataParallel(torch.nn.Linear(3, 2))
@@ -85,10 +85,10 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """Cannot be made: there is one process.
+    """Not supported: nbautograd runs in one process.
 
     :param module: the module.
-    :raises RuntimeError: always: it returns no module.
+    :raises RuntimeError: always, so it returns no module.
 
     >>> import nbautograd as torch
     >>> torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))  # doctest: +ELLIPSIS
@@ -115,16 +115,16 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """``module(*inputs, **module_kwargs)``, on one device.
+    """Return ``module(*inputs, **module_kwargs)``, on one device.
 
     :param module: the module.
-    :param inputs: the arguments, or the only one.
-    :param device_ids: CUDA devices, of which the first one is used.
-    :param output_device: where the results go.
-    :param dim: PyTorch's dimension to split batches along; changes nothing.
+    :param inputs: the arguments, or a single argument.
+    :param device_ids: CUDA devices; the first one is used.
+    :param output_device: the device of the results.
+    :param dim: accepted and ignored.
     :param module_kwargs: the arguments by name.
-    :returns: what the module returns.
-    :raises TypeError: the module does not take these arguments.
+    :returns: the module's result.
+    :raises TypeError: the module does not accept these arguments.
 
     >>> import nbautograd as torch
     >>> data_parallel(torch.nn.Linear(3, 2), torch.ones(4, 3)).shape
@@ -135,13 +135,13 @@ def data_parallel(
 
 
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
-    """The module for each of the devices, of which there is one.
+    """Return the module for each device, of which there is at most one.
 
     :param network: the module.
-    :param devices: devices, or numbers of CUDA's; one at most.
-    :param detach: PyTorch's; changes nothing.
+    :param devices: at most one device, or the number of a CUDA device.
+    :param detach: accepted and ignored.
     :returns: a list with the module itself, not a copy.
-    :raises RuntimeError: there are several.
+    :raises RuntimeError: several devices are given.
 
     >>> import nbautograd as torch
     >>> model = torch.nn.Linear(3, 2)
@@ -154,14 +154,14 @@ def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> 
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
-    """A batch in as many parts as there are places, each of them there; numbers and the like are in every part.
+    """Split a batch into one part per device, and move each part; values other than tensors are in every part.
 
     :param inputs: tensors, or containers of them.
-    :param target_gpus: devices, or numbers of CUDA's.
+    :param target_gpus: devices, or numbers of CUDA devices.
     :param dim: the dimension to split along.
-    :returns: a list of what ``inputs`` is, with parts of the tensors; one place may stay without.
+    :returns: a list of containers like ``inputs``, with parts of the tensors; a device may get no part.
     :raises IndexError: ``dim`` is out of range.
-    :raises RuntimeError: there is no place, or no such device.
+    :raises RuntimeError: no device is given, or a device does not exist.
 
     >>> import nbautograd as torch
     >>> [part.shape for part in scatter(torch.ones(4, 3), ["cpu", "cpu"])]
@@ -179,7 +179,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
 def scatter_kwargs(
     inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The arguments of a call, and its keywords, in as many parts as there are places."""
+    """Split the arguments of a call, and its keyword arguments, into one part per device."""
     parts = scatter((inputs, kwargs or {}), target_gpus, dim)
     return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
 
@@ -191,13 +191,13 @@ def _tensors(tree: Any) -> list[Tensor]:
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
-    """Parts of a batch as one; those that are single numbers are stacked.
+    """Join the parts of a batch; stack single numbers.
 
-    :param outputs: tensors, or containers of them that are alike.
-    :param target_device: where the result is to be.
-    :param dim: the dimension along which they are joined.
-    :returns: a tensor, or a container of such.
-    :raises RuntimeError: the shapes do not fit, or there is no such device.
+    :param outputs: tensors, or containers of tensors with the same structure.
+    :param target_device: the device of the result.
+    :param dim: the dimension to join along.
+    :returns: a tensor, or a container of tensors.
+    :raises RuntimeError: the shapes do not fit, or the device does not exist.
 
     >>> import nbautograd as torch
     >>> gather([torch.ones(2, 3), torch.ones(1, 3)], "cpu").shape
@@ -220,14 +220,14 @@ def parallel_apply(
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Sequence[Any] | None = None,
 ) -> list[Any]:
-    """Each of the modules called with its part of the inputs, one after the other.
+    """Call each module with its part of the inputs, in order.
 
     :param modules: the modules.
-    :param inputs: for each module its arguments, or the only one.
-    :param kwargs_tup: for each module its arguments by name.
-    :param devices: PyTorch's; changes nothing.
-    :returns: a list of what they return.
-    :raises AssertionError: there are not as many parts as modules.
+    :param inputs: the arguments of each module, or a single argument.
+    :param kwargs_tup: the keyword arguments of each module.
+    :param devices: accepted and ignored.
+    :returns: a list of the results.
+    :raises AssertionError: the numbers of parts and modules differ.
 
     >>> import nbautograd as torch
     >>> parallel_apply([torch.nn.ReLU(), torch.nn.Identity()], [torch.tensor(-1.0), torch.tensor(-1.0)])

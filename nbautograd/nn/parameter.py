@@ -1,4 +1,4 @@
-"""Parameters and buffers: tensors that are registered when they are assigned to a module; with a shape or without."""
+"""Parameters and buffers: tensors that a module registers on assignment; with or without a shape."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Parameter(Tensor, metaclass=_Flagged):
 
     :param data: a tensor; by default one without elements.
     :param requires_grad: whether operations on it are recorded.
-    :raises AttributeError: ``data`` is no tensor.
+    :raises AttributeError: ``data`` is not a tensor.
     :raises RuntimeError: the dtype is neither floating nor complex, and ``requires_grad`` is true.
 
     >>> import nbautograd as torch
@@ -47,7 +47,7 @@ class Parameter(Tensor, metaclass=_Flagged):
     _results_are_plain = True
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        """A parameter; of a tensor of a user's own class, a tensor of that class that counts as one."""
+        """Return a parameter; for a tensor of a subclass, a tensor of that class that is marked as a parameter."""
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
@@ -66,11 +66,11 @@ class Parameter(Tensor, metaclass=_Flagged):
             result.__dict__["is_parameter"] = True
         return cast("Parameter", result)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # whatever a subclass' __new__ takes
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # any arguments of a subclass' __new__
         pass
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Parameter:
-        if id(self) not in memo:  # without the gradient, unlike that of other tensors
+        if id(self) not in memo:  # without the gradient, unlike other tensors
             copied = memo[id(self)] = Parameter(self.data.clone(), self.requires_grad)
             copied.__class__ = type(self)
         result: Parameter = memo[id(self)]
@@ -100,7 +100,7 @@ class Buffer(Tensor, metaclass=_Flagged):
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
-        """A tensor that shares the memory of ``data`` and is known as a buffer."""
+        """Return a tensor that shares the memory of ``data`` and is marked as a buffer."""
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
@@ -118,7 +118,7 @@ CONVERSIONS = frozenset({
     *("__hash__", "bfloat16", "char", "copy_", "cpu", "cuda", "double", "float", "get_device", "half", "int"),
     *("is_complex", "is_floating_point", "long", "short", "size", "to"),
 })  # fmt: skip
-"""What can be done without a shape."""
+"""The methods that work without a shape."""
 
 
 def _without_array(self: Any) -> NoReturn:
@@ -126,7 +126,7 @@ def _without_array(self: Any) -> NoReturn:
 
 
 class UninitializedTensorMixin:
-    """What parameters and buffers without a shape have in common. Operations do not find an array, and refuse them."""
+    """The base of parameters and buffers without a shape. Operations on them raise, because they have no array."""
 
     __slots__ = ()
     _has_a_say = True
@@ -140,7 +140,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> NoReturn:
-        """Not known: raises a RuntimeError."""
+        """The shape, which is unknown: raises a RuntimeError."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
@@ -168,24 +168,24 @@ class UninitializedTensorMixin:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing computed the tensor: true."""
+        """True: no operation computed the tensor."""
         return True
 
     def detach(self) -> Any:
-        """The tensor itself: there is nothing to detach it from."""
+        """Return the tensor itself: it has no graph to detach from."""
         return self
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become a parameter or tensor of a shape, with elements that are not initialised.
+        """Turn into a parameter or tensor with a shape and uninitialized elements.
 
-        :param device: by default the device that the tensor is on; so ``dtype``.
+        :param device: by default the tensor's device; likewise ``dtype``.
         """
         array = empty(shape, device=device or self.device, dtype=dtype or self.dtype)._a
         self.__class__ = self.cls_to_become
         cast("Tensor", self)._a = array
 
     def share_memory_(self) -> NoReturn:
-        """Not possible: raises a RuntimeError."""
+        """Raise a RuntimeError: the tensor has no memory yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -212,7 +212,7 @@ class UninitializedTensorMixin:
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a tensor is a parameter or a buffer without a shape."""
+    """Return whether a tensor is a parameter or a buffer without a shape."""
     return isinstance(param, UninitializedTensorMixin)
 
 
@@ -231,7 +231,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
-        """A parameter without a shape."""
+        """Return a parameter without a shape."""
         result = wrap(empty(0, device=device, dtype=dtype)._a, LEAF if requires_grad else None)
         result.__class__ = cls
         return cast("UninitializedParameter", result)
@@ -263,7 +263,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> UninitializedBuffer:
-        """A buffer without a shape."""
+        """Return a buffer without a shape."""
         result = wrap(empty(0, device=device, dtype=dtype)._a)
         result.__class__ = cls
         result.__dict__.update(persistent=persistent, is_buffer=True)

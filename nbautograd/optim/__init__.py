@@ -40,6 +40,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("lr_scheduler", "swa_utils"):  # at their first use
+    if name in ("lr_scheduler", "swa_utils"):  # imported at their first use
         return import_module(f"nbautograd.optim.{name}")
     return absent.fail("optim", name)

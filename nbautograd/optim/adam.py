@@ -28,13 +28,13 @@ Number = float | Tensor
 
 
 class Adam(Elementwise):
-    """Steps of the size of the mean gradient over the root of its mean square (Kingma & Ba, 2015).
+    """Steps along the mean gradient over the root of the mean square gradient (Kingma & Ba, 2015).
 
     ``m ← β₁ m + (1 − β₁) g``, ``v ← β₂ v + (1 − β₂) g²``, ``w ← w − lr · m̂ / (√v̂ + ε)``, where the hats divide by
     ``1 − βᵗ``. With ``amsgrad`` the largest v so far divides (Reddi et al., 2018).
 
     :param decoupled_weight_decay: shrink the parameters themselves instead of adding to the gradient, as AdamW does.
-    :param foreach, fused: hints about speed, which are accepted; ``capturable`` and ``differentiable`` are refused.
+    :param foreach, fused: hints about speed, which are accepted; ``capturable`` and ``differentiable`` raise an error.
     :raises ValueError: an option is out of its range.
 
     >>> import nbautograd as torch
@@ -91,7 +91,7 @@ class Adam(Elementwise):
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step = count_step(state)
         beta1, beta2 = betas_of(group)
-        root = math.sqrt(1 - beta2**step)  # a number times both sides of the fraction: one pass less
+        root = math.sqrt(1 - beta2**step)  # both sides of the fraction times a number: saves one pass
         size, eps = -number(group["lr"]) * root / (1 - beta1**step), group["eps"] * root
 
         def rule(p: Array, g: Array, a: Array, b: Array, mean: Array, square: Array, top: Array | None = None) -> None:
@@ -224,9 +224,9 @@ class NAdam(Elementwise):
 
 
 class RAdam(Elementwise):
-    """Adam that divides by the root of the mean square only once enough steps tell its size (Liu et al., 2020).
+    """Adam that divides by the root of the mean square only after enough steps to estimate it (Liu et al., 2020).
 
-    With ``ρ∞ = 2 / (1 − β₂) − 1`` and ``ρₜ = ρ∞ − 2t β₂ᵗ / (1 − β₂ᵗ)``, steps with ``ρₜ ≤ 5`` are those of momentum
+    With ``ρ∞ = 2 / (1 − β₂) − 1`` and ``ρₜ = ρ∞ − 2t β₂ᵗ / (1 − β₂ᵗ)``, steps with ``ρₜ ≤ 5`` use momentum
     alone, and later ones are multiplied by ``√((ρₜ − 4)(ρₜ − 2)ρ∞ / ((ρ∞ − 4)(ρ∞ − 2)ρₜ))``.
 
     :raises ValueError: an option is out of its range.

@@ -42,7 +42,7 @@ class _Several(LRScheduler):
         return result
 
     def state_dict(self) -> State:
-        """The state to save in a checkpoint, including the states of the schedules."""
+        """Return the state to save in a checkpoint, including the states of the schedules."""
         return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: State) -> None:
@@ -54,9 +54,9 @@ class _Several(LRScheduler):
 
 
 class ChainedScheduler(_Several):
-    """Apply several schedules at each step, each to the learning rate that the one before computed.
+    """Apply several schedules at each step, each to the learning rate of the previous one.
 
-    :raises ValueError: there is none, or they belong to different optimizers.
+    :raises ValueError: no schedule is given, or they belong to different optimizers.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -81,7 +81,7 @@ class ChainedScheduler(_Several):
 class SequentialLR(_Several):
     """Run one schedule after the other, switching at the ``milestones``.
 
-    :raises ValueError: the milestones are not one less than the schedules, or these belong to different optimizers.
+    :raises ValueError: the number of milestones is not one less than the schedules', or the optimizers differ.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -110,7 +110,7 @@ class SequentialLR(_Several):
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
-        for group in optimizer.param_groups:  # the schedules have each made their first step: begin anew
+        for group in optimizer.param_groups:  # each schedule has made its first step: undo it and start again
             assign(group, group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
@@ -141,11 +141,11 @@ class SequentialLR(_Several):
 class ReduceLROnPlateau(LRScheduler):
     """Multiply the learning rate by ``factor`` when a metric has not improved for ``patience`` epochs.
 
-    :param mode: ``"min"`` or ``"max"``: what is better.
-    :param threshold: by how much it has to be better, as a part (``threshold_mode="rel"``) or a difference (``"abs"``).
-    :param cooldown: epochs after a reduction in which nothing is counted.
-    :param eps: smaller changes of a learning rate are not made.
-    :raises ValueError: the factor is 1 or more, a mode unknown, or ``min_lr`` not of the number of groups.
+    :param mode: ``"min"`` or ``"max"``: the better direction.
+    :param threshold: the smallest improvement that counts, relative (``threshold_mode="rel"``) or absolute (``"abs"``).
+    :param cooldown: epochs after a reduction in which bad epochs are not counted.
+    :param eps: the smallest change of a learning rate; smaller ones are skipped.
+    :raises ValueError: the factor is 1 or more, a mode is unknown, or the length of ``min_lr`` is wrong.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -195,7 +195,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether bad epochs are not counted yet after a reduction."""
+        """True if bad epochs are not counted yet after a reduction."""
         return self.cooldown_counter > 0
 
     def _is_better(self, value: float, best: float) -> bool:
@@ -204,7 +204,7 @@ class ReduceLROnPlateau(LRScheduler):
         return value > by if self.mode == "max" else value < by
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Record the metric of the epoch that has ended, and reduce the learning rate if it has stopped improving."""
+        """Record the metric of the last epoch, and reduce the learning rate if the metric has stopped improving."""
         value = float(metrics.item() if isinstance(metrics, Tensor) else metrics)
         if epoch is not None:
             warn_epoch()

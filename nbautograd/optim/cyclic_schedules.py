@@ -98,13 +98,13 @@ class CyclicLR(_WithMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of the triangle in a cycle or an iteration."""
+        """Return the height of the triangle in a cycle or an iteration."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return float({"triangular": 1.0, "triangular2": 2.0 ** (1 - x), "exp_range": self.gamma**x}[self.mode])
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``; sets the momenta."""
+        """Return the learning rates of the groups in ``last_epoch``, and set the momenta."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -117,7 +117,7 @@ class CyclicLR(_WithMomentum):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> State:
-        """The state to save in a checkpoint; of a ``scale_fn`` that is an object, its attributes."""
+        """Return the state for a checkpoint, with the attributes of a ``scale_fn`` that is an object."""
         own = self._scale_fn_custom
         kept = None if own is None or isinstance(own, types.FunctionType) else own.__dict__.copy()
         return super().state_dict() | {"_scale_fn_custom": kept}
@@ -132,15 +132,15 @@ class CyclicLR(_WithMomentum):
 
 
 class OneCycleLR(_WithMomentum):
-    """Anneal up to ``max_lr`` once, then down to a minimum, per batch (Smith & Topin, *Super-Convergence*, 2018).
+    """Anneal once up to ``max_lr``, then down to a minimum, per batch (Smith & Topin, *Super-Convergence*, 2018).
 
-    :param total_steps: or ``epochs`` times ``steps_per_epoch``.
-    :param pct_start: the part of the steps that go up.
+    :param total_steps: the number of steps; or pass ``epochs`` and ``steps_per_epoch``.
+    :param pct_start: the fraction of steps that go up.
     :param anneal_strategy: ``"cos"`` or ``"linear"``.
     :param div_factor: the first learning rate is ``max_lr / div_factor``.
-    :param final_div_factor: and the last that over this.
-    :param three_phase: down as long as up, and only then to the last learning rate.
-    :raises ValueError: an argument is out of its range, or there was a step beyond the last.
+    :param final_div_factor: the last learning rate is the first over this.
+    :param three_phase: go down as long as up, then to the last learning rate.
+    :raises ValueError: an argument is out of its range, or ``step`` is called after the last step.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -214,7 +214,7 @@ class OneCycleLR(_WithMomentum):
         return half_wave(end, start, part) if self._anneal_func_type == "cos" else start + (end - start) * part
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``; sets the momenta."""
+        """Return the learning rates of the groups in ``last_epoch``, and set the momenta."""
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:

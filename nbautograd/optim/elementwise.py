@@ -2,7 +2,7 @@
 
 A subclass returns from ``_plan`` the update rule for a tile of a parameter, its gradient and its state. Large
 parameters are tiled (``_engine/fusion/tiling.py``): a tile stays in the processor's cache, so that a rule of ten passes
-reads and writes main memory once; temporaries are as small as a tile; and several threads compute tiles side by side.
+reads and writes main memory once; temporaries are as small as a tile; and several threads compute tiles in parallel.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 Rule = Callable[..., None]
-"""``rule(param, grad, work, work, *state)`` over flat arrays; it may overwrite all of them but the gradient."""
+"""``rule(param, grad, work, work, *state)`` over flat arrays; it may overwrite all except the gradient."""
 Change = Callable[[Rule], Rule]
 State = dict[str, Any]
 
@@ -55,19 +55,19 @@ RANGES: dict[str, tuple[str, float]] = {
     name: (f"{name} value", np.inf)
     for name in ("alpha", "initial_accumulator_value", "lr_decay", "momentum", "momentum_decay", "weight_decay")
 }
-"""Options that must not be negative: what messages call them, and the largest value."""
+"""Options that must not be negative: their names in messages, and the largest value."""
 
 
 def number(value: Any) -> Any:
-    """An option that may be a tensor of one element, as a number."""
+    """Return an option as a number; it may be a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
 
 
 def check_ranges(options: dict[str, Any]) -> None:
-    """Refuse a negative learning rate and the like.
+    """Check that no option, such as the learning rate, is negative.
 
-    :raises ValueError: an option is out of its range, or a tensor of several elements.
-    :raises TypeError: it is no number.
+    :raises ValueError: an option is out of its range, or is a tensor of several elements.
+    :raises TypeError: an option is not a number.
     """
     lr = options.get("lr")
     if isinstance(lr, Tensor) and lr.numel() != 1:
@@ -117,7 +117,7 @@ class Elementwise(Optimizer):
 
     _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - 0-d tensors of the state, with their initial values
     _takes_sparse = False  # whether gradients may be sparse
-    _free: frozenset[str] = frozenset()  # options that may be negative although others of their name may not
+    _free: frozenset[str] = frozenset()  # options that may be negative in this class
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         check_ranges({name: value for name, value in defaults.items() if name not in self._free})
@@ -152,7 +152,7 @@ class Elementwise(Optimizer):
     # -- implemented by subclasses ------------------------------------------------------------------------------------
 
     def _slots(self, group: Group) -> dict[str, float]:
-        """The state tensors of each parameter, of its shape, with their initial values."""
+        """Return the state tensors of each parameter, with its shape, and their initial values."""
         raise NotImplementedError
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
@@ -164,7 +164,7 @@ class Elementwise(Optimizer):
 
     @property
     def _no_sparse(self) -> str:
-        """What is said of sparse gradients where they are not taken."""
+        """The error message for sparse gradients where they are not supported."""
         return f"{type(self).__name__} does not support sparse gradients"
 
     # -- the step ----------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Elementwise(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
-        :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
+        :param closure: computes the loss and its gradients again and returns the loss, which the step returns.
         """
         loss = run_closure(closure)
         before = backend.set_quiet(backend.SILENT)
@@ -213,9 +213,9 @@ class Elementwise(Optimizer):
         return state, [state[name] for name in slots], fresh
 
     def _sparse_step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float]) -> None:
-        """Apply the update rule to the rows, or elements, that a sparse gradient has.
+        """Apply the update rule to the rows, or elements, of a sparse gradient.
 
-        :raises RuntimeError: this optimizer takes dense gradients only, or weight decay is asked for.
+        :raises RuntimeError: the optimizer supports only dense gradients, or weight decay is used.
         """
         if not self._takes_sparse:
             raise RuntimeError(self._no_sparse)
@@ -262,7 +262,7 @@ class Elementwise(Optimizer):
         if not dense:
             kind = F32 if p.itemsize == 2 else np.dtype(f"f{p.itemsize // 2}") if kind.kind == "c" else kind
             order = "C" if p.flags.c_contiguous or not p.flags.f_contiguous else "F"
-            # reshape copies where an array does not lie densely in this order: these are written back at the end
+            # reshape copies arrays that are not dense in this order: they are written back at the end
             flat = [_flat(a, order, kind) for a in arrays]
         length = len(flat[0])
         tile_size = tiling.TILE_SIZE
@@ -283,8 +283,8 @@ class Elementwise(Optimizer):
                     a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
 
     def _buffers(self, p: Any, kind: np.dtype[Any], size: int) -> Any:
-        """Scratch buffers for two temporaries, reused from one parameter to the next."""
-        key = (p.__class__, kind.char)  # a dtype takes longer to hash than a small step takes
+        """Return scratch buffers for two temporaries, which all parameters share."""
+        key = (p.__class__, kind.char)  # hashing a dtype takes longer than a small step
         result = self._work.get(key)
         if result is None or len(result[0]) < size:
             empty = backend.module(backend.device_of(p)).empty
@@ -293,7 +293,7 @@ class Elementwise(Optimizer):
 
 
 def change_of(group: Group) -> Change | None:
-    """The transformation of the gradient by weight decay and ``maximize``; None if there is neither."""
+    """Return the transformation of the gradient by weight decay and ``maximize``; None if neither is set."""
     decay, maximize = number(group.get("weight_decay", 0)), group.get("maximize", False)
     decoupled = group.get("decoupled_weight_decay", False)
     if not decay and not maximize:
@@ -316,35 +316,35 @@ def change_of(group: Group) -> Change | None:
 
 
 def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
-    """A flat real view of an array; complex elements count as two."""
+    """Return a flat real view of an array; complex elements count as two."""
     flat = array.reshape(-1, order=order)
     return flat.view(kind) if array.dtype.kind == "c" else flat.astype(kind, copy=False)
 
 
-# -- passes that several rules share -----------------------------------------------------------------------------------
+# -- passes shared by several rules ------------------------------------------------------------------------------------
 # A ufunc's third argument is its output, which is faster than ``out=``.
 
 
 def toward(mean: Array, value: Array, weight: float, work: Array) -> None:
-    """``mean += weight · (value − mean)``."""
+    """Compute ``mean += weight · (value − mean)``."""
     np.subtract(value, mean, work)
     axpy(weight, work, mean, work)
 
 
 def decay_square(mean: Array, value: Array, keep: float, work: Array) -> None:
-    """``mean = keep · mean + (1 − keep) · value²``."""
+    """Compute ``mean = keep · mean + (1 − keep) · value²``."""
     np.multiply(mean, keep, mean)
     np.multiply(value, value, work)
     axpy(1 - keep, work, mean, work)
 
 
 def add_ratio(target: Array, value: Array, divisor: Array, factor: float, work: Array) -> None:
-    """``target += factor · value / divisor``."""
+    """Compute ``target += factor · value / divisor``."""
     np.divide(value, divisor, work)
     axpy(factor, work, target, work)
 
 
 def betas_of(group: Group) -> tuple[float, float]:
-    """The coefficients (β₁, β₂) of Adam and its variants, as numbers."""
+    """Return the coefficients (β₁, β₂) of Adam and its variants, as numbers."""
     first, second = map(number, group["betas"])
     return first, second

@@ -31,7 +31,7 @@ class _Trial:
 
 
 def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
-    """The minimum of the cubic that interpolates two values and derivatives, clamped to bounds.
+    """Return the minimum of the cubic that interpolates two values and derivatives, clamped to bounds.
 
     Nocedal & Wright, *Numerical Optimization*, equation 3.59.
     """
@@ -47,7 +47,7 @@ def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
 
 
 def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: float, limit: int) -> tuple[_Trial, int]:
-    """Line search: a step that satisfies the strong Wolfe conditions, and the number of loss evaluations.
+    """Search a step that satisfies the strong Wolfe conditions; return it and the number of loss evaluations.
 
     Nocedal & Wright, algorithms 3.5 and 3.6, with cubic interpolation; c₁ is 1e-4 and c₂ 0.9.
 
@@ -110,16 +110,16 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
 class LBFGS(Optimizer):
     """Limited-memory BFGS, a quasi-Newton method (Liu & Nocedal, 1989).
 
-    One group of parameters only; ``step`` needs a closure, which it calls many times.
+    Supports one group of parameters; ``step`` needs a closure, which it calls many times.
 
-    :param lr: the length of steps, where no line search finds it.
+    :param lr: the length of steps without a line search.
     :param max_iter: iterations per step.
-    :param max_eval: evaluations of the closure per step; 1.25 · ``max_iter`` where None.
-    :param tolerance_grad: done when no element of the gradient is larger.
-    :param tolerance_change: done when neither the loss nor a parameter changes by more.
-    :param history_size: from how many changes the curvature is estimated.
+    :param max_eval: evaluations of the closure per step; 1.25 · ``max_iter`` by default.
+    :param tolerance_grad: stop when no element of the gradient is larger.
+    :param tolerance_change: stop when neither the loss nor a parameter changes by more.
+    :param history_size: the number of changes that estimate the curvature.
     :param line_search_fn: None or ``"strong_wolfe"``.
-    :raises ValueError: the learning rate is negative, or there are several groups.
+    :raises ValueError: the learning rate is negative, or several groups are given.
 
     >>> import nbautograd as torch
     >>> w = torch.tensor([3.0, -2.0], requires_grad=True)
@@ -166,7 +166,7 @@ class LBFGS(Optimizer):
         return result
 
     def _gradient(self) -> Array:
-        """All gradients as one flat vector; complex elements as two real ones."""
+        """Return all gradients as one flat vector; complex elements as two real ones."""
         xp = backend.module(self._params[0].device)
         rows = []
         for p in self._params:
@@ -200,7 +200,7 @@ class LBFGS(Optimizer):
 
         :param closure: clears the gradients, computes the loss and its gradients, and returns the loss.
         :raises RuntimeError: the line search is unknown.
-        :returns: the loss at the beginning.
+        :returns: the initial loss.
         """
         with no_grad(), backend.quiet():
             return self._iterate(closure)
@@ -211,7 +211,7 @@ class LBFGS(Optimizer):
         tolerance_grad, tolerance_change = options["tolerance_grad"], options["tolerance_change"]
         if options["line_search_fn"] not in (None, "strong_wolfe"):
             raise RuntimeError(f"only 'strong_wolfe' is supported as line_search_fn, not {options['line_search_fn']!r}")
-        state = self.state[self._params[0]]  # that of the first parameter stands for all
+        state = self.state[self._params[0]]  # the first parameter's stands for all
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first_loss = run_closure(closure)
@@ -248,11 +248,11 @@ class LBFGS(Optimizer):
     def _advance(
         self, closure: Callable[[], Any], start: _Trial, step: float, direction: Array, limit: int, is_last: bool
     ) -> tuple[_Trial, int]:
-        """Move the parameters along the direction; where that leads, and the number of loss evaluations.
+        """Move the parameters along the direction; return the new point and the number of loss evaluations.
 
-        :param step: how far, or where the line search begins.
+        :param step: the distance, or the start of the line search.
         :param limit: the largest number of evaluations.
-        :param is_last: no iteration follows, so that without a line search nothing is evaluated.
+        :param is_last: True for the last iteration, which without a line search evaluates nothing.
         """
         if self.param_groups[0]["line_search_fn"] is not None:
             end, count = self._line_search(closure, start, step, direction, limit)
@@ -279,7 +279,7 @@ class LBFGS(Optimizer):
 
 
 class _History:
-    """The last differences of parameters and of gradients, and where the last iteration was."""
+    """The last differences of parameters and of gradients, and the point of the last iteration."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.size = size
@@ -291,7 +291,7 @@ class _History:
         self.scale: Any = _value(state.get("H_diag", 1.0))
 
     def next_direction(self, gradient: Array, loss: float, is_first: bool) -> Array:
-        """The direction of the next step: that of the steepest descent first, then a quasi-Newton direction."""
+        """Return the direction of the next step: steepest descent first, then a quasi-Newton direction."""
         if is_first or self.direction is None:
             self.clear()
             self.direction = -gradient
@@ -318,7 +318,7 @@ class _History:
         self.scale = curvature / float(change @ change)
 
     def newton(self, gradient: Array) -> Array:
-        """The direction ``-H⁻¹ g`` by the two-loop recursion (Nocedal & Wright, algorithm 7.4)."""
+        """Return the direction ``-H⁻¹ g`` by the two-loop recursion (Nocedal & Wright, algorithm 7.4)."""
         result = -gradient
         weights = []
         rows = list(zip(self.changes, self.moves, self.inverses, strict=True))

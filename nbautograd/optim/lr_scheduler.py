@@ -1,8 +1,8 @@
 """``torch.optim.lr_scheduler``: learning rate schedules.
 
-Most schedules have two forms: a recursive one, which multiplies the learning rate that is there (so that schedules can
-be chained and a rate set by hand is kept), and a closed one, which gives it from the first learning rate. ``step()``
-goes on by the recursive one, as in PyTorch.
+Most schedules have two forms: a recursive one, which multiplies the current learning rate (so that schedules can be
+chained and a rate set by hand is kept), and a closed one, which computes it from the initial learning rate. ``step()``
+uses the recursive form, as in PyTorch.
 """
 
 from __future__ import annotations

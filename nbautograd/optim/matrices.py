@@ -1,4 +1,4 @@
-"""Optimizers whose update rule is not elementwise but of whole matrices: Adafactor and Muon."""
+"""Optimizers with an update rule for whole matrices: Adafactor and Muon."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Whole(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
 
-        :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
+        :param closure: computes the loss and its gradients again and returns the loss, which the step returns.
         :raises RuntimeError: a parameter is complex.
         """
         loss = run_closure(closure)
@@ -59,8 +59,8 @@ def _norm(a: Array) -> float:
 class Adafactor(_Whole):
     """Adam without momentum, its second moment factored into row and column means (Shazeer & Stern, 2018).
 
-    :param beta2_decay: the mean squares forget with the weight ``t ** beta2_decay``.
-    :param eps: where the mean squares (None: the dtype's eps) and the size of the parameter are cut off below.
+    :param beta2_decay: the weight of a new gradient in the mean squares is ``t ** beta2_decay``.
+    :param eps: lower bounds of the mean squares (None: the dtype's eps) and of the size of the parameter.
     :param d: the largest root mean square of an update.
     :raises ValueError: an option is out of its range.
 
@@ -145,13 +145,13 @@ class Adafactor(_Whole):
 
 
 class Muon(_Whole):
-    """Momentum orthogonalised by Newton-Schulz iteration, for matrices only (Jordan et al., 2024).
+    """Momentum orthogonalized by Newton-Schulz iteration, for matrices only (Jordan et al., 2024).
 
-    :param ns_coefficients: those of the polynomial that is iterated.
-    :param ns_steps: how often.
+    :param ns_coefficients: the coefficients of the iterated polynomial.
+    :param ns_steps: the number of iterations.
     :param adjust_lr_fn: ``"original"`` (or None) scales by ``√max(1, rows / columns)``, ``"match_rms_adamw"`` by
         ``0.2 · √max(rows, columns)``.
-    :raises ValueError: an option is out of its range, or a parameter no matrix.
+    :raises ValueError: an option is out of its range, or a parameter is not a matrix.
 
     >>> import nbautograd as torch
     >>> w = torch.eye(2).requires_grad_()
@@ -221,7 +221,7 @@ class Muon(_Whole):
 
 
 def _orthogonal(g: Array, coefficients: tuple[float, float, float], steps: int, eps: float) -> Array:
-    """The nearest matrix with singular values around 1, in single precision (PyTorch computes in bfloat16)."""
+    """Return the nearest matrix with singular values around 1, in single precision (PyTorch computes in bfloat16)."""
     first, third, fifth = coefficients
     tall = g.shape[0] > g.shape[1]
     x = (g.T if tall else g).astype(np.float32)

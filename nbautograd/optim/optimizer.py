@@ -1,4 +1,4 @@
-"""The base class of optimizers: parameter groups, per-parameter state, and its (de)serialisation."""
+"""The base class of optimizers: parameter groups, per-parameter state, and its (de)serialization."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_sta
 class Optimizer:
     """The base of all optimizers.
 
-    :param params: tensors, pairs of a name and a tensor, or dictionaries of one ``params`` and options for these.
-    :param defaults: the options of groups that do not give them.
-    :raises TypeError: ``params`` is a tensor itself, or holds something else than tensors.
-    :raises ValueError: there are no parameters, one is no leaf, or one occurs in two groups.
+    :param params: tensors, pairs of a name and a tensor, or dictionaries with ``params`` and options for them.
+    :param defaults: the default options of the groups.
+    :raises TypeError: ``params`` is a tensor itself, or contains a value that is not a tensor.
+    :raises ValueError: there are no parameters, one is not a leaf, or one is in two groups.
 
     >>> import nbautograd as torch
     >>> w = torch.ones(2, requires_grad=True)
@@ -114,7 +114,7 @@ class Optimizer:
     _optimizer_state_dict_post_hooks: Hooks
     _optimizer_load_state_dict_pre_hooks: Hooks
     _optimizer_load_state_dict_post_hooks: Hooks
-    _opt_called = False  # what the schedulers' warning looks at
+    _opt_called = False  # for the schedulers' warning
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -161,22 +161,22 @@ class Optimizer:
     profile_hook_step = staticmethod(_with_hooks)
 
     def _patch_step_function(self) -> None:
-        """Done when the class is made; optimizers of others call it."""
+        """Do nothing: the class wraps ``step`` on creation. Third-party optimizers call it."""
 
     def _cuda_graph_capture_health_check(self) -> None:
-        """Steps are not captured in graphs of CUDA; optimizers of others call it."""
+        """Do nothing: steps are not captured in CUDA graphs. Third-party optimizers call it."""
 
     def _optimizer_step_code(self) -> None:
-        """Called after each step; for profilers to replace."""
+        """Do nothing: a hook for profilers to replace, called after each step."""
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a parameter group with its own options, for example layers that are unfrozen later.
+        """Add a parameter group with its own options, for example for layers that are unfrozen later.
 
         :param param_group: ``params``, a tensor or a list of tensors or of (name, tensor), and options.
-        :raises TypeError: it is no dictionary, its parameters are in a set or are no tensors.
-        :raises ValueError: a parameter is no leaf, is in another group already, or only some have names.
+        :raises TypeError: it is not a dictionary, or its parameters are in a set or are not tensors.
+        :raises ValueError: a parameter is not a leaf or is in another group, or only some have names.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -229,7 +229,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters.
 
-        :param set_to_none: leave None behind, so that the next step skips parameters that got no gradient; else zeros.
+        :param set_to_none: set None, so that the next step skips parameters without a gradient; otherwise zeros.
         """
         watch = dispatch_mode.watcher
         if watch is None:
@@ -254,7 +254,7 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Perform one optimization step.
 
-        :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
+        :param closure: computes the loss and its gradients again and returns the loss, which the step returns.
         """
         raise NotImplementedError
 
@@ -268,7 +268,7 @@ class Optimizer:
         return handle
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; a pair that it returns replaces the arguments."""
+        """Call ``hook(optimizer, args, kwargs)`` before each step; a returned pair replaces the arguments."""
         return self._register("step_pre", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -280,11 +280,11 @@ class Optimizer:
         return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after each :meth:`state_dict`; what it returns replaces the result."""
+        """Call ``hook(optimizer, state_dict)`` after each :meth:`state_dict`; its result replaces the state."""
         return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before loading; what it returns is loaded instead."""
+        """Call ``hook(optimizer, state_dict)`` before loading; its result is loaded instead."""
         return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -294,7 +294,7 @@ class Optimizer:
     # -- the state ---------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state to save in a checkpoint: ``state`` by the index of the parameter, and ``param_groups``.
+        """Return the state to save in a checkpoint: ``state`` by the index of the parameter, and ``param_groups``.
 
         >>> import nbautograd as torch
         >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.5)
@@ -320,9 +320,9 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load what :meth:`state_dict` returned; state is cast to its parameter's dtype, except ``step``.
+        """Load the result of :meth:`state_dict`; cast the state to the parameter's dtype, except ``step``.
 
-        :raises ValueError: the groups differ in number or in their number of parameters; nothing has changed then.
+        :raises ValueError: the numbers of groups or of parameters differ; the optimizer is then unchanged.
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -359,9 +359,9 @@ class Optimizer:
 
 
 def _cast(param: Tensor, value: Any, key: Any) -> Any:
-    """A value of a loaded state, its tensors on the device and in the dtype of the parameter."""
+    """Return a value of a loaded state, with its tensors on the parameter's device and in its dtype."""
     if isinstance(value, Tensor):
-        if key == "step":  # in half precision large counts are not exact
+        if key == "step":  # large counts are not exact in half precision
             return value
         return value.to(param.device, param.dtype) if param.is_floating_point() else value.to(param.device)
     if isinstance(value, dict):

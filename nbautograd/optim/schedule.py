@@ -17,12 +17,12 @@ State = dict[str, Any]
 
 
 def own(value: Rate) -> Rate:
-    """A number, or a copy of a tensor."""
+    """Return a number, or a copy of a tensor."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def current(optimizer: Optimizer, key: str = "lr") -> list[Rate]:
-    """The present value of an option in each parameter group."""
+    """Return the present value of an option in each parameter group."""
     return [own(group[key]) for group in optimizer.param_groups]
 
 
@@ -35,7 +35,7 @@ def assign(group: Group, value: Rate, key: str = "lr") -> None:
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """One value for each group: a list of them, or one for all."""
+    """Return a value for each group, from a list or from one value for all."""
     count = len(optimizer.param_groups)
     values = list(value) if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
@@ -56,9 +56,9 @@ def check_optimizer(optimizer: Any) -> None:
 class LRScheduler:
     """Base class of schedules: a subclass computes the learning rates of ``last_epoch`` in ``get_lr``.
 
-    :param last_epoch: the epoch before the first; -1 to begin, another to resume.
-    :raises TypeError: ``optimizer`` is none.
-    :raises KeyError: a group has no ``initial_lr`` where training is resumed.
+    :param last_epoch: the epoch before the first; -1 to begin, or another epoch to resume.
+    :raises TypeError: ``optimizer`` is not an optimizer.
+    :raises KeyError: a group has no ``initial_lr`` when training is resumed.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -79,7 +79,7 @@ class LRScheduler:
     optimizer: Optimizer
     _is_initial = False
     _get_lr_called_within_step = False
-    _hidden: tuple[str, ...] = ("optimizer",)  # attributes that are no state
+    _hidden: tuple[str, ...] = ("optimizer",)  # attributes that are not part of the state
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -105,7 +105,7 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> State:
-        """The state to save in a checkpoint, without functions."""
+        """Return the state to save in a checkpoint, without functions."""
         return {key: value for key, value in self.__dict__.items() if key not in self._hidden}
 
     def load_state_dict(self, state_dict: State) -> None:
@@ -113,11 +113,11 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Rate]:
-        """The learning rates of the groups."""
+        """Return the learning rates of the groups."""
         return self._last_lr
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``, for ``step``."""
+        """Return the learning rates of the groups in ``last_epoch``, for ``step``."""
         raise NotImplementedError
 
     def _get_lr(self) -> list[Rate]:
@@ -138,7 +138,7 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Advance to the next epoch, or (deprecated) to the given one.
 
-        Warns where the optimizer has not made a step yet: the first learning rate would never be used.
+        Warn if the optimizer has not made a step yet: the first learning rate would never be used.
         """
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
@@ -164,7 +164,7 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The former name of :class:`LRScheduler`, which the schedules of older programs inherit from."""
+    """The former name of :class:`LRScheduler`, the base class of schedules in older programs."""
 
 
 def warn_epoch() -> None:

@@ -1,4 +1,4 @@
-"""Learning rate schedules of one formula each: multiplicative, by functions of the user, and cosine annealing."""
+"""Learning rate schedules with one formula each: multiplicative, by user-defined functions, and cosine annealing."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class _Multiples(LRScheduler):
     """Base of schedules that multiply the learning rates of all groups by the same factor."""
 
     def _factor(self) -> float | None:
-        """The factor from the last epoch's learning rates to this epoch's; None: unchanged."""
+        """Return the factor from the last epoch's learning rates to this epoch's; None: unchanged."""
         raise NotImplementedError
 
     def _share(self) -> float:
-        """The factor from the initial learning rates to this epoch's."""
+        """Return the factor from the initial learning rates to this epoch's."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``."""
+        """Return the learning rates of the groups in ``last_epoch``."""
         self._warn_outside_step()
         factor = self._factor()
         rates = current(self.optimizer)
@@ -265,7 +265,7 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> State:
-        """The state to save in a checkpoint; of functions that are objects, their attributes."""
+        """Return the state for a checkpoint, with the attributes of functions that are objects."""
         kept = [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return super().state_dict() | {"lr_lambdas": kept}
 
@@ -290,7 +290,7 @@ class LambdaLR(_OfFunctions):
     """
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``."""
+        """Return the learning rates of the groups in ``last_epoch``."""
         self._warn_outside_step()
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -312,7 +312,7 @@ class MultiplicativeLR(_OfFunctions):
     """
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``."""
+        """Return the learning rates of the groups in ``last_epoch``."""
         self._warn_outside_step()
         rates = current(self.optimizer)
         if self._is_initial:
@@ -324,7 +324,7 @@ class MultiplicativeLR(_OfFunctions):
 
 
 def half_wave(low: Rate, high: Rate, part: float) -> Rate:
-    """Half a cosine wave, from ``high`` at 0 to ``low`` at 1."""
+    """Return half a cosine wave, from ``high`` at 0 to ``low`` at 1."""
     return low + (high - low) * (1 + math.cos(math.pi * part)) / 2
 
 
@@ -349,7 +349,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``."""
+        """Return the learning rates of the groups in ``last_epoch``."""
         self._warn_outside_step()
         rates, epoch, least = current(self.optimizer), self.last_epoch, self.eta_min
         if self._is_initial:
@@ -357,7 +357,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         turn = math.pi / self.T_max
-        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # one after the lowest, where the quotient is 0 / 0
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # one after the minimum, where the quotient is 0 / 0
             rise = (1 - math.cos(turn)) / 2
             return [rate + (base - least) * rise for base, rate in zip(self.base_lrs, rates, strict=True)]
         quotient = (1 + math.cos(turn * epoch)) / (1 + math.cos(turn * (epoch - 1)))
@@ -370,9 +370,9 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing with restarts: to ``eta_min`` in ``T_0`` epochs, then in ``T_0 · T_mult``, and so on.
 
-    Loshchilov & Hutter, *SGDR*, 2017. ``step`` takes fractions of epochs too.
+    Loshchilov & Hutter, *SGDR*, 2017. ``step`` also accepts fractions of epochs.
 
-    :raises ValueError: ``T_0`` or ``T_mult`` is no positive int, or ``eta_min`` no number.
+    :raises ValueError: ``T_0`` or ``T_mult`` is not a positive int, or ``eta_min`` is not a number.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -406,7 +406,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``."""
+        """Return the learning rates of the groups in ``last_epoch``."""
         self._warn_outside_step()
         return [half_wave(self.eta_min, base, self.T_cur / self.T_i) for base in self.base_lrs]
 
@@ -431,7 +431,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._put(self._get_lr())
 
     def _go_to(self, epoch: float) -> None:
-        """Set the position in the cycle and its length: before the n-th lie ``T_0 · (mⁿ − 1) / (m − 1)`` epochs."""
+        """Set the position in the cycle and its length: the n-th begins after ``T_0 · (mⁿ − 1) / (m − 1)`` epochs."""
         factor = self.T_mult
         if epoch < self.T_0:
             self.T_cur, self.T_i = epoch, self.T_0  # type: ignore[assignment]

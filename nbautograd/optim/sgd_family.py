@@ -32,9 +32,9 @@ class SGD(Elementwise):
     ``v ← μ · v + (1 − dampening) · g``, and for Nesterov's momentum the step goes along ``g + μ · v`` (Sutskever et
     al., *On the importance of initialization and momentum in deep learning*, 2013).
 
-    :param maximize: go uphill.
-    :param foreach, fused: hints about speed, which are accepted; ``differentiable=True`` is refused.
-    :raises ValueError: an option is negative, or Nesterov's momentum comes without momentum or with dampening.
+    :param maximize: ascend instead of descending.
+    :param foreach, fused: hints about speed, which are accepted; ``differentiable=True`` raises an error.
+    :raises ValueError: an option is negative, or Nesterov's momentum is used without momentum or with dampening.
 
     >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
@@ -85,7 +85,7 @@ class SGD(Elementwise):
     def _sparse_step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float]) -> None:
         if group["weight_decay"]:
             raise RuntimeError("add(sparse, dense) is not supported: weight_decay needs dense gradients")
-        if slots:  # every row moves on with its velocity
+        if slots:  # every row moves with its velocity
             self._step(p, grad.to_dense(), group, slots, change_of(group))
         else:
             super()._sparse_step(p, grad, group, slots)

@@ -26,10 +26,10 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Elementwise):
-    """Adam of the rows, or elements, that a sparse gradient has; moments of others stay as they were.
+    """Adam for the rows, or elements, of a sparse gradient; other moments stay unchanged.
 
     :raises ValueError: an option is out of its range, or a parameter is sparse.
-    :raises RuntimeError: at the step, a gradient is dense.
+    :raises RuntimeError: a gradient is dense, at the step.
 
     >>> import nbautograd as torch
     >>> table = torch.nn.Embedding.from_pretrained(torch.ones(3, 1), freeze=False, sparse=True)

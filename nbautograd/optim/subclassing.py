@@ -1,4 +1,4 @@
-"""What optimizers outside of PyTorch import from ``torch.optim.optimizer`` beside the base class."""
+"""Helpers that third-party optimizers import from ``torch.optim.optimizer``, besides the base class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _foreach_supported_types = [Tensor]
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``step`` that records what it computes only if the optimizer's default ``differentiable`` is true."""
+    """Return a ``step`` that is recorded only if the optimizer's default ``differentiable`` is true."""
 
     @functools.wraps(func)
     def step(*args: Any, **kwargs: Any) -> Any:
@@ -34,7 +34,7 @@ def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Any], Any]:
-    """Decorator that leaves a function as it is: nothing is compiled."""
+    """Return the function unchanged, as a decorator: nothing is compiled."""
     return lambda func: func
 
 
@@ -51,7 +51,7 @@ def _stack_if_compiling(x: Any) -> Any:
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> dtype:
-    """The dtype in which steps are counted."""
+    """Return the dtype in which steps are counted."""
     return float64 if not is_fused and get_default_dtype() is float64 else float32
 
 
@@ -68,7 +68,7 @@ def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
 
 
 def _default_to_fused_or_foreach(params: Any, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
-    """Whether the kernels for many tensors are the default: they are not, as on the CPU in PyTorch."""
+    """Return whether multi-tensor kernels are the default: False, as on the CPU in PyTorch."""
     return False, False
 
 
@@ -78,7 +78,7 @@ def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> 
 
 
 def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
-    """Put real views in the place of complex tensors, in lists."""
+    """Replace complex tensors in lists by real views."""
     for i, p in enumerate(params):
         if p.is_complex():
             for values in (params, *state_and_grads):

@@ -34,7 +34,7 @@ def _check_decay(decay: float) -> None:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """The exponential average of one parameter: ``decay`` of the old and the rest of the new.
+    """Return a function for the exponential average of a parameter: ``decay`` times the old, plus the rest of the new.
 
     :raises ValueError: ``decay`` is not between 0 and 1.
     """
@@ -49,7 +49,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all values that one parameter has had."""
+    """Compute a function for the mean of all values of a parameter."""
 
     @no_grad()
     def average(old: Tensor, new: Tensor, count: Any) -> Tensor:
@@ -69,12 +69,12 @@ def _in_place(average: Average) -> Averages:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """:func:`get_ema_avg_fn` for a list of parameters, in place."""
+    """Return :func:`get_ema_avg_fn` for a list of parameters, in place."""
     return _in_place(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Averages:
-    """:func:`get_swa_avg_fn` for a list of parameters, in place."""
+    """Return :func:`get_swa_avg_fn` for a list of parameters, in place."""
     return _in_place(get_swa_avg_fn())
 
 
@@ -82,8 +82,8 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages of the model's over time.
 
     :param avg_fn: ``avg_fn(average, value, count)`` gives the new average of a parameter; by default the mean.
-    :param multi_avg_fn: the same for lists of parameters, in place.
-    :param use_buffers: average the buffers too, instead of copying them.
+    :param multi_avg_fn: a function like ``avg_fn`` for lists of parameters, in place.
+    :param use_buffers: average the buffers instead of copying them.
     :raises AssertionError: both functions are given.
 
     >>> import nbautograd as torch
@@ -148,7 +148,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of all batch normalisations anew from the inputs in ``loader``."""
+    """Recompute the running statistics of all batch normalizations from the inputs in ``loader``."""
     norms = [m for m in model.modules() if hasattr(m, "running_mean") and hasattr(m, "reset_running_stats")]
     momenta = {}
     for norm in norms:
@@ -172,7 +172,7 @@ class SWALR(LRScheduler):
     """Anneal from the current learning rate to ``swa_lr`` in ``anneal_epochs`` epochs, then keep it constant.
 
     :param anneal_strategy: ``"cos"`` or ``"linear"``.
-    :raises ValueError: the strategy is unknown, or the epochs are no int of at least 0.
+    :raises ValueError: the strategy is unknown, or the epochs are not a nonnegative int.
     """
 
     def __init__(
@@ -193,12 +193,12 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _weight(self, step: int) -> float:
-        """The interpolation weight of ``swa_lr``."""
+        """Return the interpolation weight of ``swa_lr``."""
         part = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return float(half_wave(1.0, 0.0, part)) if self._anneal_strategy == "cos" else part
 
     def get_lr(self) -> list[Rate]:
-        """The learning rates of the groups in ``last_epoch``."""
+        """Return the learning rates of the groups in ``last_epoch``."""
         self._warn_outside_step()
         step = self._step_count - 1
         if self.anneal_epochs == 0:

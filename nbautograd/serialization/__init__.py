@@ -1,6 +1,6 @@
-"""``save`` and ``load``: objects in PyTorch's files, which PyTorch reads too, and of which nothing is executed.
+"""``save`` and ``load``: objects in PyTorch's file format, readable by PyTorch, without executing their content.
 
-A path that ends in ``.safetensors`` gives a file of that format instead, which Hugging Face's library reads and writes.
+A path ending in ``.safetensors`` uses that format instead, which Hugging Face's library reads and writes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 DEFAULT_PROTOCOL = 2
 MAP_LOCATION = MapLocation
-"""The type of ``map_location``, by the name under which other libraries import it."""
+"""The type of ``map_location``, under the name that other libraries import."""
 
 
 def save(
@@ -56,22 +56,21 @@ def save(
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write an object to a file, from where :func:`load` brings it back, and PyTorch's ``torch.load`` too.
+    """Write an object to a file that :func:`load` and PyTorch's ``torch.load`` read.
 
     The file is PyTorch's: a zip archive of a pickle and of the memory of the tensors. Memory that tensors share is
-    written once, as a whole, and shared again afterwards; their dtype, shape, strides and ``requires_grad`` are kept.
-    Classes of this library are written by PyTorch's names, so that PyTorch reads not only tensors in plain containers
-    (a ``state_dict``) but whole modules, too.
+    written once, as a whole, and is shared again after loading; dtype, shape, strides and ``requires_grad`` are kept.
+    Classes of this library are written by PyTorch's names, so that PyTorch reads tensors in plain containers (a
+    ``state_dict``), and also whole modules.
 
-    A path is written all or nothing: a temporary file next to it takes its place at the end.
+    A path is written atomically: a temporary file next to it replaces it at the end.
 
-    :param obj: a tensor, a module, or whatever else can be pickled.
+    :param obj: a tensor, a module, or any other object that can be pickled.
     :param f: a path, or an object with a method ``write``.
-    :param pickle_module: ``pickle``, and no other.
-    :param pickle_protocol: the version of the pickle; PyTorch reads tensors without reservation (``weights_only=True``)
-        of version 2 only.
+    :param pickle_module: must be ``pickle``.
+    :param pickle_protocol: the version of the pickle; with ``weights_only=True``, PyTorch reads only version 2.
     :raises pickle.PicklingError: the object holds something that cannot be pickled.
-    :raises ValueError: another module is to pickle it.
+    :raises ValueError: ``pickle_module`` is another module.
 
     >>> import nbautograd as torch, io
     >>> file = io.BytesIO()
@@ -102,30 +101,30 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what :func:`save` or PyTorch's ``torch.save`` wrote, also of PyTorch's versions before 1.6.
+    """Read a file of :func:`save` or PyTorch's ``torch.save``, also from PyTorch versions before 1.6.
 
-    Nothing that the file says is executed as Python's pickle would. With ``weights_only=True``, which is the default,
-    these are read: tensors, parameters and storages, numbers, strings, bytes, NumPy's arrays of numbers, dtypes,
-    devices, sizes, and dicts, lists, tuples and sets of them; and objects of the classes that
+    Nothing in the file is executed, unlike with Python's pickle. With ``weights_only=True``, the default, these are
+    read: tensors, parameters and storages, numbers, strings, bytes, NumPy's arrays of numbers, dtypes, devices, sizes,
+    and dicts, lists, tuples and sets of them; and objects of the classes that
     :func:`nbautograd.serialization.add_safe_globals` allows.
 
-    With ``weights_only=False`` objects of other classes are read too, such as whole modules. A class is looked up among
-    those that the program has imported, or PyTorch's class of the same name is found in this library; nothing is
-    imported. The object gets its attributes from the file without a call of its class. Functions are read only if they
-    are operations of this library, and are not called. An object that would need more is refused.
+    With ``weights_only=False`` objects of other classes are also read, such as whole modules. A class is looked up
+    among those that the program has imported, or in this library for PyTorch's classes; nothing is imported. The object
+    gets its attributes from the file without a call of its class. Functions are read only if they are operations of
+    this library, and are not called. Any other object raises an error.
 
     :param f: a path, or an object with a method ``read``.
-    :param map_location: where the memory of tensors is to live: a device; a dict from saved to new devices; or a
-        function of the storage, still on the CPU, and the name of its saved device, that returns the storage where it
-        is to live or None. By default each goes to where it was.
-    :param pickle_module: ``pickle``, and no other, with ``weights_only=False``.
-    :param mmap: map the file into memory, so that the values of a tensor are read when they are looked at. What is
-        written to the tensors is not written to the file.
-    :param pickle_load_args: ``encoding``, of the strings of Python 2.
-    :raises FileFormatError: (a RuntimeError) the file is damaged, or was written by something else; and, as
-        ``pickle.UnpicklingError`` too, it holds what is not allowed.
-    :raises FileNotFoundError: there is no such file.
-    :raises EOFError: it is empty.
+    :param map_location: the device of the tensors' memory: a device; a dict from saved to new devices; or a function of
+        the storage, still on the CPU, and the name of its saved device, that returns the storage on its new device, or
+        None. By default each returns to its saved device.
+    :param pickle_module: must be ``pickle``, with ``weights_only=False``.
+    :param mmap: map the file into memory, so that the values of a tensor are read on access. Writes to the tensors do
+        not change the file.
+    :param pickle_load_args: ``encoding``: that of the strings of Python 2.
+    :raises FileFormatError: (a RuntimeError) the file is damaged or has another format; or, also as
+        ``pickle.UnpicklingError``, has content that is not allowed.
+    :raises FileNotFoundError: the file does not exist.
+    :raises EOFError: the file is empty.
     """
     if weights_only is None:
         weights_only = pickle_module is None
@@ -138,7 +137,7 @@ def load(
     options = {"weights_only": bool(weights_only), "encoding": encoding}
     if mmap and not isinstance(f, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
-    from nbautograd.serialization.reading import read  # which the many programs that only save do without
+    from nbautograd.serialization.reading import read  # not loaded by programs that only save
 
     try:
         return read(f, map_location, bool(mmap), options)
@@ -150,7 +149,7 @@ def _check_pickle_module(function: str, module: Any) -> None:
     if module not in (None, pickle):
         raise ValueError(
             f"{function}(): pickle_module must be pickle: nbautograd writes and reads its files itself, and "
-            f"knows nothing of {getattr(module, '__name__', module)!s:.80}"
+            f"does not support {getattr(module, '__name__', module)!s:.80}"
         )
 
 
@@ -158,5 +157,5 @@ LATE = {
     **dict.fromkeys(("add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"), "allowed_globals"),
     **dict.fromkeys(("load_safetensors", "save_safetensors"), "safetensors"),
 }
-"""The functions that are found in a module below when they are asked for."""
+"""Functions of submodules that are imported on first use."""
 __getattr__, __dir__ = lazy.attributes(__name__, LATE)

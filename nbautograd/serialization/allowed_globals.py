@@ -1,4 +1,4 @@
-"""The classes and functions that a file may name and call, because the program says so."""
+"""The classes and functions that a file may name and call, as allowed by the program."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _allowed: list[Entry] = []
 
 
 def add_safe_globals(safe_globals: list[Entry]) -> None:
-    """Let files name and call these classes and functions, as Python's own unpickler would.
+    """Allow files to name and call these classes and functions, as with Python's own unpickler.
 
-    :param safe_globals: classes and functions, or pairs of one and the full name that files give it.
+    :param safe_globals: classes and functions, or pairs of one and its full name in files.
     :returns: None.
-    :raises TypeError: it is no list of these.
+    :raises TypeError: the argument is not a list of these.
 
     >>> import nbautograd as torch, io, collections
     >>> Point = collections.namedtuple("Point", "x y")
@@ -39,7 +39,7 @@ def add_safe_globals(safe_globals: list[Entry]) -> None:
 
 
 def get_safe_globals() -> list[Entry]:
-    """What :func:`add_safe_globals` has allowed.
+    """Return the classes and functions allowed by :func:`add_safe_globals`.
 
     :returns: a new list.
 
@@ -51,7 +51,7 @@ def get_safe_globals() -> list[Entry]:
 
 
 def clear_safe_globals() -> None:
-    """Take back everything that :func:`add_safe_globals` has allowed.
+    """Remove everything allowed by :func:`add_safe_globals`.
 
     :returns: None.
 
@@ -64,11 +64,11 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:  # noqa: N801 - PyTorch's name
-    """A ``with`` block in which files may name and call these classes and functions, too.
+    """A ``with`` block in which files may also name and call these classes and functions.
 
     :param safe_globals: see :func:`add_safe_globals`.
-    :returns: a context manager; at its end what was allowed before is.
-    :raises TypeError: it is no list of these.
+    :returns: a context manager that restores the former state at its end.
+    :raises TypeError: the argument is not a list of these.
 
     >>> import nbautograd as torch, datetime
     >>> with torch.serialization.safe_globals([datetime.date]):
@@ -91,7 +91,7 @@ class safe_globals:  # noqa: N801 - PyTorch's name
 
 
 def by_name() -> dict[str, Any]:
-    """What is allowed, by the full names that files give it."""
+    """Return the allowed classes and functions, by their full names in files."""
     named = {}
     for entry in _allowed:
         if isinstance(entry, tuple):
@@ -105,7 +105,7 @@ def by_name() -> dict[str, Any]:
 
 
 def is_safe(value: Any) -> bool:
-    """Whether a class or function has been allowed."""
+    """Return whether a class or function has been allowed."""
     return any(value is (entry[0] if isinstance(entry, tuple) else entry) for entry in _allowed)
 
 
@@ -116,7 +116,7 @@ def _checked(entries: Any) -> list[Entry]:
         pair = isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[1], str)
         if not callable(entry[0] if pair else entry):
             raise TypeError(
-                "add_safe_globals(): each item is a class or function, or a tuple of one and the full name that files "
-                f"give it, not {entry!r:.80}"
+                "add_safe_globals(): each item must be a class or function, or a tuple of one and its full name in "
+                f"files, not {entry!r:.80}"
             )
     return list(entries)

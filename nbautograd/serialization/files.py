@@ -1,4 +1,4 @@
-"""Atomic writing and whole reading of files, and the error for damaged ones."""
+"""Atomic writing and complete reading of files, and the error for damaged ones."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ __all__ = [
 ]
 
 ALIGNMENT = 64
-"""Each member of an archive begins at a multiple of so many bytes, so that it can be mapped into memory as it is."""
+"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
 LOCAL_HEADER, EXTRA_HEADER = 30, 4
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 LENGTH = struct.Struct("<q")
-"""Of the stream of before 1.6: how it begins, and how the length of a piece of memory is written."""
+"""The stream format of before 1.6: its beginning, and the encoding of the length of a piece of memory."""
 Path = str | os.PathLike[str]
 MapLocation = Callable[[UntypedStorage, str], Any] | device | str | Mapping[str, str] | None
 
 
 class FileFormatError(NbautogradError, RuntimeError):
-    """A file is damaged, or not of the format that it is read as.
+    """An error for a file that is damaged, or has another format.
 
     :param args: the message.
-    :param kwargs: none are taken.
+    :param kwargs: none are accepted.
     :returns: the exception, a RuntimeError.
-    :raises TypeError: there are arguments by name.
+    :raises TypeError: keyword arguments are given.
 
     >>> import nbautograd as torch, io
     >>> try:
@@ -71,20 +71,20 @@ FileFormatError.__module__ = "nbautograd.serialization"  # its public name
 
 
 class UnsafeFileError(FileFormatError, pickle.UnpicklingError):
-    """A file names a function or class that is not allowed, or is none that is read at all."""
+    """An error for a file that names a function or class that is not allowed, or is not supported."""
 
 
 class ProgramError(Exception):
-    """Carries an exception that the program's own code raised past those that tell of a damaged file."""
+    """A wrapper that passes an exception of the program's own code through the handlers for damaged files."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 def call_program(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call what the program has given: a function for ``map_location``, a class that files may call.
+    """Call a function of the program: a function for ``map_location``, a class that files may call.
 
-    :raises ProgramError: it raised.
+    :raises ProgramError: the function raised.
     """
     try:
         return function(*args, **kwargs)
@@ -94,7 +94,7 @@ def call_program(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
 
 @contextlib.contextmanager
 def open_to_write(f: Any) -> Iterator[Any]:
-    """A file to write to, which replaces the one at a path atomically when it is complete."""
+    """Yield a file to write to, which atomically replaces the one at a path when it is complete."""
     if not isinstance(f, (str, os.PathLike)):
         if not hasattr(f, "write"):
             raise TypeError(f"expected a path or an object with a method 'write', got {type(f).__name__}")
@@ -106,7 +106,7 @@ def open_to_write(f: Any) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def open_to_read(f: Any) -> Iterator[BinaryIO]:
-    """A file that can be searched, from the present position of a file object on."""
+    """Yield a seekable file, from the current position of a file object on."""
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             yield file
@@ -120,15 +120,15 @@ def open_to_read(f: Any) -> Iterator[BinaryIO]:
 
 
 def brief(error: Exception) -> str:
-    """The beginning of an error message, which might quote the whole file."""
+    """Return the beginning of an error message, which might quote the whole file."""
     return f"{error!s:.200}"
 
 
 def to_location(memory: Any, saved: str, target: MapLocation) -> Any:
-    """A piece of memory on the CPU, an array of bytes, moved to where ``map_location`` says.
+    """Return a piece of memory on the CPU, an array of bytes, moved to the device of ``map_location``.
 
-    :param saved: the name of the device where it was.
-    :raises RuntimeError: there is no such device.
+    :param saved: the name of its saved device.
+    :raises RuntimeError: the device does not exist.
     """
     if callable(target) and not isinstance(target, device):
         storage = call_program(target, UntypedStorage(memory), saved)
@@ -142,7 +142,7 @@ def to_location(memory: Any, saved: str, target: MapLocation) -> Any:
         target = None
     if isinstance(target, Mapping):
         target = target.get(saved, saved)
-    if isinstance(target, bytes):  # as PyTorch takes it, too
+    if isinstance(target, bytes):  # PyTorch also accepts it
         target = target.decode("ascii")
     place = device_by_name(saved if target is None else str(target)) if not isinstance(target, int) else device(target)
     if place.type == "cpu":
@@ -163,9 +163,9 @@ def to_location(memory: Any, saved: str, target: MapLocation) -> Any:
 
 
 def device_by_name(name: str) -> device:
-    """The device of a name in a file.
+    """Return the device with a name from a file.
 
-    :raises ValueError: there is none.
+    :raises ValueError: no such device exists.
     """
     try:
         return device(name)
@@ -174,19 +174,19 @@ def device_by_name(name: str) -> device:
 
 
 def dtype_by_name(name: str) -> dtypes.dtype:
-    """The dtype of a name in a file.
+    """Return the dtype with a name from a file.
 
-    :raises ValueError: there is none.
+    :raises ValueError: no such dtype exists.
     """
     return dtypes._by_name(name)
 
 
 NESTED = 1000
-"""How many values a key may consist of: tuples that hold each other twice over would take for ever to be hashed."""
+"""Maximum number of values in a key: hashing tuples that contain each other twice over would never finish."""
 
 
 def hashable(value: Any) -> Any:
-    """The value itself, if it is small enough to be a key or an element of a set."""
+    """Return the value itself, if it is small enough to be a key or an element of a set."""
     waiting, count = [value], 0
     while waiting:
         item = waiting.pop()

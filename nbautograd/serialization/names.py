@@ -1,4 +1,4 @@
-"""What PyTorch calls a class or function of this package, and the other way round: the names in files."""
+"""PyTorch's names for classes and functions of this package in files, and the reverse mapping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FUNCTIONS_IN = ("nn.functional", "")
 
 @cache
 def _listed() -> dict[str, list[str]]:
-    """The modules that the table of PyTorch's modules lists a name in."""
+    """Return the modules in which the table of PyTorch's modules lists a name."""
     places: dict[str, list[str]] = {}
     for path, names in namespaces.MODULES.items():
         for name in names.split():
@@ -27,7 +27,7 @@ def _listed() -> dict[str, list[str]]:
 
 
 def pytorch_name(value: Any) -> tuple[str, str] | None:
-    """The module and the name that PyTorch has for a class or function of ours; None for anybody else's.
+    """Return PyTorch's module and name for a class or function of this package; None for others.
 
     >>> import nbautograd as torch
     >>> pytorch_name(torch.nn.Flatten), pytorch_name(torch.nn.functional.relu)
@@ -46,7 +46,7 @@ def pytorch_name(value: Any) -> tuple[str, str] | None:
 
 
 def named_by_pytorch(module: str, name: str) -> Any:
-    """The class or function of ours that PyTorch calls so, or that a file of ours calls so; None if there is none."""
+    """Return our class or function with a name from PyTorch or from our own files; None if it does not exist."""
     package, _, path = module.partition(".")
     if package not in ("torch", PACKAGE) or "__" in name or refused.refuses(path, name):
         return None

@@ -1,9 +1,9 @@
-"""Objects of the program's own classes, which files hold that are loaded with ``weights_only=False``.
+"""Objects of the program's own classes, loaded from files with ``weights_only=False``.
 
-A class must have been imported already; nothing is imported for a file. An object is made without a call of its class:
-it gets the attributes that the file says. Calls are left to a few classes of Python's that only hold data, to the
-``__setstate__`` of modules, optimizers and others of this library, and to what ``add_safe_globals`` allows. Functions
-are those of this library, and are not called.
+A class must already have been imported; nothing is imported for a file. An object is made without a call of its class:
+it gets its attributes from the file. Calls are limited to a few Python classes that only hold data, to the
+``__setstate__`` of modules, optimizers and others of this library, and to classes and functions in
+``add_safe_globals``. Functions are those of this library, and are not called.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ DATA: tuple[type, ...] = (
     *(decimal.Decimal, fractions.Fraction, functools.partial, types.SimpleNamespace, argparse.Namespace, uuid.UUID),
     *(pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath),
 )
-"""Classes of Python's that hold data: they may be called with what is in a file."""
+"""Python classes that hold data: they may be called with the content of a file."""
 FORMER = {"__builtin__": "builtins", "copy_reg": "copyreg", "UserDict": "collections", "pathlib._local": "pathlib"}
-"""Modules of Python 2, and of other versions, by which files name these."""
+"""Modules of Python 2 and of other versions, with the names used in files."""
 PYTHON_2 = {("__builtin__", "xrange"): "range", ("__builtin__", "unicode"): "str", ("__builtin__", "long"): "int"}
-"""Names of Python 2, which pickles of the protocols up to 2 use to this day."""
+"""Python 2 names, which pickles of the protocols up to 2 still use."""
 BASES: tuple[Any, ...] = (dict, list, set, frozenset, tuple, str, bytes, int, float, complex)
-"""What a class may be derived from that keeps its values outside of its attributes."""
+"""Base classes that keep their values outside their attributes."""
 TRUSTED = (
-    "If you trust the file, allow it by torch.serialization.add_safe_globals([...]), and then it is called as Python's "
+    "If you trust the file, allow it by torch.serialization.add_safe_globals([...]): it is then called as Python's "
     "pickle would"
 )
 
 
 def resolve(module: str, name: str) -> Any:
-    """The class or function that a file names.
+    """Return the class or function that a file names.
 
-    :raises UnsafeFileError: there is none that it may name.
+    :raises UnsafeFileError: the name is unknown or not allowed.
     """
     name = PYTHON_2.get((module, name), name)
     data = {(cls.__module__, cls.__qualname__): cls for cls in DATA}
@@ -74,7 +74,7 @@ def resolve(module: str, name: str) -> Any:
 
 
 def _is_operation(function: Any) -> bool:
-    """Whether a function of this library computes, and does nothing else."""
+    """Return whether a function of this library only computes."""
     return str(function.__module__.partition(".")[2]).startswith(("_engine.ops.", "nn."))
 
 
@@ -85,27 +85,25 @@ def _class_of_program(module: str, name: str) -> type:
     if module not in sys.modules:
         raise UnsafeFileError(
             f"load(): the file names {full}, and no module {module:.80} has been imported. Nothing is imported for a "
-            "file: import it first"
+            "file. Import it first"
         )
     value: Any = sys.modules[module]
     for part in name.split("."):
         value = vars(value).get(part) if isinstance(value, (types.ModuleType, type)) else None
     if value is None:
-        raise UnsafeFileError(f"load(): the file names {full}, and the module {module:.80} has no {name:.80}")
+        raise UnsafeFileError(f"load(): the file names {full}, but the module {module:.80} has no {name:.80}")
     if not isinstance(value, type):
-        raise UnsafeFileError(f"load(): the file names {full}, which is no class: a file's functions are not called. "
+        raise UnsafeFileError(f"load(): the file names {full}, not a class: a file's functions are not called. "
                               f"{TRUSTED}")  # fmt: skip
     if module.partition(".")[0] in sys.stdlib_module_names and not issubclass(value, enum.Enum):
-        raise UnsafeFileError(
-            f"load(): the file names {full}, a class of Python's that does more than hold data. {TRUSTED}"
-        )
+        raise UnsafeFileError(f"load(): the file names {full}, a Python class that does more than hold data. {TRUSTED}")
     return value
 
 
 def called(function: Any, arguments: tuple[Any, ...]) -> Any:
-    """The result of a call that a file describes.
+    """Return the result of a call that a file describes.
 
-    :raises UnsafeFileError: that is not called.
+    :raises UnsafeFileError: such a call is not allowed.
     """
     if isinstance(function, type) and (function in DATA or issubclass(function, enum.Enum)):
         return function(*arguments)
@@ -116,7 +114,7 @@ def called(function: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def new(cls: Any, arguments: tuple[Any, ...]) -> Any:
-    """An object of a class that has not been initialized; its constructors are not called.
+    """Return an uninitialized object of a class; its constructors are not called.
 
     :raises UnsafeFileError: that is not possible without a call.
     """
@@ -139,9 +137,9 @@ def new(cls: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 def build(target: Any, state: Any) -> None:
-    """Give an object its attributes.
+    """Set an object's attributes.
 
-    :raises UnsafeFileError: its class does that by a method of its own, and is not allowed to.
+    :raises UnsafeFileError: its class has its own method for it, and is not allowed.
     """
     cls = type(target)
     form = form_of(cls)
@@ -165,7 +163,7 @@ def build(target: Any, state: Any) -> None:
 
 
 def _attribute(machine: Any, owner: Any, name: Any) -> Any:
-    """A class inside of a class, a member of an enumeration, or a function where PyTorch's pickles look for it."""
+    """Return a nested class, a member of an enumeration, or a function where PyTorch's pickles look it up."""
     if type(name) is not str or name.startswith("__"):
         raise UnsafeFileError(f"load(): the file asks for the attribute {name!r:.80} of a {type(owner).__name__}")
     if owner is FUNCTIONS:
@@ -179,13 +177,13 @@ def _attribute(machine: Any, owner: Any, name: Any) -> Any:
 
 
 def _reconstructed(machine: Any, cls: Any, base: Any, state: Any) -> Any:
-    """An object as the protocols 0 and 1 make it."""
+    """Return an object as created by protocols 0 and 1."""
     return new(cls, () if base is object else (state,))
 
 
 HELPERS = {"getattr": Function("getattr", _attribute), "_reconstructor": Function("_reconstructor", _reconstructed)}
 FUNCTIONS = Function("torch", _attribute)
-"""Stands for the object in which PyTorch's pickles look functions up."""
+"""A stand-in for the object in which PyTorch's pickles look functions up."""
 OWNERS: dict[tuple[str, str], Any] = {
     ("torch._C", "_VariableFunctionsClass"): FUNCTIONS,
     ("torch._C", "TensorBase"): Tensor,

@@ -1,4 +1,4 @@
-"""Objects as PyTorch pickles them: tensors by the memory that they share, classes by the names that PyTorch has."""
+"""Pickling in PyTorch's format: tensors by their shared memory, classes by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from nbautograd.serialization.names import pytorch_name
 __all__ = ["TENSOR_FLAGS", "Pickler"]
 
 TENSOR_FLAGS = {"is_parameter": "_is_param", "is_buffer": "_is_buffer"}
-"""Attributes of tensors that PyTorch calls otherwise."""
+"""Attributes of tensors with other names in PyTorch."""
 
 
 PICKLED: Any = Tensor.__reduce_ex__
-"""What a class of tensors has unless it says itself how it is pickled."""
+"""The method of tensor classes that do not define how they are pickled."""
 
 
 class _Global:
@@ -39,7 +39,7 @@ class _Global:
         self.module, self.name = module, name
 
     def __call__(self, *args: Any) -> Any:
-        """What a pickle calls has to be callable; nobody calls it here."""
+        """Raise: a pickled callable must be callable, but is never called here."""
         raise NotImplementedError(f"{self.module}.{self.name} is PyTorch's")
 
 
@@ -57,14 +57,14 @@ STORAGE_CLASSES = {dtype.name: _Global("torch", name) for name, dtype in STORAGE
 
 
 class Reference:
-    """A piece of memory as the pickle names it: by its type, its key in the file, its device and its length."""
+    """A reference to a piece of memory in the pickle: its type, its key in the file, its device and its length."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
 
 
 class Memory:
-    """A piece of memory that tensors lie in, as bytes on the host."""
+    """The memory of tensors, as bytes on the host."""
 
     def __init__(self, key: str, array: Any, dtype: dtypes.dtype | None) -> None:
         self.key, self.dtype, self.device = key, dtype, str(backend.device_of(array))
@@ -76,11 +76,11 @@ class Memory:
 
     @property
     def width(self) -> int:
-        """The bytes of an element, as the first reference to the memory counts them."""
+        """Bytes per element, according to the first reference to the memory."""
         return 1 if self.dtype is None or self.dtype.name not in STORAGE_CLASSES else self.dtype.itemsize
 
     def place(self, array: Any) -> int:
-        """At which byte of the memory the first element of an array lies."""
+        """Return the offset in bytes of an array's first element in the memory."""
         if not array.size:
             return 0
         if isinstance(self._root, np.ndarray) and isinstance(array, np.ndarray):
@@ -88,13 +88,13 @@ class Memory:
         return strides.offset_of(array) * int(array.itemsize)
 
 
-_PurePythonPickler: Any = pickle._Pickler  # unlike the one in C, it asks how a class is to be named
+_PurePythonPickler: Any = pickle._Pickler  # unlike the C version, it calls save_global for classes
 
 
 class Pickler(_PurePythonPickler):  # type: ignore[misc]
-    """Writes the pickle of PyTorch's files, and collects the memory that belongs into the same file.
+    """A pickler of PyTorch's files, which collects the memory for the same file.
 
-    :param legacy: for a file that is no zip archive, whose references have one part more.
+    :param legacy: for a file that is not a zip archive, whose references have an additional part.
     """
 
     def __init__(self, file: BytesIO, protocol: int, legacy: bool = False) -> None:
@@ -105,13 +105,13 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
     # -- names and references ----------------------------------------------------------------------------------------
 
     def persistent_id(self, obj: Any) -> Any:
-        """The parts of a reference, which a storage is written as; None for everything else."""
+        """Return the parts of a reference, which represents a storage; None for everything else."""
         if isinstance(obj, (UntypedStorage, TypedStorage)):
             obj = self._storage(obj)
         return obj.parts if obj.__class__ is Reference else None
 
     def save_global(self, obj: Any, name: Any = None) -> None:
-        """Write a class or function by the name that PyTorch has for it."""
+        """Write a class or function by its PyTorch name."""
         if obj.__class__ is _Global:
             named: tuple[str, str] | None = (obj.module, obj.name)
         elif isinstance(obj, (dtypes.dtype, memory_format)):
@@ -134,7 +134,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
     # -- objects -----------------------------------------------------------------------------------------------------
 
     def reducer_override(self, obj: Any) -> Any:
-        """How an object of this library is built again, by the names of PyTorch; ``NotImplemented`` for all others."""
+        """Return the reconstruction of an object of this library, by PyTorch's names; ``NotImplemented`` for others."""
         kind = type(obj)
         if kind is _Global:
             return obj.name
@@ -158,7 +158,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         return NotImplemented if form is None else self._in_form(obj, form)
 
     def _in_form(self, obj: Any, form: Form) -> Any:
-        """Return the class of an object, such as a module, and the attributes that PyTorch's has."""
+        """Return the class of an object, such as a module, and its attributes in PyTorch's form."""
         reduced = obj.__reduce_ex__(2)
         if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
             return reduced
@@ -166,14 +166,14 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         return function, args, form.to_pytorch(obj, state), *rest
 
     def _tensor(self, tensor: Tensor) -> Any:
-        """A tensor: a function that builds it, and what of."""
+        """Return a tensor's reconstruction: a function and its arguments."""
         kind = type(tensor)
         attributes = {
             TENSOR_FLAGS.get(name, name): value for name, value in vars(tensor).items() if not name.startswith("_")
         }
         if kind is Tensor:
             warn_of_hooks(tensor._hooks)
-        if vars(kind).get("_own_flag") == "is_parameter":  # not a class that is derived from it
+        if vars(kind).get("_own_flag") == "is_parameter":  # not a derived class
             args: tuple[Any, ...] = (wrap(tensor._a), tensor._fn is not None, OrderedDict())
             if attributes:
                 return REBUILD_PARAMETER_WITH_STATE, (*args, attributes)
@@ -184,7 +184,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         return REBUILD_FROM_TYPE, (function, _TENSOR if kind is Tensor else kind, arguments, attributes)
 
     def _plain(self, tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
-        """The elements of a tensor: the function that builds it, and its arguments."""
+        """Return the reconstruction of a tensor's elements: a function and its arguments."""
         requires_grad = tensor._fn is not None
         a, dtype = tensor._a, tensor.dtype
         memory = self._memory(a, dtype)
@@ -213,7 +213,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         return memory
 
     def _reference(self, memory: Memory, dtype: dtypes.dtype | None) -> Reference:
-        """What names a piece of memory in the pickle; without a dtype as bytes."""
+        """Return a reference to a piece of memory in the pickle; as bytes if the dtype is None."""
         kind = UNTYPED if dtype is None else STORAGE_CLASSES[dtype.name]
         count = memory.data.size if dtype is None else memory.data.size // dtype.itemsize
         return Reference("storage", kind, memory.key, memory.device, count, *[None] * self.legacy)
@@ -224,7 +224,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
 
 
 def _parts_of(tensor: SparseTensor) -> tuple[Any, ...]:
-    """The dense tensors that a sparse one is made of, and its size."""
+    """Return the dense tensors of a sparse one, and its size."""
     plain: Any = tensor.detach()
     if tensor.layout is sparse_coo:
         return plain._indices(), plain._values(), tensor.shape, plain.is_coalesced()

@@ -1,4 +1,4 @@
-"""Files of whatever format, read: which it is is seen at the beginning."""
+"""Reading of files of any format, recognized by their beginning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["read"]
 
 
 def read(f: Any, map_location: MapLocation, mmap: bool, options: dict[str, Any]) -> Any:
-    """Read a file of whatever format."""
+    """Read a file of any format."""
     with open_to_read(f) as file:
         start = file.read(8)
         size = file.seek(0, os.SEEK_END)
@@ -49,5 +49,5 @@ def _describe_foreign(start: bytes) -> str:
     known = {b"\x93NUMPY": "a NumPy array: use numpy.load", b"\x89HDF": "HDF5", b"\x1f\x8b": "compressed by gzip"}
     for magic, what in known.items():
         if start.startswith(magic):
-            return f"this is no file of torch.save, but {what}"
-    return "invalid load key: this is no file of torch.save, or its beginning is damaged"
+            return f"this file is not from torch.save, but {what}"
+    return "invalid load key: this file is not from torch.save, or its beginning is damaged"

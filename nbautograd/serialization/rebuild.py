@@ -1,4 +1,4 @@
-"""What the pickles in PyTorch's files call, as functions of ours that check what they get."""
+"""The functions called by the pickles in PyTorch's files, reimplemented with checks of their arguments."""
 
 from __future__ import annotations
 
@@ -41,14 +41,16 @@ class StorageType:
 
 
 COPIES = 16
-"""How many times the memory in a file its tensors may take that are copies: a conjugate view, or swapped bytes."""
+"""Maximum memory of tensors that are copies (a conjugate view, or swapped bytes), as a multiple of the file's
+memory.
+"""
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
 
 
 def typed_storage(data: Any, dtype: dtypes.dtype | None) -> TypedStorage:
-    """A piece of memory, given as an array of bytes, as elements of a dtype; None for bytes."""
+    """Return a piece of memory, an array of bytes, as elements of a dtype; bytes if None."""
     storage = TypedStorage(data)
     return storage if dtype is None else storage.as_type(dtype)
 
@@ -70,7 +72,7 @@ def _tensor(
     metadata: Any = None,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A tensor in a piece of memory."""
+    """Return a tensor in a piece of memory."""
     if not isinstance(storage, TypedStorage):
         raise ValueError("a tensor has no memory")
     dtype = storage.dtype if dtype is None else dtype
@@ -93,9 +95,9 @@ def _tensor(
 
 
 def tensor_in(memory: Any, kind: np.dtype[Any], shape: tuple[int, ...], steps: tuple[int, ...], first: int) -> Any:
-    """The array of a tensor in a piece of memory, which is an array of bytes.
+    """Return the array of a tensor in a piece of memory, which is an array of bytes.
 
-    :raises ValueError: it is not inside.
+    :raises ValueError: the tensor exceeds the memory.
     """
     end = 0 if 0 in shape else first + 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     if end * kind.itemsize > memory.size:
@@ -108,7 +110,7 @@ def tensor_in(memory: Any, kind: np.dtype[Any], shape: tuple[int, ...], steps: t
 
 
 def _resolved(machine: Any, tensor: Tensor, metadata: Any) -> Tensor:
-    """The values of a conjugate or negative view, which has memory of its own here."""
+    """Return the values of a conjugate or negative view, which has its own memory here."""
     result = wrap(tensor._a.copy())
 
     def compute() -> None:
@@ -139,7 +141,7 @@ def _tensor_of_dtype(
     dtype: Any,
     metadata: Any = None,
 ) -> Tensor:
-    """A tensor of a dtype that its memory does not tell."""
+    """Return a tensor of a dtype that differs from that of its memory."""
     if not isinstance(dtype, dtypes.dtype):
         raise ValueError("a tensor has no dtype")
     return _tensor(machine, storage, offset, size, stride, requires_grad, hooks, metadata, dtype)
@@ -173,7 +175,7 @@ def _device(machine: Any, kind: Any, index: Any = None) -> device:
 
 
 def _encoded(machine: Any, text: Any, encoding: Any) -> bytes:
-    """Bytes, as old protocols write them."""
+    """Return bytes, encoded as in old protocols."""
     if type(text) is not str or encoding != "latin1":
         raise ValueError("bytes are not in Latin-1")
     return text.encode("latin1")
@@ -198,21 +200,24 @@ def _parameter_with_state(machine: Any, data: Any, requires_grad: Any, hooks: An
 
 
 def _from_type(machine: Any, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
-    """A tensor with attributes, or of a class of its own, which must be allowed as other classes are."""
+    """Return a tensor with attributes, or of its own class, which must be allowed like other classes."""
     if not isinstance(function, Function) or type(args) is not tuple or not isinstance(cls, type):
         raise UnsafeFileError("load(): the file holds a tensor of an unknown class")
     result = function.call(machine, *args)
     if not isinstance(result, Tensor) or not issubclass(cls, Tensor):
-        raise UnsafeFileError(f"load(): the file holds a tensor of the class {cls.__name__}, which is none of tensors")
+        raise UnsafeFileError(f"load(): the file holds a tensor of the class {cls.__name__}, not a tensor class")
     if type(result) is not cls:
         result = result.as_subclass(cls)
     return _with_attributes(result, state)
 
 
 def _sparse(machine: Any, kind: Any, parts: Any) -> Tensor:
-    """A sparse tensor, whose indices are checked."""
+    """Return a sparse tensor, whose indices are checked."""
     if type(parts) is not tuple or not all(isinstance(part, (Tensor, Size, bool)) for part in parts):
         raise ValueError("a sparse tensor has no parts")
+    for part in parts[: 1 if kind is formats.sparse_coo else 2]:
+        if isinstance(part, Tensor) and part.numel() > stride_tools.length_of(part._a):
+            raise ValueError("indices of a sparse tensor that are more than their memory holds")
     if kind is formats.sparse_coo:
         indices, values, size, *coalesced = parts
         options = {"is_coalesced": bool(coalesced and coalesced[0])}
@@ -229,7 +234,7 @@ def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
     if type(state) is tuple and len(state) == 2 and not state[1]:
         state = state[0] or {}
     if not isinstance(state, dict) or not all(type(name) is str for name in state):
-        raise UnsafeFileError("load(): the attributes of a tensor are no dict")
+        raise UnsafeFileError("load(): the attributes of a tensor are not a dict")
     ours: dict[Any, str] = {theirs: name for name, theirs in TENSOR_FLAGS.items()}
     for name, value in state.items():
         own = str(ours.get(name, name))
@@ -259,9 +264,9 @@ def _numpy_scalar(machine: Any, kind: Any, data: Any) -> Any:
 
 
 def set_numpy_state(target: Any, state: Any) -> None:
-    """Give a dtype or an array of NumPy's that has been begun its state.
+    """Set the state of a new NumPy dtype or array.
 
-    :raises ValueError: it has no such state.
+    :raises ValueError: the state is invalid.
     """
     if isinstance(target, np.dtype):
         if type(state) is not tuple or len(state) < 8 or state[1] not in ("<", ">", "=", "|") or any(state[2:5]):
@@ -277,7 +282,7 @@ def set_numpy_state(target: Any, state: Any) -> None:
 def _layout(machine: Any, name: Any) -> Any:
     known = {str(each): each for each in vars(formats).values() if isinstance(each, formats.layout)}
     if name not in known:
-        raise ValueError(f"there is no layout {name!r:.40}")
+        raise ValueError(f"the layout {name!r:.40} does not exist")
     return known[name]
 
 
@@ -313,7 +318,7 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 def _names() -> Iterator[tuple[tuple[str, str], Any]]:
-    """What a pickle may name."""
+    """Return the names that a pickle may use."""
     for key, function in FUNCTIONS.items():
         yield key, Function(".".join(key), function)
     for name in FIELDS:

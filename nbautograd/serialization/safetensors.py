@@ -30,14 +30,14 @@ __all__ = ["load_safetensors", "save_safetensors"]
 def save_safetensors(
     tensors: Mapping[str, Tensor], f: Path | BinaryIO, metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write tensors by name to a file of the safetensors format: values, dtypes and shapes, nothing else.
+    """Write tensors by name to a safetensors file: only values, dtypes and shapes.
 
     :param tensors: the tensors by name.
-    :param f: a path, or a file that is open for writing bytes.
-    :param metadata: strings by name, to go into the file too.
+    :param f: a path, or a binary file open for writing.
+    :param metadata: strings by name, also stored in the file.
     :returns: None.
-    :raises TypeError: ``tensors`` is no dict from strings to tensors.
-    :raises ValueError: a dtype that the format lacks (complex128), or a name that it keeps for itself.
+    :raises TypeError: ``tensors`` is not a dict from strings to tensors.
+    :raises ValueError: the format does not support a dtype (complex128), or reserves a name.
 
     >>> import nbautograd as torch, io
     >>> file = io.BytesIO()
@@ -73,13 +73,13 @@ def save_safetensors(
 
 
 def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[str, Tensor]:
-    """The tensors of a safetensors file by name.
+    """Return the tensors of a safetensors file by name.
 
-    :param f: a path, or a file that is open for reading bytes.
-    :param device: where the tensors go.
+    :param f: a path, or a binary file open for reading.
+    :param device: the device of the tensors.
     :returns: a dict from names to tensors.
-    :raises FileFormatError: (a RuntimeError) the file is damaged, of another format, or of dtypes missing here.
-    :raises FileNotFoundError: there is no such file.
+    :raises FileFormatError: (a RuntimeError) the file is damaged, of another format, or has unsupported dtypes.
+    :raises FileNotFoundError: the file does not exist.
 
     >>> import nbautograd as torch, io
     >>> file = io.BytesIO()
@@ -116,7 +116,7 @@ LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
 
 
 def starts_as_safetensors(start: bytes, file: BinaryIO) -> bool:
-    """Whether a file begins with a plausible length and the brace of a header."""
+    """Return whether a file begins with a plausible length and the brace of a header."""
     if len(start) < 8 or not 2 <= struct.unpack("<Q", start)[0] <= LONGEST_HEADER:
         return False
     file.seek(8)
@@ -130,14 +130,14 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
     try:
         length = struct.unpack_from("<Q", data)[0]
         if length > min(LONGEST_HEADER, len(data) - 8):
-            raise ValueError(f"its header should have {length} bytes, more than there are or may be")
+            raise ValueError(f"its header should have {length} bytes, more than the file has or the format allows")
         header = json.loads(bytes(data[8 : 8 + length]).decode(), object_pairs_hook=_without_repeats)
         metadata = header.pop("__metadata__", {})
         tensors, position = {}, 0
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             begin, end = entry["data_offsets"]
             if entry["dtype"] not in _SAFE_DTYPES:
-                raise ValueError(f"dtype {entry['dtype']!r} of {name!r} does not exist here")
+                raise ValueError(f"dtype {entry['dtype']!r} of {name!r} is not supported")
             kind = dtype_by_name(_SAFE_DTYPES[entry["dtype"]]).numpy
             shape = tuple(entry["shape"])
             count = kind.itemsize
@@ -146,17 +146,17 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
                     raise ValueError(f"{name!r} has the impossible shape {shape}")
                 count *= n
             if begin != position or end - begin != count:
-                raise ValueError(f"{name!r} of {count} bytes cannot lie at bytes {begin} to {end} after {position}")
+                raise ValueError(f"{name!r} of {count} bytes cannot be at bytes {begin} to {end} after {position}")
             position = end
             tensors[name] = (shape, kind, begin)
         if 8 + length + position != len(data):
             raise ValueError(f"it has {len(data)} bytes instead of {8 + length + position}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
-        raise FileFormatError(f"this is no safetensors file, or a damaged one: {brief(error)}") from error
+        raise FileFormatError(f"this is not a safetensors file, or a damaged one: {brief(error)}") from error
     start = 8 + length
     values = {}
     for name, (shape, kind, begin) in tensors.items():
-        # Copied, so that each tensor is aligned in memory and none keeps the others' alive.
+        # Copied, so that each tensor is aligned in memory and none keeps the memory of others alive.
         count = math.prod(shape) * kind.itemsize
         memory = to_location(np.frombuffer(data, np.uint8, count, start + begin).copy(), "cpu", map_location)
         values[name] = wrap(memory.view(kind).reshape(shape))

@@ -1,4 +1,4 @@
-"""The files of PyTorch before 1.6, as they are read: pickles one after the other, and then the tensors' memory."""
+"""Reading of PyTorch's files from before 1.6: consecutive pickles, then the tensors' memory."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["read_stream"]
 
 
 def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> Any:
-    """The object in a file.
+    """Return the object in a file.
 
-    :param options: of the unpickler.
-    :raises FileFormatError: it is damaged, or of another kind.
+    :param options: options of the unpickler.
+    :raises FileFormatError: the file is damaged, or of another kind.
     """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
@@ -35,7 +35,7 @@ def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> An
 
     def memory(key: str, count: int, location: str) -> Any:
         if count + sum(map(len, on_host.values())) > size:
-            raise FileFormatError("load(): the file is damaged: it should hold more than it is long")
+            raise FileFormatError("load(): the file is damaged: its contents exceed its size")
         on_host[key] = np.zeros(count, np.uint8)
         moved[key] = to_location(on_host[key], location, map_location)
         return moved[key]
@@ -45,20 +45,20 @@ def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> An
 
     magic = machine().read(_next_pickle(file))
     if magic != MAGIC_NUMBER:
-        raise UnsafeFileError("load(): Invalid magic number; corrupt file? It is a pickle, but none of torch.save")
+        raise UnsafeFileError("load(): Invalid magic number; corrupt file? It is a pickle, but not from torch.save")
     version = machine().read(_next_pickle(file))
     if version != PROTOCOL_VERSION:
         raise FileFormatError(f"load(): Invalid protocol version: {version!r:.40}")
-    machine().read(_next_pickle(file))  # the sizes of the types of the system's C
+    machine().read(_next_pickle(file))  # the sizes of the system's C types
     reader = machine()
     result = reader.read(_next_pickle(file))
     for key in machine().read(_next_pickle(file)):
         data = on_host.get(key)
         length = file.read(LENGTH.size)
         if data is None or len(length) < LENGTH.size:
-            raise FileFormatError("load(): the file is damaged: its memory does not fit to its tensors")
+            raise FileFormatError("load(): the file is damaged: its memory does not match its tensors")
         if LENGTH.unpack(length)[0] not in (data.size, *(data.size // width for width in (2, 4, 8, 16))):
-            raise FileFormatError("load(): the file is damaged: its memory is of another length than its tensors say")
+            raise FileFormatError("load(): the file is damaged: the length of its memory does not match its tensors")
         content = file.read(data.size)
         if len(content) < data.size:
             raise FileFormatError("load(): the file is incomplete")
@@ -71,7 +71,7 @@ def read_stream(file: BinaryIO, map_location: MapLocation, **options: Any) -> An
 
 
 def _next_pickle(file: BinaryIO) -> bytes:
-    """The bytes of the pickle that begins where the file is read next."""
+    """Return the bytes of the pickle at the current position of the file."""
     start = file.tell()
     try:
         for _ in pickletools.genops(file):

@@ -1,9 +1,9 @@
 """Reading the pickle in PyTorch's files without executing anything in it.
 
 A pickle is a program for a small stack machine. Python's own machine lets it import any module and call any function.
-This one knows a handful of instructions, imports nothing, and calls only the functions of ``rebuild.py``, which are
-ours and check what they get, and what the program has allowed by ``add_safe_globals``. Of other classes it builds
-objects only where :func:`nbautograd.load` is asked to by ``weights_only=False``: see ``objects.py``.
+This one supports a few instructions, imports nothing, and calls only our own functions in ``rebuild.py``, which check
+their arguments, and those that the program has allowed by ``add_safe_globals``. It builds objects of other classes only
+if :func:`nbautograd.load` is called with ``weights_only=False``: see ``objects.py``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from nbautograd.serialization.rebuild import NAMES, Function, StorageType, set_n
 __all__ = ["read"]
 
 Memory = Callable[[str, int, str], Any]
-"""Gives the bytes of a piece of memory as an array on the device where they are to be: of its key, the least number of
-bytes, and the name of the device where they were."""
+"""Returns the bytes of a piece of memory as an array on its new device, given its key, the minimum number of bytes, and
+the name of its saved device.
+"""
 
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 EMPTY: dict[str, Callable[[], Any]] = {
@@ -44,21 +45,21 @@ MARK = object()
 
 
 def read(data: bytes, memory: Memory, *, big: bool = False, weights_only: bool = True, encoding: str = "utf-8") -> Any:
-    """The object that a pickle describes.
+    """Return the object that a pickle describes.
 
     :param data: the pickle.
-    :param memory: gives the bytes of a piece of memory.
-    :param big: whether numbers were written highest byte first.
-    :param weights_only: whether to refuse objects of the program's own classes.
-    :param encoding: of the strings of Python 2.
-    :raises UnsafeFileError: the pickle names what is not allowed.
-    :raises FileFormatError: it is damaged.
+    :param memory: a function that returns the bytes of a piece of memory.
+    :param big: True if numbers are big-endian.
+    :param weights_only: if True, raise for objects of the program's own classes.
+    :param encoding: the encoding of the strings of Python 2.
+    :raises UnsafeFileError: the pickle names a class or function that is not allowed.
+    :raises FileFormatError: the pickle is damaged.
     """
     return _Machine(memory, big, weights_only, encoding).read(data)
 
 
 def _check_values(result: Any) -> None:
-    """Make sure that no intermediate object of the unpickler is left in the result."""
+    """Check that no intermediate object of the unpickler is left in the result."""
     seen: set[int] = set()
     waiting = [result]
     while waiting:
@@ -81,10 +82,10 @@ class _Machine:
         self.memo: dict[int, Any] = {}
         self.storages: dict[str, Any] = {}
         self.copied = 0  # bytes of tensors that could not be views of their memory
-        self.late: list[Callable[[], None]] = []  # what is to be done when the memory has its values
+        self.late: list[Callable[[], None]] = []  # to call when the memory has its values
 
     def read(self, data: bytes) -> Any:
-        """The object that a pickle describes; see :func:`read`."""
+        """Return the object that a pickle describes; see :func:`read`."""
         try:
             result = self.run(data)
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -121,7 +122,7 @@ class _Machine:
         raise ValueError("it ends too early")
 
     def text(self, argument: Any) -> Any:
-        """A string of Python 2, decoded."""
+        """Return a string of Python 2, decoded."""
         data = argument.encode("latin-1")
         return data if self.encoding == "bytes" else data.decode(self.encoding)
 
@@ -132,7 +133,7 @@ class _Machine:
                 result = self.stack[position + 1 :]
                 del self.stack[position:]
                 return result
-        raise ValueError("there is no mark")
+        raise ValueError("the mark is missing")
 
     # -- containers --------------------------------------------------------------------------------------------------
 
@@ -184,7 +185,7 @@ class _Machine:
         self.stack[-1].update(map(hashable, values))
 
     def _is_built(self, value: Any, kind: type) -> bool:
-        """Whether a value is of a class derived from ``kind`` that the file may build."""
+        """Return whether a value is of a class derived from ``kind`` that the file may build."""
         return isinstance(value, kind) and (allowed_globals.is_safe(type(value)) or not self.weights_only)
 
     def do_dict(self, _: Any) -> None:
@@ -219,7 +220,7 @@ class _Machine:
 
     def _named(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
-            raise UnsafeFileError("load(): the pickle names a function by something that is no text")
+            raise UnsafeFileError("load(): the pickle names a function by an object that is not text")
         full = f"{module}.{name}"
         if full in self.allowed:
             self.stack.append(self.allowed[full])
@@ -289,7 +290,7 @@ class _Machine:
         what, kind, key, location, count, *view = reference
         if what != "storage" or not isinstance(kind, StorageType) or type(key) is not str or type(location) is not str:
             raise UnsafeFileError(
-                f"load(): the pickle refers to something that is no memory: {reprlib.repr(reference)}"
+                f"load(): the pickle refers to an object that is not memory: {reprlib.repr(reference)}"
             )
         width = 1 if kind.dtype is None else kind.dtype.numpy.itemsize
         if type(count) is not int or count < 0:

@@ -1,4 +1,4 @@
-"""PyTorch's files as they are written: a zip archive, or the stream of pickles of before 1.6."""
+"""Writing of PyTorch's files: a zip archive, or the stream of pickles of before 1.6."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ZIP64_EXTRA = 20
 
 
 def folder_of(f: Any) -> str:
-    """The name of the folder in an archive: that of the file, as PyTorch's, or ``archive``."""
+    """Return the name of the folder in an archive: that of the file, as in PyTorch, or ``archive``."""
     if isinstance(f, (str, os.PathLike)):
         return os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
     return "archive"
@@ -28,8 +28,8 @@ def folder_of(f: Any) -> str:
 def write_archive(obj: Any, file: BinaryIO, name: str, protocol: int) -> None:
     """Write an object to a file.
 
-    :param name: of the folder in the archive that everything is in.
-    :raises pickle.PicklingError: it cannot be pickled.
+    :param name: the name of the top folder in the archive.
+    :raises pickle.PicklingError: the object cannot be pickled.
     """
     data = io.BytesIO()
     pickler = Pickler(data, protocol)
@@ -45,7 +45,7 @@ def write_archive(obj: Any, file: BinaryIO, name: str, protocol: int) -> None:
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
-    """Add a member, without the time of day: equal objects give equal files."""
+    """Add a member without a timestamp, so that equal objects give equal files."""
     info = zipfile.ZipInfo(name)
     info.external_attr = 0o644 << 16
     size = len(content)
@@ -55,11 +55,11 @@ def _add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
     padding = -start % ALIGNMENT
     info.extra = PADDING + padding.to_bytes(2, "little") + b"Z" * padding
     archive.writestr(info, content)
-    info.extra = b""  # in the directory at the end there is nothing to align
+    info.extra = b""  # the directory at the end needs no alignment
 
 
 def write_stream(obj: Any, file: BinaryIO, protocol: int) -> None:
-    """Write an object as a stream of pickles, and the tensors' memory behind them."""
+    """Write an object as a stream of pickles, followed by the tensors' memory."""
     sizes = {"short": 2, "int": 4, "long": 4}
     system = {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
     for value in (MAGIC_NUMBER, PROTOCOL_VERSION, system):

@@ -1,4 +1,4 @@
-"""PyTorch's files as they are read: a zip archive without compression, of a pickle and of the tensors' memory."""
+"""Reading of PyTorch's files: a zip archive without compression, of a pickle and of the tensors' memory."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ __all__ = ["open_archive", "read_archive"]
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
-    """The zip archive that a file is, if it holds no more than its size."""
+    """Return the zip archive of a file, after checking that its contents do not exceed its size."""
     try:
         archive = zipfile.ZipFile(file)
     except ValueError as error:  # the zip directory has invalid offsets or names
         raise FileFormatError(f"load(): the directory of the archive is damaged: {brief(error)}") from error
     if sum(info.file_size for info in archive.infolist()) > file.seek(0, io.SEEK_END):
-        raise FileFormatError("load(): the file is damaged: it should hold more than it is long")
+        raise FileFormatError("load(): the file is damaged: its contents exceed its size")
     return archive
 
 
 def read_archive(archive: zipfile.ZipFile, map_location: MapLocation, mapped: Any = None, **options: Any) -> Any:
-    """The object in an archive.
+    """Return the object in an archive.
 
-    :param mapped: the whole file as an array of bytes, which tensors are to be views of; by default they are read.
-    :param options: of the unpickler.
-    :raises FileFormatError: it is damaged, or of another kind.
+    :param mapped: the whole file as an array of bytes, for tensors that are views of it; by default they are read.
+    :param options: options of the unpickler.
+    :raises FileFormatError: the file is damaged, or of another kind.
     """
     names = set(archive.namelist())
     pickles = [name for name in names if name.rpartition("/")[2] == "data.pkl" and name.count("/") < 2]
     if not pickles:
         arrays = bool(names) and all(name.endswith(".npy") for name in names)
         what = "NumPy's savez: use numpy.load" if arrays else "something else"
-        raise FileFormatError(f"load(): this is a zip archive, but not of torch.save; it was made by {what}")
+        raise FileFormatError(f"load(): this is a zip archive, but not from torch.save; it was made by {what}")
     folder = min(pickles).removesuffix("data.pkl")
     if folder + "constants.pkl" in names:
         raise FileFormatError("load(): this is a TorchScript archive, which only torch.jit.load of PyTorch reads")
@@ -62,12 +62,12 @@ def read_archive(archive: zipfile.ZipFile, map_location: MapLocation, mapped: An
 def _info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     info = archive.getinfo(name)
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
-        raise FileFormatError(f"load(): {name} is compressed or encrypted, which no save() does")
+        raise FileFormatError(f"load(): {name} is compressed or encrypted, unlike files of save()")
     return info
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> bytearray:
-    """A member's bytes; its checksum is verified on the way."""
+    """Return a member's bytes, after verifying its checksum."""
     info = _info(archive, name)
     try:
         with archive.open(info) as member:
@@ -80,9 +80,9 @@ def _read(archive: zipfile.ZipFile, name: str) -> bytearray:
 
 
 def _mapped(archive: zipfile.ZipFile, name: str, whole: Any) -> np.ndarray[Any, Any]:
-    """A member's bytes in a file that is mapped into memory; nothing is read, so that no checksum is verified."""
+    """Return a member's bytes in a memory-mapped file; nothing is read, so its checksum is not verified."""
     info = _info(archive, name)
-    with archive.open(info) as member:  # which compares the name with the local header's
+    with archive.open(info) as member:  # checks the name in the local header
         member.close()
     header = whole[info.header_offset : info.header_offset + LOCAL_HEADER].tobytes()
     start = info.header_offset + LOCAL_HEADER

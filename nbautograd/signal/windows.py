@@ -49,7 +49,7 @@ __all__ = [
 def _begin(name: str, M: Any, dtype: dtypes.dtype | None, layout: Any, device: Device) -> tuple[Any, int, dtypes.dtype]:
     """Check the arguments of a window function, and return the points, their number and the dtype.
 
-    :raises ValueError: the length is negative, the dtype neither float32 nor float64, or the layout not strided.
+    :raises ValueError: the length is negative, the dtype is neither float32 nor float64, or the layout is not strided.
     """
     n = as_int(M, f"{name}(): argument 'M' (position 1)")
     if n < 0:
@@ -71,7 +71,7 @@ def bartlett(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Bartlett (triangular) window of ``M`` points.
+    """Return the Bartlett (triangular) window of ``M`` points.
 
     :raises ValueError: ``M`` is negative, or the dtype is not float32 or float64.
 
@@ -92,7 +92,7 @@ def blackman(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Blackman window of ``M`` points: a sum of three cosines.
+    """Return the Blackman window of ``M`` points: a sum of three cosines.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.blackman(5)[1:4]
@@ -111,7 +111,7 @@ def cosine(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The cosine (sine) window of ``M`` points: half a period, ``sin(π (k + 1/2) / M)``.
+    """Compute the cosine (sine) window of ``M`` points: half a period, ``sin(π (k + 1/2) / M)``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.cosine(4)
@@ -132,7 +132,7 @@ def exponential(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The exponential window of ``M`` points, ``exp(-abs(k - center) / tau)``.
+    """Return the exponential window of ``M`` points, ``exp(-abs(k - center) / tau)``.
 
     :param center: the position of the maximum, by default the middle; only if ``sym`` is False.
     :raises ValueError: ``tau`` is not positive, or a symmetric window has a ``center``.
@@ -160,7 +160,7 @@ def gaussian(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Gaussian window of ``M`` points with standard deviation ``std``.
+    """Return the Gaussian window of ``M`` points with standard deviation ``std``.
 
     :raises ValueError: ``std`` is not positive.
 
@@ -185,9 +185,9 @@ def general_cosine(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The generalized cosine window: a sum of cosines of increasing frequency and alternating sign, weighted by ``a``.
+    """Return the generalized cosine window: cosines of increasing frequency and alternating sign, with weights ``a``.
 
-    :raises TypeError: ``a`` is no list.
+    :raises TypeError: ``a`` is not a list.
     :raises ValueError: ``a`` is empty.
 
     >>> import nbautograd as torch
@@ -212,7 +212,7 @@ def general_hamming(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The generalized Hamming window of ``M`` points: ``alpha - (1 - alpha) * cos(2πk / n)``.
+    """Return the generalized Hamming window of ``M`` points: ``alpha - (1 - alpha) * cos(2πk / n)``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.general_hamming(5, alpha=0.6)
@@ -231,7 +231,7 @@ def hamming(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hamming window of ``M`` points: ``0.54 - 0.46 * cos(2πk / n)``.
+    """Return the Hamming window of ``M`` points: ``0.54 - 0.46 * cos(2πk / n)``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.hamming(5)
@@ -250,7 +250,7 @@ def hann(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hann window of ``M`` points: ``(1 - cos(2πk / n)) / 2``.
+    """Return the Hann window of ``M`` points: ``(1 - cos(2πk / n)) / 2``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.hann(5)
@@ -270,7 +270,7 @@ def kaiser(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Kaiser window of ``M`` points; a larger ``beta`` gives a wider main lobe and lower side lobes.
+    """Return the Kaiser window of ``M`` points; a larger ``beta`` gives a wider main lobe and lower side lobes.
 
     :raises ValueError: ``beta`` is negative.
 
@@ -293,7 +293,7 @@ def nuttall(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Nuttall window of ``M`` points: the sum of four cosines with minimal side lobes.
+    """Return the Nuttall window of ``M`` points: the sum of four cosines with minimal side lobes.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.nuttall(5)[1:4]

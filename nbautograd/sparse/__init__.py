@@ -1,9 +1,9 @@
-"""``torch.sparse``: tensors of which only some elements are stored, and what is computed with them.
+"""``torch.sparse``: tensors that store only some elements, and their operations.
 
 This package may import all of ``autograd`` and below; nothing there imports it. It is loaded with the first sparse
-tensor (``_engine/core/sparse.py``). ``registry.py`` collects what each operation is for sparse tensors, by name;
-``node.py`` records it; ``tensors.py`` makes and takes apart; ``elementwise.py``, ``products.py``, ``reductions.py`` and
-``shapes.py`` compute.
+tensor (``_engine/core/sparse.py``). ``registry.py`` collects the sparse versions of operations, by name; ``node.py``
+records them; ``tensors.py`` builds and decomposes sparse tensors; ``elementwise.py``, ``products.py``,
+``reductions.py`` and ``shapes.py`` compute.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _type(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
         )
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A sparse tensor of {kind!r}, as in the old days: of indices and values, or of a size."
+    make.__doc__ = f"A sparse tensor of {kind!r}, in the deprecated form: from indices and values, or from a size."
     return make
 
 
@@ -76,14 +76,14 @@ for _name, _kind in {
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
-    """A sparse matrix with given diagonals.
+    """Return a sparse matrix with the given diagonals.
 
-    :param diagonals: shape (count, length); column j of the matrix takes from column j.
+    :param diagonals: shape (count, length); column j of the matrix takes its elements from column j.
     :param offsets: shape (count,): above the main diagonal positive, below negative.
-    :param shape: that of the matrix.
-    :param layout: that of the result; of coordinates by default.
+    :param shape: the shape of the matrix.
+    :param layout: the layout of the result; COO by default.
     :returns: a sparse tensor of ``shape``.
-    :raises RuntimeError: an offset occurs twice, or the shapes do not fit.
+    :raises RuntimeError: an offset occurs twice, or the shapes do not match.
 
     >>> import nbautograd as torch
     >>> torch.sparse.spdiags(torch.tensor([[1., 2.]]), torch.tensor([0]), (2, 2)).to_dense()

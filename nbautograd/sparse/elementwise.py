@@ -1,4 +1,4 @@
-"""Operations on sparse tensors that act element by element and keep zeros zero."""
+"""Elementwise operations on sparse tensors that keep zeros zero."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _unary(name: str) -> Callable[..., Any]:
         return recompute(node, name, (input,), compute)
 
     operation.__name__ = operation.__qualname__ = name
-    operation.__doc__ = f"``{name}`` of the values of a sparse tensor, which is coalesced first."
+    operation.__doc__ = f"Compute ``{name}`` of the values of a sparse tensor, which is coalesced first."
     return operation
 
 
@@ -63,28 +63,28 @@ for _alias, _name in ALIASES.items():
 
 @handles("neg negative __neg__")
 def neg(input: Any) -> Any:
-    """The negative."""
+    """Negate the values."""
     array = stored(input)
     return record(wrapped(-array), "NegBackward0", "−", (input,), lambda g: (-g,))
 
 
 @handles("positive __pos__ resolve_conj resolve_neg")
 def positive(input: Any) -> Any:
-    """The tensor itself."""
+    """Return the tensor itself."""
     return input
 
 
 @handles("conj")
 def conj(input: Any) -> Any:
-    """The complex conjugate."""
+    """Return the complex conjugate."""
     return OPERATIONS["conj_physical"](input) if input.is_complex() else input
 
 
 @handles("pow __pow__ float_power")
 def pow_(input: Any, exponent: Any) -> Any:
-    """The values to a power, which is a number.
+    """Raise the values to a power, which is a number.
 
-    :raises RuntimeError: it is zero, which would make zeros ones.
+    :raises RuntimeError: the exponent is zero, which would turn zeros into ones.
     """
     if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.ndim:
         refuse("pow", stored(input if is_sparse(input) else exponent).kind)
@@ -101,19 +101,19 @@ def pow_(input: Any, exponent: Any) -> Any:
 
 @handles("square")
 def square(input: Any) -> Any:
-    """The squares."""
+    """Square the values."""
     return pow_(input, 2)
 
 
 @handles("clone __clone__")
 def clone(input: Any, *, memory_format: Any = preserve_format) -> Any:
-    """A copy with memory of its own."""
+    """Return a copy with its own memory."""
     return record(wrapped(stored(input).copy()), "CloneBackward0", "clone", (input,), lambda g: (g,))
 
 
 @handles("to")
 def to(input: Any, *args: Any, **kwargs: Any) -> Any:
-    """The tensor cast to a dtype and moved to a device; the tensor itself if nothing changes."""
+    """Return the tensor cast to a dtype and moved to a device; the tensor itself if nothing changes."""
     if not is_sparse(input):  # dense.to(sparse)
         return input.to(device=args[0].device, dtype=args[0].dtype)
     kind, place, copy, _ = _target(args, kwargs)
@@ -142,7 +142,7 @@ def _cast(name: str) -> Callable[..., Any]:
 
 @handles("is_same_size")
 def is_same_size(input: Any, other: Any) -> bool:
-    """Whether the shapes are the same."""
+    """Return whether the shapes are equal."""
     return bool(input.shape == other.shape)
 
 
@@ -150,7 +150,7 @@ def is_same_size(input: Any, other: Any) -> bool:
 def zeros_like(
     input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any
 ) -> Any:
-    """A sparse tensor of the same shape without values."""
+    """Return a sparse tensor of the same shape without values."""
     array = stored(input)
     none = array.like(array.values[:0], indices=array.indices[:, :0], is_coalesced=True)
     result = wrapped(none)
@@ -161,14 +161,14 @@ def zeros_like(
 
 @handles("new_zeros new_empty")
 def new_zeros(input: Any, *size: Any, **options: Any) -> Any:
-    """A sparse tensor of another shape without values."""
+    """Return a sparse tensor of another shape without values."""
     shape = options.pop("size", size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
     return sparse_coo_tensor(shape, **{"dtype": input.dtype, "device": input.device, **options})
 
 
 @handles("new_ones new_full new_tensor ones_like full_like rand_like randn_like randint_like")
 def _filled(input: Any, *args: Any, **options: Any) -> Any:
-    """Refused: a sparse tensor is not filled.
+    """Raise: a sparse tensor cannot be filled.
 
     :raises NotImplementedError: always.
     """
@@ -179,14 +179,14 @@ def _filled(input: Any, *args: Any, **options: Any) -> Any:
 
 
 def same_size(name: str, input: Any, other: Any) -> None:
-    """Make sure that two tensors have the same shape: nothing is broadcast to a sparse tensor.
+    """Check that two tensors have the same shape: sparse tensors do not broadcast.
 
-    :raises RuntimeError: they do not.
+    :raises RuntimeError: the shapes differ.
     """
     if input.shape != other.shape:
         raise RuntimeError(
             f"{name}: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}: "
-            "nothing is broadcast with a sparse tensor"
+            "sparse tensors do not broadcast"
         )
 
 
@@ -234,7 +234,7 @@ def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
 
 @handles("add __add__")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """The sum of two sparse tensors, which is sparse, or of a dense and a sparse one.
+    """Add two sparse tensors, which gives a sparse one, or a dense and a sparse one.
 
     :raises RuntimeError: the first is sparse and the second dense, or the shapes differ.
     """
@@ -243,24 +243,24 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 @handles("sub subtract __sub__")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """The difference of two sparse tensors, which is sparse, or of a dense and a sparse one."""
+    """Subtract two sparse tensors, which gives a sparse one, or a dense and a sparse one."""
     return _sum("sub", "SubBackward0", input, other, -1 if alpha is None else -alpha)
 
 
 @handles("__radd__")
 def radd(input: Any, other: Any) -> Any:
-    """``other + input``."""
+    """Return ``other + input``."""
     return add(other, input)
 
 
 @handles("__rsub__ rsub")
 def rsub(input: Any, other: Any) -> Any:
-    """``other - input``."""
+    """Return ``other - input``."""
     return sub(other, input)
 
 
 def scaled(input: Any, factor: Any, name: str, symbol: str, operation: Callable[[Any, Any], Any]) -> Any:
-    """The values times, or over, a number or a tensor of one element."""
+    """Return the values multiplied, or divided, by a number or a tensor of one element."""
     number = isinstance(factor, Tensor)
     array = stored(input)
     scalar = factor.detach().reshape(()) if number else factor
@@ -282,7 +282,7 @@ def scaled(input: Any, factor: Any, name: str, symbol: str, operation: Callable[
 
 @handles("mul multiply __mul__ __rmul__")
 def mul(input: Any, other: Any) -> Any:
-    """The product, element by element, of a sparse tensor and a number, a dense tensor or a sparse one."""
+    """Multiply a sparse tensor, element by element, with a number, a dense tensor or a sparse one."""
     if not is_sparse(input):
         input, other = other, input
     if not isinstance(other, Tensor) or not is_sparse(other) and other.numel() == 1 and other.ndim <= input.ndim:
@@ -311,7 +311,7 @@ def mul(input: Any, other: Any) -> Any:
 
 @handles("div divide true_divide __truediv__ floor_divide __floordiv__")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """The values over a number or a tensor of one element.
+    """Divide the values by a number or a tensor of one element.
 
     :raises RuntimeError: the divisor is another tensor.
     """
@@ -332,13 +332,13 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Any:
 
 @handles("floor_divide __floordiv__")
 def floor_divide(input: Any, other: Any) -> Any:
-    """The quotients, rounded down."""
+    """Return the quotients, rounded down."""
     return _quotient(input, other, "floor")
 
 
 @handles("__rtruediv__ __rdiv__ reciprocal")
 def reciprocal(input: Any, other: Any = 1) -> Any:
-    """Refused: zeros would become infinite.
+    """Raise: zeros would become infinite.
 
     :raises NotImplementedError: always.
     """
@@ -398,7 +398,7 @@ def zero_(input: Any) -> Any:
 
 @handles("copy_")
 def copy_(input: Any, source: Any, non_blocking: bool = False) -> Any:
-    """Take over the values of another tensor.
+    """Copy the values of another tensor.
 
     :raises RuntimeError: the tensor is sparse and the source is dense.
     """
@@ -411,7 +411,7 @@ def copy_(input: Any, source: Any, non_blocking: bool = False) -> Any:
 
 @functools.cache
 def _names_of_casts() -> dict[str, str]:
-    """The methods that cast, and their dtypes."""
+    """Return the methods that cast, with their dtypes."""
     return {
         "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
         "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
@@ -425,17 +425,17 @@ for _name, _dtype in _names_of_casts().items():
 
 @handles("cpu")
 def cpu(input: Any, memory_format: Any = preserve_format) -> Any:
-    """The tensor on the CPU."""
+    """Return the tensor on the CPU."""
     return to(input, "cpu")
 
 
 @handles("cuda")
 def cuda(input: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format) -> Any:
-    """The tensor on a CUDA device."""
+    """Return the tensor on a CUDA device."""
     return to(input, "cuda" if device is None else device)
 
 
 @handles("type_as")
 def type_as(input: Any, other: Any) -> Any:
-    """The tensor in the dtype of another."""
+    """Return the tensor in the dtype of another."""
     return to(input, other.dtype)

@@ -1,4 +1,4 @@
-"""What coordinates, values and a size have to fulfil to be a sparse tensor."""
+"""Invariants of the coordinates, values and size of a sparse tensor."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["check_coo", "check_csr", "check_sparse_tensor_invariants"]
 
 
 def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bool) -> tuple[int, ...]:
-    """The shape of a sparse tensor.
+    """Return the shape of a sparse tensor, after checking its parts.
 
     :param values: the shape of the values.
-    :param size: None to let the coordinates say it.
+    :param size: None to infer it from the coordinates.
     :param is_coalesced: check that they are sorted, each occurring once.
-    :raises RuntimeError: the parts do not fit each other.
+    :raises RuntimeError: the parts do not match.
     """
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
@@ -53,9 +53,9 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
 
 
 def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:
-    """The shape of a sparse matrix of compressed rows.
+    """Return the shape of a sparse matrix of compressed rows, after checking its parts.
 
-    :raises RuntimeError: the parts do not fit each other.
+    :raises RuntimeError: the parts do not match.
     """
     if crow.ndim != 1 or col.ndim != 1:
         raise RuntimeError("sparse_csr_tensor(): batches of sparse matrices are not supported: indices must be vectors")
@@ -79,10 +79,10 @@ def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[
 
 
 class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's name
-    """A block, or a function, in which the parts of sparse tensors are checked. Here they always are.
+    """A block, or a function, in which the parts of sparse tensors are checked. Here they are always checked.
 
     :param enable: accepted and without effect.
-    :returns: a context manager; called with a function, it returns that.
+    :returns: a context manager; called with a function, it returns it.
 
     >>> import nbautograd as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
@@ -91,27 +91,27 @@ class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, enable: bool = True) -> None:
-        """Nothing is to be switched."""
+        """Accept the argument, without effect."""
 
     @staticmethod
     def is_enabled() -> bool:
-        """True."""
+        """Return True."""
         return True
 
     @staticmethod
     def enable() -> None:
-        """Nothing is to be switched on."""
+        """Do nothing: the checks are always on."""
 
     @staticmethod
     def disable() -> None:
-        """They are checked all the same."""
+        """Do nothing: the checks are always on."""
 
     def __enter__(self) -> None:
-        """Nothing changes."""
+        """Do nothing."""
 
     def __exit__(self, *exception: object) -> None:
-        """Nothing changes."""
+        """Do nothing."""
 
     def __call__(self, function: Any) -> Any:
-        """The function itself."""
+        """Return the function itself."""
         return function

@@ -1,4 +1,4 @@
-"""How operations on sparse tensors are recorded: with a rule over tensors that gives the gradients of the inputs."""
+"""Recording of operations on sparse tensors, with a rule over tensors for the gradients of the inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nbautograd.autograd.backward import grad
 __all__ = ["Rule", "SparseNode", "recompute", "record"]
 
 Rule = Callable[[Any], Sequence[Any]]
-"""From the gradient of the result to those of the inputs, over tensors, dense or sparse; None for no gradient."""
+"""Maps the gradient of the result to those of the inputs, over tensors, dense or sparse; None for no gradient."""
 
 
 class SparseNode(Node):
@@ -31,19 +31,19 @@ class SparseNode(Node):
     s_values: Any
 
     def next_nodes(self) -> tuple[Any, ...]:
-        """Where the gradients of the inputs go."""
+        """Return the targets of the inputs' gradients."""
         return self.edges
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients of the inputs, as arrays."""
+        """Return the gradients of the inputs, as arrays."""
         return MULTIPLE, [None if d is None else stored(d) for d in self.apply_rule(wrapped(g), retain_graph)]
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients of the inputs, recorded."""
+        """Return the gradients of the inputs, recorded."""
         return MULTIPLE, self.apply_rule(g, retain_graph)
 
     def apply_rule(self, g: Any, retain_graph: bool) -> list[Any]:
-        """The gradients of those inputs that require one."""
+        """Return the gradients of those inputs that require one."""
         if self.s_values is FREED:
             self.raise_freed()
         gradients = self.rule(g)
@@ -53,7 +53,7 @@ class SparseNode(Node):
 
 
 def _freed(g: Any) -> Sequence[Any]:
-    """The rule of a node whose saved tensors are freed."""
+    """Raise, as the rule of a node whose saved tensors are freed."""
     raise AssertionError
 
 
@@ -65,12 +65,12 @@ def _class(name: str, symbol: str, arity: int) -> type[SparseNode]:
 
 
 def record(result: Any, name: str, symbol: str, inputs: Sequence[Any], rule: Rule) -> Any:
-    """Make ``result`` that of an operation: with a node, if an input requires a gradient and gradient mode is on.
+    """Record ``result`` as that of an operation, if an input requires a gradient and gradient mode is on.
 
-    :param inputs: tensors, or None for an argument that is none.
-    :param rule: gives a gradient for each of ``inputs``.
+    :param inputs: tensors, or None for an argument that is not a tensor.
+    :param rule: a function that returns a gradient for each of ``inputs``.
     """
-    if result.dtype.rank < 2:  # no floating or complex numbers
+    if result.dtype.rank < 2:  # neither floating nor complex numbers
         return result
     edges = tuple(None if t is None or t._fn is None else t if t._fn is LEAF else t._fn for t in inputs)
     if not is_grad_enabled() or all(edge is None for edge in edges):
@@ -90,7 +90,7 @@ def record(result: Any, name: str, symbol: str, inputs: Sequence[Any], rule: Rul
 
 
 def recompute(name: str, symbol: str, inputs: Sequence[Tensor], compute: Callable[..., Any]) -> Any:
-    """Record an operation that is made of others as one node, which computes it again in order to differentiate it."""
+    """Record a composite operation as one node, which recomputes it to differentiate it."""
     with no_grad():
         result = compute(*inputs)
 

@@ -1,4 +1,4 @@
-"""Products of sparse matrices with dense and with sparse ones."""
+"""Products of sparse matrices with dense and sparse ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["addmm", "mm"]
 
 
 def _check(name: str, input: Any, other: Any, ranks: tuple[int, int] = (2, 2)) -> None:
-    """Make sure that two tensors have a product.
+    """Check that two tensors can be multiplied.
 
-    :raises RuntimeError: one is not of that many dimensions or hybrid, dtypes differ, or the lengths do not fit.
+    :raises RuntimeError: a tensor has another number of dimensions or is hybrid, dtypes differ, or sizes do not match.
     """
     for position, operand in enumerate((input, other), 1):
         if not isinstance(operand, Tensor):
@@ -42,14 +42,14 @@ def _check(name: str, input: Any, other: Any, ranks: tuple[int, int] = (2, 2)) -
 
 
 def _transposed(x: Any) -> Any:
-    """The transpose, conjugated where it is complex, as gradients are computed with."""
+    """Return the transpose, conjugated if complex, as in gradients."""
     return t(x.conj()) if is_sparse(x) else x.conj().t() if x.is_complex() else x.t()
 
 
 def _product(input: Any, other: Any, node: str, masked: bool) -> Any:
-    """The product of two matrices, at least one sparse.
+    """Multiply two matrices, at least one sparse.
 
-    :param masked: whether the gradients of sparse matrices are those of their stored elements only.
+    :param masked: if True, gradients of sparse matrices are only those of their stored elements.
     """
     if BatchedTensor in (input.__class__, other.__class__):
         return OPS["mm"].function(input, other)  # sample by sample
@@ -65,7 +65,7 @@ def _product(input: Any, other: Any, node: str, masked: bool) -> Any:
 
 
 def _gradient(first: Any, second: Any, of: Any, masked: bool) -> Any:
-    """The product of two matrices as the gradient of ``of``."""
+    """Return the product of two matrices as the gradient of ``of``."""
     if not (masked and is_sparse(of)):
         return mm(first, second) if is_sparse(first) or is_sparse(second) else first @ second
     own = stored(coalesce(of.detach()))
@@ -79,21 +79,21 @@ def _gradient(first: Any, second: Any, of: Any, masked: bool) -> Any:
 
 @handles("mm")
 def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
-    """The product of two matrices: dense if one is, else sparse. The gradient of a dense product is dense."""
+    """Multiply two matrices: dense if one is, else sparse. The gradient of a dense product is dense."""
     _check("mm", input, mat2)
     result = _product(input, mat2, "MmBackward0", masked=False)
     return result if out is None else out.copy_(result)
 
 
 def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
-    """``torch.sparse.mm``: as ``mm``, and the gradients of sparse matrices are sparse.
+    """Multiply two matrices as ``torch.sparse.mm``: like ``mm``, but the gradients of sparse matrices are sparse.
 
     :param mat1: a matrix, shape (n, m).
     :param mat2: a matrix, shape (m, p); one of the two is usually sparse.
     :param reduce: must be ``"sum"``.
     :returns: a tensor of shape (n, p): sparse if both matrices are.
-    :raises NotImplementedError: ``reduce`` is another word.
-    :raises RuntimeError: the shapes do not fit.
+    :raises NotImplementedError: ``reduce`` is not ``"sum"``.
+    :raises RuntimeError: the shapes do not match.
 
     >>> import nbautograd as torch
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -109,14 +109,14 @@ def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
 
 @handles("mv")
 def mv(input: Any, vec: Any) -> Any:
-    """The product of a sparse matrix and a dense vector."""
+    """Multiply a sparse matrix and a dense vector."""
     _check("mv", input, vec, (2, 1))
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
 @handles("matmul __matmul__")
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
-    """``input @ other`` of matrices, a matrix and a vector, or batches of matrices."""
+    """Compute ``input @ other`` of matrices, a matrix and a vector, or batches of matrices."""
     if input.ndim == 2 and other.ndim == 1:
         return mv(input, other)
     if input.ndim == 1 and other.ndim == 2:
@@ -128,13 +128,13 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 @handles("__rmatmul__")
 def rmatmul(input: Any, other: Any) -> Any:
-    """``other @ input``."""
+    """Compute ``other @ input``."""
     return matmul(other, input)
 
 
 @handles("bmm")
 def bmm(input: Any, mat2: Any) -> Any:
-    """The products of a batch of sparse matrices with a batch of dense ones."""
+    """Multiply a batch of sparse matrices with a batch of dense ones."""
     if not is_sparse(input) or is_sparse(mat2):
         refuse("bmm", stored(mat2).kind)
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
@@ -150,7 +150,7 @@ def bmm(input: Any, mat2: Any) -> Any:
 def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, masked: bool) -> Any:
     _check("addmm", mat1, mat2)
     if is_sparse(input):
-        raise RuntimeError("expand is unsupported for Sparse tensors: the first argument of addmm() has to be dense")
+        raise RuntimeError("expand is unsupported for Sparse tensors: the first argument of addmm() must be dense")
     product = sparse_mm(mat1, mat2) if masked else mm(mat1, mat2)
     if is_sparse(product):
         product = product.to_dense()
@@ -160,13 +160,13 @@ def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, masked: bool
 
 @handles("addmm sspaddmm_ addmm_")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * (mat1 @ mat2)`` with a sparse first matrix."""
+    """Compute ``beta * input + alpha * (mat1 @ mat2)`` with a sparse first matrix."""
     return _addmm(input, mat1, mat2, beta, alpha, masked=False)
 
 
 @handles("_sparse_addmm")
 def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``torch.sparse.addmm``: as ``addmm``, and the gradient of the sparse matrix is sparse.
+    """Compute ``torch.sparse.addmm``: like ``addmm``, but the gradient of the sparse matrix is sparse.
 
     :param input: a dense tensor that broadcasts to shape (n, p).
     :param mat1: a sparse matrix, shape (n, m).
@@ -174,7 +174,7 @@ def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any 
     :param beta: a number that multiplies ``input``; if 0, ``input`` is ignored.
     :param alpha: a number that multiplies the product.
     :returns: a dense tensor of shape (n, p).
-    :raises RuntimeError: the shapes do not fit, or ``input`` is sparse.
+    :raises RuntimeError: the shapes do not match, or ``input`` is sparse.
 
     >>> import nbautograd as torch
     >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1), alpha=2)
@@ -186,18 +186,18 @@ def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any 
 
 @handles("linear _linear")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """``input @ weight.t() + bias`` of matrices, of which one is sparse."""
+    """Compute ``input @ weight.t() + bias`` of matrices, one of which is sparse."""
     product = mm(input, t(weight) if is_sparse(weight) else weight.t())
     return product if bias is None else product + bias
 
 
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """The product of a sparse matrix and a dense one, as a sparse tensor whose rows are dense.
+    """Multiply a sparse matrix and a dense one; the result is a sparse tensor whose rows are dense.
 
     :param mat1: a sparse matrix, shape (n, m).
     :param mat2: a dense matrix, shape (m, p).
     :returns: a sparse tensor of shape (n, p), with one sparse and one dense dimension.
-    :raises RuntimeError: the shapes do not fit.
+    :raises RuntimeError: the shapes do not match.
 
     >>> import nbautograd as torch
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
@@ -209,12 +209,12 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def smm(input: Tensor, mat: Tensor) -> Tensor:
-    """The product of a sparse matrix and a dense one, as a sparse tensor.
+    """Multiply a sparse matrix and a dense one; the result is a sparse tensor.
 
     :param input: a sparse matrix, shape (n, m).
     :param mat: a dense matrix, shape (m, p).
     :returns: a sparse tensor of shape (n, p).
-    :raises RuntimeError: the shapes do not fit.
+    :raises RuntimeError: the shapes do not match.
 
     >>> import nbautograd as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.eye(2)).is_sparse
@@ -226,7 +226,7 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
 
 @method
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor.
+    """Compute ``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor.
 
     :param input: a sparse matrix, shape (n, p).
     :param mat1: a sparse matrix, shape (n, m).

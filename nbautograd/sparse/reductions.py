@@ -25,7 +25,7 @@ def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def _over(input: Any, dims: tuple[int, ...]) -> Any:
-    """The sum over some dimensions, without history: sparse if a sparse dimension is left."""
+    """Sum over some dimensions, without history: sparse if a sparse dimension is left."""
     array = stored(input)
     sparse = array.sparse_dim
     over_dense = tuple(d - sparse + 1 for d in dims if d >= sparse)
@@ -42,12 +42,12 @@ def _over(input: Any, dims: tuple[int, ...]) -> Any:
 
 
 def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``torch.sparse.sum``: the sum of all elements, or over some dimensions; gradients are those of stored elements.
+    """Compute ``torch.sparse.sum``, over all or some dimensions; gradients are those of stored elements.
 
     :param input: a sparse tensor.
-    :param dim: by default all, and the result is dense; it is sparse as long as a sparse dimension is left.
+    :param dim: by default all, and the result is dense; it is sparse if a sparse dimension is left.
     :param dtype: cast to this dtype first.
-    :returns: a tensor without the dimensions that are summed.
+    :returns: a tensor without the summed dimensions.
     :raises RuntimeError: ``input`` is dense.
     :raises IndexError: ``dim`` is out of range.
 
@@ -56,7 +56,7 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None
     tensor([1., 1.])
     """
     if not is_sparse(input):
-        raise RuntimeError("torch.sparse.sum(): argument 'input' must be a sparse tensor: call to_sparse()")
+        raise RuntimeError("torch.sparse.sum(): argument 'input' must be a sparse tensor. Call to_sparse()")
     x: Any = input if dtype is None else input.to(dtype)
     if dim is None:
         return values_of(coalesce(x)).sum()  # type: ignore[no-any-return]
@@ -64,7 +64,7 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None
 
 
 def _summed(x: Any, dim: Any, node: str) -> Any:
-    """The sum over some dimensions."""
+    """Sum over some dimensions."""
     dims = _dims(dim, x.ndim)
     if not dims:
         return x
@@ -77,7 +77,7 @@ def _summed(x: Any, dim: Any, node: str) -> Any:
 
 
 def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
-    """The gradient of a sum, at the coordinates of what was summed."""
+    """Return the gradient of a sum, at the coordinates of the summed elements."""
     sparse = own.sparse_dim
     rest = [d for d in range(sparse) if d not in dims]
     if rest:
@@ -96,7 +96,7 @@ def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
 
 @handles("sum")
 def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
-    """The sum of all elements, which is dense, or over some dimensions; the gradient of the former is dense."""
+    """Sum all elements, which gives a dense result, or over some dimensions; the former has a dense gradient."""
     x = input if dtype is None else input.to(dtype)
     dim = axis if dim is None else dim
     if dim is None or not isinstance(dim, int) and not tuple(dim):
@@ -110,13 +110,13 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 @handles("any")
 def any_(input: Any) -> Any:
-    """Whether a value is not zero."""
+    """Return whether any value is not zero."""
     return wrap(stored(coalesce(input.detach())).values).any()
 
 
 @handles("norm")
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The norm of the values, over all dimensions.
+    """Compute the norm of the values, over all dimensions.
 
     :raises RuntimeError: ``dim`` is given.
     """
@@ -133,7 +133,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
 
 def _softmax(name: str, input: Any, dim: int, dtype: Any, log: bool) -> Any:
     if not is_sparse(input):
-        raise RuntimeError(f"torch.sparse.{name}(): argument 'input' must be a sparse tensor: call to_sparse()")
+        raise RuntimeError(f"torch.sparse.{name}(): argument 'input' must be a sparse tensor. Call to_sparse()")
     x = input if dtype is None else input.to(dtype)
     d = dimension(dim, x.ndim)
 
@@ -150,7 +150,7 @@ def _softmax(name: str, input: Any, dim: int, dtype: Any, log: bool) -> Any:
 
 
 def _groups(array: Any, d: int) -> Any:
-    """For each value, the number of its group: those of which all coordinates but one are the same."""
+    """Return, for each value, the number of its group: values that share all coordinates except one."""
     rest = array.like(
         array.values, indices=np.delete(array.indices, d, 0), shape=(*array.shape[:d], *array.shape[d + 1 :])
     )
@@ -158,7 +158,7 @@ def _groups(array: Any, d: int) -> Any:
 
 
 def _of_groups(v: Any, group: Any, log: bool) -> Any:
-    """Softmax of each group of values."""
+    """Compute softmax of each group of values."""
     if not len(group):
         return v * 1
     count, where = int(group.max()) + 1, wrap(group)
@@ -170,12 +170,12 @@ def _of_groups(v: Any, group: Any, log: bool) -> Any:
 
 
 def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``torch.sparse.softmax``: over the stored elements along a dimension; the others are minus infinity.
+    """Compute ``torch.sparse.softmax`` over the stored elements along a dimension; the others are minus infinity.
 
     :param input: a sparse tensor of floating dtype.
     :param dim: the dimension, counted from the end if negative.
     :param dtype: cast to this dtype first.
-    :returns: a sparse tensor of the shape of ``input``, with elements where it has some.
+    :returns: a sparse tensor of the shape of ``input``, with the same stored elements.
     :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
     :raises IndexError: ``dim`` is out of range.
 
@@ -188,12 +188,12 @@ def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None
 
 
 def sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``torch.sparse.log_softmax``: the logarithm of ``softmax``.
+    """Compute ``torch.sparse.log_softmax``: the logarithm of ``softmax``.
 
     :param input: a sparse tensor of floating dtype.
     :param dim: the dimension, counted from the end if negative.
     :param dtype: cast to this dtype first.
-    :returns: a sparse tensor of the shape of ``input``, with elements where it has some.
+    :returns: a sparse tensor of the shape of ``input``, with the same stored elements.
     :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
     :raises IndexError: ``dim`` is out of range.
 

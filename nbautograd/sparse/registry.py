@@ -1,4 +1,4 @@
-"""What the operations are for sparse tensors, by their names."""
+"""The sparse versions of operations, by name."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["OPERATIONS", "handles", "is_sparse", "method"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 OPERATIONS: dict[str, Callable[..., Any]] = {}
-"""The operations by name; what is not here is refused."""
+"""The operations by name; others are not supported."""
 
 
 PRODUCTS = {"mm", "mv", "matmul", "__rmatmul__"}
-"""Operations that take batched tensors inside of ``vmap``: sample by sample."""
+"""Operations that accept batched tensors inside ``vmap``: sample by sample."""
 
 
 def handles(names: str) -> Callable[[F], F]:
-    """Decorator: the function is what these operations and methods are where an argument is sparse."""
+    """Decorate a function that implements these operations and methods for sparse arguments."""
 
     def add(function: F) -> F:
         @functools.wraps(function)
@@ -43,7 +43,7 @@ def handles(names: str) -> Callable[[F], F]:
 
 
 def method(function: F) -> F:
-    """Decorator: the function is a method of dense and of sparse tensors."""
+    """Decorate a function that is a method of dense and of sparse tensors."""
     setattr(Tensor, function.__name__, function)
     setattr(SparseTensor, function.__name__, function)
     OPERATIONS[function.__name__] = function
@@ -51,5 +51,5 @@ def method(function: F) -> F:
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether a value is a sparse tensor."""
+    """Return whether a value is a sparse tensor."""
     return value.__class__ is SparseTensor

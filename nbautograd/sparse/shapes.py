@@ -1,4 +1,4 @@
-"""Sparse tensors transposed, joined, and parts of them."""
+"""Transposing, joining and slicing of sparse tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _of_coordinates(name: str, input: Any) -> Any:
 
 
 def _permuted(input: Any, order: Sequence[int], node: str) -> Any:
-    """The tensor with its dimensions in another order; sparse ones stay in front."""
+    """Return the tensor with its dimensions in another order; sparse ones stay in front."""
     array = stored(input)
     sparse = array.sparse_dim
     if sorted(order[:sparse]) != list(range(sparse)):
@@ -56,9 +56,9 @@ def _permuted(input: Any, order: Sequence[int], node: str) -> Any:
 
 @handles("t")
 def t(input: Any) -> Any:
-    """The transpose of a matrix.
+    """Return the transpose of a matrix.
 
-    :raises RuntimeError: it has more dimensions, or a dense one.
+    :raises RuntimeError: the tensor has more dimensions, or a dense one.
     """
     array = stored(input)
     if array.sparse_dim > 2 or array.dense_dim:
@@ -71,7 +71,7 @@ def t(input: Any) -> Any:
 
 @handles("transpose swapaxes swapdims")
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Two dimensions exchanged, both sparse or both dense."""
+    """Swap two dimensions, both sparse or both dense."""
     order = list(range(input.ndim))
     first, second = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
     if (first < input.sparse_dim()) != (second < input.sparse_dim()) or first != second and first >= input.sparse_dim():
@@ -85,7 +85,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 @handles("permute")
 def permute(input: Any, *dims: Any) -> Any:
-    """The dimensions in another order."""
+    """Return the tensor with its dimensions in another order."""
     order = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     return _permuted(input, [dimension(d, input.ndim) for d in order], "PermuteBackward0")
 
@@ -110,7 +110,7 @@ def attach_properties(cls: Any) -> None:
 
 @handles("unsqueeze")
 def unsqueeze(input: Any, dim: int) -> Any:
-    """The tensor with a dimension of length 1 more."""
+    """Return the tensor with an additional dimension of length 1."""
     array = _of_coordinates("unsqueeze", input)
     d, sparse = dimension(dim, input.ndim + 1), array.sparse_dim
     shape = (*array.shape[:d], 1, *array.shape[d:])
@@ -129,9 +129,9 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 @handles("cat concat concatenate")
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Sparse tensors joined along a dimension.
+    """Join sparse tensors along a dimension.
 
-    :raises RuntimeError: one is dense, or shapes differ in another dimension.
+    :raises RuntimeError: a tensor is dense, or shapes differ in another dimension.
     """
     for position, each in enumerate(tensors):
         if not is_sparse(each):
@@ -174,7 +174,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 
 def _between(g: Any, d: int, begin: int, length: int) -> Any:
-    """A slice of a sparse tensor along a dimension."""
+    """Return a slice of a sparse tensor along a dimension."""
     own = coalesce(g)
     array = stored(own)
     shape = (*array.shape[:d], length, *array.shape[d + 1 :])
@@ -188,7 +188,7 @@ def _between(g: Any, d: int, begin: int, length: int) -> Any:
 
 @handles("stack")
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Sparse tensors joined along a new dimension."""
+    """Join sparse tensors along a new dimension."""
     return cat([unsqueeze(each, dim) if is_sparse(each) else each for each in tensors], dim)
 
 
@@ -197,9 +197,9 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 @handles("index_select")
 def index_select(input: Any, dim: int, index: Tensor) -> Any:
-    """The slices at ``index`` along a dimension.
+    """Return the slices at ``index`` along a dimension.
 
-    :raises IndexError: one is out of range.
+    :raises IndexError: an index is out of range.
     """
     array = _of_coordinates("index_select", input)
     d = dimension(dim, input.ndim)
@@ -236,7 +236,7 @@ def index_select(input: Any, dim: int, index: Tensor) -> Any:
 
 @handles("select")
 def select(input: Any, dim: int, index: int) -> Any:
-    """One slice along a dimension, without it; dense where no sparse dimension is left."""
+    """Return one slice along a dimension, which is removed; dense if no sparse dimension is left."""
     array = _of_coordinates("select", input)
     d, at = dimension(dim, input.ndim), int(index)
     length = array.shape[d]
@@ -261,13 +261,13 @@ def select(input: Any, dim: int, index: int) -> Any:
 
 @handles("unbind")
 def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
-    """All slices along a dimension."""
+    """Return all slices along a dimension."""
     return tuple(select(input, dim, i) for i in range(input.shape[dimension(dim, input.ndim)]))
 
 
 @handles("__getitem__")
 def getitem(input: Any, key: Any) -> Any:
-    """Parts by integers, ``...``, ``None`` and whole slices; a slice of the first dimensions is selected by index."""
+    """Index by integers, ``...``, ``None`` and whole slices; a slice of the first dimensions is selected by index."""
     keys = key if isinstance(key, tuple) else (key,)
     if Ellipsis in [k for k in keys if k is Ellipsis]:
         place = next(i for i, k in enumerate(keys) if k is Ellipsis)
@@ -296,11 +296,11 @@ def getitem(input: Any, key: Any) -> Any:
 
 @handles("narrow")
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """A slice along a dimension."""
+    """Return a slice along a dimension."""
     return index_select(input, dim, wrap(np.arange(start, start + length)))
 
 
 @handles("narrow_copy")
 def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
-    """A slice along a dimension."""
+    """Return a slice along a dimension."""
     return narrow(input, dim, start, length)

@@ -1,4 +1,4 @@
-"""Sparse tensors made of their parts and of dense ones, and taken apart again."""
+"""Sparse tensors built from their parts and from dense tensors, and their decomposition."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _tensor_of(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
 
 
 def _indices_of(data: Any, device: Any) -> Any:
-    """Indices as an int64 array."""
+    """Return indices as an int64 array."""
     result = _tensor_of(data).detach().to(device)._a
     return np.array(result, dtype=np.int64) if isinstance(result, np.generic) else result.astype(np.int64, copy=False)
 
@@ -60,22 +60,22 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
     layout: layout | None = None,
 ) -> Tensor:
-    """A sparse tensor of coordinates and values. Values at the same coordinates add up.
+    """Create a sparse tensor from coordinates and values. Values at the same coordinates are summed.
 
-    ``sparse_coo_tensor(size)`` has no values at all.
+    ``sparse_coo_tensor(size)`` has no values.
 
-    :param indices: shape (sparse dimensions, count): a coordinate a column.
+    :param indices: shape (sparse dimensions, count): one coordinate per column.
     :param values: shape (count,), or (count, dense dimensions ...); differentiable.
     :param size: by default the smallest that holds all coordinates.
-    :param dtype: of the values.
-    :param device: the device of the result; that of ``values`` if None, or of a list the default device.
-    :param pin_memory: pin the memory, which needs CUDA.
-    :param requires_grad: whether operations on the result are recorded for backward.
-    :param check_invariants: whether ``is_coalesced`` is checked. Coordinates always are.
+    :param dtype: the dtype of the values.
+    :param device: the device of the result; that of ``values`` if None, or the default device for lists.
+    :param pin_memory: pin the memory, which requires CUDA.
+    :param requires_grad: if True, operations on the result are recorded for backward.
+    :param check_invariants: if True, check ``is_coalesced``. Coordinates are always checked.
     :param is_coalesced: promise that coordinates are sorted, each occurring once.
     :param layout: must be ``torch.sparse_coo`` or None.
     :returns: a sparse tensor of shape ``size``.
-    :raises RuntimeError: indices, values and size do not fit each other.
+    :raises RuntimeError: indices, values and size do not match.
 
     >>> import nbautograd as torch
     >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], (2, 3)).to_dense()
@@ -121,19 +121,19 @@ def sparse_csr_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
-    """A sparse matrix of compressed rows.
+    """Create a sparse matrix of compressed rows.
 
-    :param crow_indices: shape (rows + 1,): where each row begins among the values, and where the last one ends.
+    :param crow_indices: shape (rows + 1,): the start of each row among the values, and the end of the last one.
     :param col_indices: shape (count,): the column of each value.
     :param values: shape (count,), or (count, dense dimensions ...); differentiable.
     :param size: by default as many columns as are used.
-    :param dtype: of the values.
-    :param device: the device of the result; that of ``values`` if None, or of a list the default device.
-    :param pin_memory: pin the memory, which needs CUDA.
-    :param requires_grad: whether operations on the result are recorded for backward.
-    :param check_invariants: accepted and without effect: the parts are always checked.
+    :param dtype: the dtype of the values.
+    :param device: the device of the result; that of ``values`` if None, or the default device for lists.
+    :param pin_memory: pin the memory, which requires CUDA.
+    :param requires_grad: if True, operations on the result are recorded for backward.
+    :param check_invariants: accepted without effect: the parts are always checked.
     :returns: a sparse tensor of shape ``size``.
-    :raises RuntimeError: the parts do not fit each other, or describe a batch of matrices.
+    :raises RuntimeError: the parts do not match, or describe a batch of matrices.
 
     >>> import nbautograd as torch
     >>> torch.sparse_csr_tensor([0, 1, 2], [2, 0], [3., 4.], (2, 3)).to_dense()
@@ -156,14 +156,14 @@ def sparse_csr_tensor(
 
 @handles("_build")
 def build(indices: Any, values: Tensor, shape: Any, is_coalesced: bool = False, kind: layout = sparse_coo) -> Any:
-    """The sparse tensor of an array of coordinates and a tensor of values."""
+    """Return the sparse tensor of an array of coordinates and a tensor of values."""
     array = SparseArray(indices, values._shared_array(), tuple(shape), is_coalesced, kind)
     name = "SparseCooTensorWithDimsAndTensorsBackward0" if kind is sparse_coo else "SparseCompressedTensorBackward0"
     return record(wrapped(array), name, "sparse", (values,), lambda g: (values_of(at_places(g, array)),))
 
 
 def values_of(s: Any) -> Any:
-    """The values, as they are stored, as a dense tensor. Where coordinates occur twice, so do gradients."""
+    """Return the stored values as a dense tensor. Duplicate coordinates give duplicate gradients."""
     array = stored(s)
     return record(
         wrap(array.values),
@@ -175,7 +175,7 @@ def values_of(s: Any) -> Any:
 
 
 def at_places(g: Any, mask: SparseArray) -> Any:
-    """A dense or a sparse tensor at the coordinates of ``mask``."""
+    """Return a dense or a sparse tensor at the coordinates of ``mask``."""
     if g.__class__ is not SparseTensor:
         values = g[tuple(map(wrap, mask.indices))] if mask.sparse_dim else g.unsqueeze(0)
     else:
@@ -194,14 +194,14 @@ def at_places(g: Any, mask: SparseArray) -> Any:
 
 @handles("coalesce")
 def _coalesce(input: Any) -> Any:
-    """The same with sorted coordinates, each occurring once; the tensor itself if it is so already."""
+    """Return the tensor with sorted coordinates, each occurring once; the tensor itself if it is coalesced."""
     if stored(input).kind is not sparse_coo:
         raise RuntimeError("coalesce expected sparse coordinate tensor layout but got SparseCsr")
     return coalesce(input)
 
 
 def coalesce(input: Any) -> Any:
-    """The same with sorted coordinates, each occurring once, also of compressed rows."""
+    """Return the tensor with sorted coordinates, each occurring once; also for compressed rows."""
     array = stored(input)
     if array.is_coalesced:
         return input
@@ -209,9 +209,9 @@ def coalesce(input: Any) -> Any:
 
 
 def to_dense(input: Any, dtype: dtypes.dtype | None = None, *, masked_grad: bool | None = None) -> Any:
-    """The tensor with its zeros.
+    """Return the dense tensor.
 
-    :param masked_grad: whether the gradient is that of the stored elements only.
+    :param masked_grad: if True, the gradient is only that of the stored elements.
     :raises RuntimeError: a dtype is given.
     """
     if dtype is not None:
@@ -235,14 +235,14 @@ handles("to_dense")(to_dense)
 
 @method
 def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None) -> Tensor:
-    """The nonzero elements as a sparse tensor.
+    """Return the nonzero elements as a sparse tensor.
 
-    :param sparse_dim: how many dimensions are sparse: the first ones; by default all.
+    :param sparse_dim: the number of sparse dimensions, which come first; by default all.
     :param layout: ``torch.sparse_coo`` or ``torch.sparse_csr``.
     :param input: a dense tensor, or a sparse one.
     :param blocksize: has no effect.
     :returns: a sparse tensor of the same shape.
-    :raises RuntimeError: another layout, or ``sparse_dim`` is out of range.
+    :raises RuntimeError: the layout is not supported, or ``sparse_dim`` is out of range.
 
     >>> import nbautograd as torch
     >>> torch.tensor([0., 5.]).to_sparse()
@@ -277,12 +277,12 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
 
 @method
 def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The nonzero elements of a matrix as a sparse one of compressed rows.
+    """Return the nonzero elements of a matrix as a sparse matrix of compressed rows.
 
     :param input: a dense tensor, or a sparse one.
-    :param dense_dim: how many dimensions are dense: the last ones; by default none.
+    :param dense_dim: the number of dense dimensions, which come last; by default none.
     :returns: a sparse matrix of the same shape.
-    :raises RuntimeError: it is no matrix.
+    :raises RuntimeError: the tensor is not a matrix.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[0., 5.], [1., 0.]]).to_sparse_csr().crow_indices()
@@ -296,7 +296,7 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
     else:
         count = input.ndim - (dense_dim or 0)
     if count != 2:
-        raise RuntimeError(f"to_sparse_csr(): only matrices have compressed rows here, and this has {count} dimensions")
+        raise RuntimeError(f"to_sparse_csr(): only matrices can have compressed rows, but this has {count} dimensions")
     if input.__class__ is not SparseTensor:
         array = stored(to_sparse(input.detach(), 2))
     compressed = array.coalesced().like(array.coalesced().values, kind=sparse_csr)
@@ -309,7 +309,7 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @method
 def to_sparse_coo(input: Tensor) -> Tensor:
-    """The nonzero elements as a sparse tensor of coordinates: ``to_sparse()``.
+    """Return the nonzero elements as a sparse tensor of coordinates: ``to_sparse()``.
 
     :param input: a dense tensor, or a sparse one.
     :returns: a sparse tensor of the same shape.
@@ -323,7 +323,7 @@ def to_sparse_coo(input: Tensor) -> Tensor:
 
 
 def refuse_layout(name: str, wanted: Any) -> Any:
-    """Refuse a layout that is not here.
+    """Raise an error for a layout that is not supported.
 
     :raises RuntimeError: always.
     """
@@ -332,7 +332,7 @@ def refuse_layout(name: str, wanted: Any) -> Any:
 
 @method
 def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
-    """Refused: there are no compressed columns.
+    """Raise: compressed columns are not supported.
 
     :param input: a dense tensor, or a sparse one.
     :param dense_dim: has no effect.
@@ -349,7 +349,7 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @method
 def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
-    """Refused: there are no compressed blocks.
+    """Raise: compressed blocks are not supported.
 
     :param input: a dense tensor, or a sparse one.
     :param blocksize: has no effect.
@@ -367,7 +367,7 @@ def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = 
 
 @method
 def to_sparse_bsc(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
-    """Refused: there are no compressed blocks.
+    """Raise: compressed blocks are not supported.
 
     :param input: a dense tensor, or a sparse one.
     :param blocksize: has no effect.
@@ -385,7 +385,7 @@ def to_sparse_bsc(input: Tensor, blocksize: Any = None, dense_dim: int | None = 
 
 @method
 def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements at the coordinates of a sparse tensor, as a sparse tensor.
+    """Return the elements at the coordinates of a sparse tensor, as a sparse tensor.
 
     :param input: a tensor.
     :param mask: a sparse tensor of the same shape.
@@ -397,7 +397,7 @@ def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
     tensor([0., 1.])
     """
     if mask.__class__ is not SparseTensor:
-        raise RuntimeError("sparse_mask(): mask must be sparse: call to_sparse()")
+        raise RuntimeError("sparse_mask(): mask must be sparse. Call to_sparse()")
     if input.shape != mask.shape:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(input.shape)} but mask has size "
@@ -417,7 +417,7 @@ def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
 
 @handles("is_coalesced")
 def is_coalesced(input: Any) -> bool:
-    """Whether coordinates are known to be sorted, each occurring once."""
+    """Return whether coordinates are known to be sorted, each occurring once."""
     array = stored(input)
     if array.kind is not sparse_coo:
         raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got SparseCsr")
@@ -431,7 +431,7 @@ def _require_coalesced(array: SparseArray, what: str) -> None:
 
 @handles("indices")
 def indices(input: Any) -> Tensor:
-    """The coordinates, a column each."""
+    """Return the coordinates, one per column."""
     array = stored(input)
     if array.kind is not sparse_coo:
         raise RuntimeError("indices expected sparse coordinate tensor layout but got SparseCsr")
@@ -441,7 +441,7 @@ def indices(input: Any) -> Tensor:
 
 @handles("values")
 def values(input: Any) -> Any:
-    """The values."""
+    """Return the values."""
     if stored(input).kind is sparse_coo:
         _require_coalesced(stored(input), "values")
     return values_of(input)
@@ -463,7 +463,7 @@ def _values(input: Any) -> Tensor:
 
 @handles("crow_indices")
 def crow_indices(input: Any) -> Tensor:
-    """Where each row begins among the values, and where the last one ends."""
+    """Return the start of each row among the values, and the end of the last one."""
     if stored(input).kind is not sparse_csr:
         raise RuntimeError("crow_indices expected sparse row compressed tensor layout but got Sparse")
     return wrap(stored(input).crow())
@@ -471,7 +471,7 @@ def crow_indices(input: Any) -> Tensor:
 
 @handles("col_indices")
 def col_indices(input: Any) -> Tensor:
-    """The column of each value."""
+    """Return the column of each value."""
     if stored(input).kind is not sparse_csr:
         raise RuntimeError("col_indices expected sparse row compressed tensor layout but got Sparse")
     return wrap(stored(input).indices[1])

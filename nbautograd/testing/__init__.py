@@ -1,4 +1,4 @@
-"""``torch.testing``: comparing tensors, and making random ones."""
+"""``torch.testing``: comparison of tensors, and random tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assert_close``: two tensors, numbers or containers of such are equal up to tolerances; PyTorch's words if not."""
+"""``assert_close``: compare tensors, numbers or containers up to tolerances, with PyTorch's messages."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ TOLERANCES = {
     complex64: (1.3e-6, 1e-5),
     complex128: (1e-7, 1e-7),
 }
-"""By dtype, ``rtol`` and ``atol`` where neither is given; all other dtypes have to be equal."""
+"""The default ``rtol`` and ``atol`` by dtype; all other dtypes must be equal."""
 FORMER_TOLERANCES = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
-"""Those of ``assert_allclose``."""
+"""The tolerances of ``assert_allclose``."""
 NUMBERS = (int, float, complex, np.number)
 BOOLEANS = (bool, np.bool_)
 Path = tuple[Any, ...]
 
 
 class _MismatchError(Exception):
-    """The error that ``assert_close`` is to raise: its class and its message, with where in a container that is."""
+    """The error for ``assert_close`` to raise: its class, its message, and the place in a container."""
 
     def __init__(self, kind: type[Exception], message: str, path: Path = ()) -> None:
         place = f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}" if path else ""
@@ -83,26 +83,26 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Make sure that ``|actual - expected| <= atol + rtol * |expected|``, element by element.
+    """Check that ``|actual - expected| <= atol + rtol * |expected|``, element by element.
 
-    Sequences and mappings are compared item by item. Tensors, and what ``as_tensor`` takes, such as NumPy arrays, have
-    to be of related classes, of one shape and, unless that is switched off, of one dtype, device and layout.
+    Sequences and mappings are compared item by item. Tensors, and inputs of ``as_tensor`` such as NumPy arrays, must
+    have related classes, the same shape and, unless switched off, the same dtype, device and layout.
 
-    :param actual: a tensor, a number, an array, or a sequence or mapping of such.
-    :param expected: what it has to be.
-    :param allow_subclasses: a subclass may be compared with its base class, such as a Parameter with a Tensor.
-    :param rtol: the relative tolerance; without both, they go by dtype: (1e-3, 1e-5) for float16, (1.6e-2, 1e-5) for
+    :param actual: a tensor, a number, an array, or a sequence or mapping of them.
+    :param expected: the expected value.
+    :param allow_subclasses: allow comparing a subclass with its base class, such as a Parameter with a Tensor.
+    :param rtol: the relative tolerance; the defaults by dtype are (1e-3, 1e-5) for float16, (1.6e-2, 1e-5) for
         bfloat16, (1.3e-6, 1e-5) for float32 and complex64, (1e-7, 1e-7) for float64, complex128 and Python's numbers, 0
-        for integers and bools. Of two dtypes the larger ones.
+        for integers and bools. Two dtypes use the larger ones.
     :param atol: the absolute tolerance.
     :param equal_nan: NaN is equal to NaN.
-    :param check_device: the devices have to be the same; else both are compared on the CPU.
-    :param check_dtype: the dtypes, or the types of numbers, have to be the same; else both are promoted.
-    :param check_layout: the layouts have to be the same; else both are compared dense.
-    :param check_stride: the strides have to be the same.
-    :param msg: the message of the error, or a function from the message to another one.
-    :raises AssertionError: they differ; the message says how many elements, and where the difference is greatest.
-    :raises TypeError: nothing is known of how to compare such objects.
+    :param check_device: require the same device; otherwise compare on the CPU.
+    :param check_dtype: require the same dtype, or type of numbers; otherwise promote both.
+    :param check_layout: require the same layout; otherwise compare dense tensors.
+    :param check_stride: require the same strides.
+    :param msg: the message of the error, or a function from the default message to another.
+    :raises AssertionError: the values differ; the message counts the elements, and locates the greatest difference.
+    :raises TypeError: the objects cannot be compared.
     :raises ValueError: only one of ``rtol`` and ``atol`` is given, or one is negative.
 
     >>> import nbautograd as torch
@@ -128,8 +128,8 @@ def assert_close(
     options = _Options(allow_subclasses, rtol, atol, equal_nan, *checks)
     error = None
     try:
-        pairs = list(_pairs(actual, expected, (), options))  # so that nothing is compared where something cannot be
-    except _MismatchError as failed:  # msg speaks of differences only
+        pairs = list(_pairs(actual, expected, (), options))  # raises before any comparison if a pair cannot be compared
+    except _MismatchError as failed:  # msg is only for differences
         error = failed.kind(str(failed))
     else:
         try:
@@ -148,7 +148,7 @@ Compare = Callable[[Any, Any, Path, _Options], None]
 
 
 def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterator[tuple[Compare, Any, Any, Path]]:
-    """What is to be compared one by one, and by which function, of two containers or of two values."""
+    """Yield the pairs of items to compare, with the comparing function, of two containers or values."""
 
     def both(*kinds: Any) -> bool:
         return isinstance(actual, kinds) and isinstance(expected, kinds)
@@ -174,7 +174,7 @@ def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterato
 
 
 def _in_order(keys: Iterable[Any]) -> list[Any]:
-    """The keys, sorted where that is possible."""
+    """Return the keys, sorted if possible."""
     try:
         return sorted(keys)
     except TypeError:
@@ -192,15 +192,15 @@ def _compare_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: 
 
 
 def _tensors(actual: Any, expected: Any, path: Path, options: _Options) -> tuple[Tensor, Tensor]:
-    """Two objects as tensors.
+    """Convert two objects to tensors.
 
-    :raises _MismatchError: they are not of related classes, or are no tensors and nothing that ``as_tensor`` takes.
+    :raises _MismatchError: the classes are not related, or ``as_tensor`` does not support an object.
     """
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
         try:
             return _as_tensor(actual), _as_tensor(expected)
-        except Exception:  # whatever as_tensor says, it is no tensor
+        except Exception:  # any error of as_tensor means that it is not a tensor
             pass
     text = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
     raise _MismatchError(TypeError, text, path)
@@ -253,7 +253,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: _Opt
 
 
 def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: _Options) -> None:
-    """Compare the attributes that the options name, in PyTorch's order."""
+    """Compare the attributes named in the options, in PyTorch's order."""
     strides = options.check_stride and "strided" in str(actual.layout) and actual.layout == expected.layout
     attributes: list[tuple[str, bool, Callable[[Tensor], Any]]] = [
         ("shape", True, lambda t: t.shape),
@@ -269,7 +269,7 @@ def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: _
 
 
 def _tolerances(options: _Options, *dtypes: Any) -> tuple[float, float]:
-    """The tolerances given, or the larger ones of those of the dtypes."""
+    """Return the given tolerances, or the larger ones of the dtypes' tolerances."""
     if options.rtol is not None and options.atol is not None:
         return _plain(options.rtol), _plain(options.atol)
     return _larger(TOLERANCES, dtypes)
@@ -285,12 +285,12 @@ def _plain(tolerance: Any) -> Any:
 
 
 def _alike(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
-    """Both on one device, of one dtype and one layout."""
+    """Return both tensors on one device, in one dtype and one layout."""
     if actual.layout != expected.layout:
         actual, expected = (t if "strided" in str(t.layout) else t.to_dense() for t in (actual, expected))
     if actual.device != expected.device:
         actual, expected = actual.cpu(), expected.cpu()
-    if actual.dtype != expected.dtype:  # which are not promoted to anything where one is an unsigned integer
+    if actual.dtype != expected.dtype:  # an unsigned integer and another dtype have no promoted dtype
         dtypes = (int64 if t.dtype in (uint16, uint32, uint64) else t.dtype for t in (actual, expected))
         common = promote_types(*dtypes)
         actual, expected = actual.to(common), expected.to(common)
@@ -301,7 +301,7 @@ def _alike(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _fail(what: str, lines: list[str], rtol: float, atol: float, path: Path) -> NoReturn:
-    """Raise for a mismatch; the last two lines are of the absolute and of the relative difference."""
+    """Raise for a mismatch; the last two lines give the absolute and the relative difference."""
     exact = rtol == 0 and atol == 0
     if not exact:
         allowed = zip(lines[-2:], (atol, rtol), strict=True)
@@ -325,7 +325,7 @@ def _fail_of_tensors(
     actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float, path: Path
 ) -> NoReturn:
     if not actual.is_floating_point() and not actual.is_complex():
-        actual, expected = actual.to(int64), expected.to(int64)  # differences may be out of the dtype's range
+        actual, expected = actual.to(int64), expected.to(int64)  # differences may exceed the dtype's range
     absolute = (actual - expected).abs()
     absolute[matches] = 0
     relative = absolute / expected.abs()
@@ -347,16 +347,16 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """The former ``assert_close``: of any dtypes, with wider tolerances; deprecated.
+    """Check closeness of tensors of any dtypes, with wider tolerances; deprecated, use ``assert_close``.
 
-    :param actual: a tensor, or what ``torch.tensor`` takes.
-    :param expected: the same.
-    :param rtol: the relative tolerance; without both, they go by the dtypes, which are float16, float32 or float64.
+    :param actual: a tensor, or an input of ``torch.tensor``.
+    :param expected: likewise.
+    :param rtol: the relative tolerance; the defaults of both depend on the dtypes: float16, float32 or float64.
     :param atol: the absolute tolerance.
     :param equal_nan: NaN is equal to NaN.
     :param msg: the message of the error.
     :returns: None.
-    :raises AssertionError: as ``assert_close``.
+    :raises AssertionError: as in ``assert_close``.
 
     >>> import nbautograd as torch, pytest
     >>> with pytest.warns(FutureWarning):

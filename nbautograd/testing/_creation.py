@@ -1,4 +1,4 @@
-"""``make_tensor``: a random tensor of a dtype's values, the same as PyTorch's after the same seed."""
+"""``make_tensor``: random tensors of any dtype, equal to PyTorch's after the same seed."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """A tensor of values drawn evenly from ``[low, high)``.
+    """Return a tensor of values drawn uniformly from ``[low, high)``.
 
-    :param shape: the sizes, or one sequence of them.
+    :param shape: the sizes, or a sequence of sizes.
     :param dtype: the dtype.
     :param device: the device.
-    :param low: the lower limit, which is included; by default -9, and 0 for bools and unsigned integers. What the dtype
-        cannot represent is left out.
+    :param low: the lower limit, which is included; by default -9, and 0 for bools and unsigned integers. Values out
+        of the dtype's range are excluded.
     :param high: the upper limit; by default 9 for floats and complex numbers, 10 for integers, 2 for bools.
-    :param requires_grad: whether it requires a gradient.
-    :param noncontiguous: make it a view of every second element of a larger one, if it has two elements or more.
-    :param exclude_zero: put in place of zeros the smallest positive normal number, 1 for integers and bools.
-    :param memory_format: the order of its strides; not together with ``noncontiguous``.
+    :param requires_grad: whether the tensor requires a gradient.
+    :param noncontiguous: return a view of every second element of a larger tensor, if it has two elements or more.
+    :param exclude_zero: replace zeros by the smallest positive normal number, 1 for integers and bools.
+    :param memory_format: the order of the strides; exclusive with ``noncontiguous``.
     :raises ValueError: ``low`` is not less than ``high``, one of them is NaN, or the dtype has no value in between;
         integers cannot require a gradient.
     :raises TypeError: numbers of the dtype cannot be drawn.
@@ -71,7 +71,7 @@ def make_tensor(
         result = empty(drawn, device=device, dtype=dtype)
         _fill(view_as_real(result) if dtype.is_complex else result, lower, upper)
     if noncontiguous:
-        result = result[..., 1::2]  # not from the first one on, so that offsets matter, too
+        result = result[..., 1::2]  # not from the first one, so that offsets are also tested
     elif memory_format is not None:
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
@@ -82,14 +82,14 @@ def make_tensor(
 
 
 def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple[float, float]:
-    """The limits for a dtype: as they are given, or by default, but not beyond its values."""
+    """Return the limits for a dtype: the given or the default ones, clamped to its values."""
     least: float
     beyond: float
     if dtype is bool_:
         least, beyond, default = 0, 2, (0, 2)
     elif dtype.is_floating_point or dtype.is_complex:
         least, beyond, default = finfo(dtype).min, finfo(dtype).max, (-9, 9)
-    else:  # int64's own end cannot be passed to randint
+    else:  # randint does not accept the upper limit of int64
         least, beyond, default = iinfo(dtype).min, iinfo(dtype).max + (dtype is not int64), (-9, 10)
     low = default[0] if low is None else low
     high = default[1] if high is None else high
@@ -113,7 +113,7 @@ def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
 
 
 def _fill(t: Tensor, low: float, high: float) -> None:
-    if high - low >= finfo(t.dtype).max:  # which uniform_ refuses
+    if high - low >= finfo(t.dtype).max:  # uniform_ does not support it
         t.uniform_(low / 2, high / 2).mul_(2)
     else:
         t.uniform_(low, high)

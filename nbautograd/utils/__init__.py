@@ -1,4 +1,4 @@
-"""``torch.utils``: data loading, checkpointing, measuring, containers and allocator settings."""
+"""``torch.utils``: data loading, checkpointing, benchmarks, containers and allocator settings."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ __getattr__, _ = lazy.attributes(__name__, LATE)
 
 
 def __dir__() -> list[str]:
-    return __all__  # ``tensorboard`` needs a package that may not be there
+    return __all__  # ``tensorboard`` needs a package that may not be installed

@@ -1,4 +1,4 @@
-"""``torch.utils._contextlib``: context managers that are decorators, too; private in PyTorch as well, but much used."""
+"""``torch.utils._contextlib``: context managers that are also decorators; private in PyTorch, but widely used."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["context_decorator"]
 
 
 class _Factory:
-    """What makes a context manager each time, as ``run_generator`` wants it."""
+    """A factory of context managers for ``run_generator``."""
 
     def __init__(self, clone: Callable[[], Any]) -> None:
         self.clone = clone
 
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
-    """A function each call of which runs in a context manager; of a generator function, each resumption does.
+    """Return a function whose calls run in a context manager; for a generator function, each resumption does.
 
-    :param ctx: a context manager, or a function that makes one.
+    :param ctx: a context manager, or a function that returns one.
     :param func: the function.
     :raises AssertionError: ``ctx`` could be either.
-    :raises RuntimeError: it is a class.
+    :raises RuntimeError: ``func`` is a class.
 
     >>> import nbautograd as torch
     >>> context_decorator(torch.no_grad().clone, torch.is_grad_enabled)()
@@ -55,7 +55,7 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _DecoratorContextManager:
-    """A base of context managers that decorate functions; one with arguments overrides ``clone``."""
+    """The base of context managers that decorate functions; override ``clone`` if there are arguments."""
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
         func = orig_func
@@ -71,15 +71,15 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """Another one, for a call."""
+        """Return another context manager, for a call."""
         return type(self)()
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """The same of one without arguments, which decorates without parentheses, too."""
+    """The base of context managers without arguments, which also decorate without parentheses."""
 
     def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
-        """An instance, or the function decorated."""
+        """Return an instance, or the decorated function."""
         return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 

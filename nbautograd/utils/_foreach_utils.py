@@ -1,4 +1,4 @@
-"""``torch.utils._foreach_utils``: lists of tensors in groups that one ``torch._foreach_`` function can take."""
+"""``torch.utils._foreach_utils``: groups of tensors for one ``torch._foreach_`` function."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Lists = list[list[Tensor | None]]
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Lists, with_indices: bool = False
 ) -> dict[tuple[device, dtype], tuple[Lists, list[int]]]:
-    """Put what belongs together in lists of the same length, by the device and dtype of the first list's tensors.
+    """Group the items of lists of the same length by the device and dtype of the first list's tensors.
 
-    :param with_indices: also return where in the lists each group's tensors were.
+    :param with_indices: also return the positions of each group's tensors in the lists.
 
     >>> import nbautograd as torch
     >>> groups = _group_tensors_by_device_and_dtype([[torch.ones(1), torch.ones(1, dtype=torch.float64)]], True)
@@ -36,20 +36,20 @@ def _group_tensors_by_device_and_dtype(
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
-    """The types of devices on which ``torch._foreach_`` functions take fewer kernels than a loop: none."""
+    """Return the types of devices on which ``torch._foreach_`` functions use fewer kernels than a loop: none."""
     return []
 
 
 def _get_fused_kernels_supported_devices() -> list[str]:
-    """The types of devices on which optimizers have a step in one kernel."""
+    """Return the types of devices on which an optimizer's step is one kernel."""
     return ["cpu", "cuda"]
 
 
 def _has_foreach_support(tensors: list[Tensor], device: device) -> bool:
-    """Whether tensors are on a device of :func:`_get_foreach_kernels_supported_devices`."""
+    """Return whether tensors are on a device of :func:`_get_foreach_kernels_supported_devices`."""
     return device.type in _get_foreach_kernels_supported_devices()
 
 
 def _device_has_foreach_support(device: device) -> bool:
-    """Whether a device is one of :func:`_get_foreach_kernels_supported_devices`."""
+    """Return whether a device is one of :func:`_get_foreach_kernels_supported_devices`."""
     return device.type in _get_foreach_kernels_supported_devices()

@@ -1,4 +1,4 @@
-"""Exchanging two tensors, and renaming where an object comes from."""
+"""Swapping two tensors, and setting the module of an object."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["set_module", "swap_tensors"]
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Exchange what two tensors are: whoever holds the one has the other then.
+    """Swap two tensors: all references to one then refer to the other.
 
     :param t1: a tensor.
-    :param t2: another one.
+    :param t2: another tensor.
     :returns: None.
-    :raises RuntimeError: one is a view, has views, or has been computed from others, so that a graph knows it.
+    :raises RuntimeError: a tensor is a view, has views, or has a graph.
 
     >>> import nbautograd as torch
     >>> x, y = torch.zeros(1), torch.nn.Parameter(torch.ones(2))
@@ -37,12 +37,12 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def set_module(obj: Any, mod: str) -> None:
-    """Say that an object comes from a module of that name.
+    """Set the module name of an object.
 
     :param obj: the object, such as a class or a function.
     :param mod: the name.
     :returns: None.
-    :raises TypeError: the name is no string.
+    :raises TypeError: the name is not a string.
 
     >>> class Point: ...
     >>> set_module(Point, "geometry")

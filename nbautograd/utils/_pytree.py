@@ -1,6 +1,6 @@
 """``torch.utils._pytree``: nested containers of tensors, flattened, mapped over and rebuilt.
 
-Its name is private in PyTorch, too, but many packages use it. The trees themselves are in ``_engine/core/pytree.py``.
+PyTorch's name is private, but many packages use it. The trees themselves are in ``_engine/core/pytree.py``.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ __all__ = [
 ]
 
 PyTree = Any
-Kinds = Any  # a class, a tuple of classes, or a function that says whether something is meant
+Kinds = Any  # a class, a tuple of classes, or a predicate
 
 
 # -- leaves ------------------------------------------------------------------------------------------------------------
 
 
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree from left to right.
+    """Return the leaves of a tree from left to right.
 
     >>> tree_leaves({"a": 1, "b": (2, [3])})
     [1, 2, 3]
@@ -101,7 +101,7 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
-    """The structure of a tree.
+    """Return the structure of a tree.
 
     >>> tree_structure([1, 2]).num_leaves
     2
@@ -110,7 +110,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a tree is a leaf: no container, or one of which ``is_leaf`` says so.
+    """Return whether a tree is a leaf: not a container, or ``is_leaf`` is true of it.
 
     >>> tree_is_leaf(1), tree_is_leaf([1]), tree_is_leaf([1], is_leaf=lambda x: isinstance(x, list))
     (True, False, True)
@@ -119,10 +119,10 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 
 
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
-    """The leaves of the arguments of a call.
+    """Return the leaves of the arguments of a call.
 
     :param args: trees.
-    :param kwargs: more of them, by name.
+    :param kwargs: more trees, by name.
     :returns: a list.
 
     >>> arg_tree_leaves(1, [2], x=3)
@@ -132,7 +132,7 @@ def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Call ``func`` with each leaf, and the parts of ``rests`` there; returns the tree itself.
+    """Call ``func`` with each leaf and the matching parts of ``rests``; return the tree itself.
 
     >>> tree_map_(print, [1, (2,)])
     1
@@ -146,7 +146,7 @@ def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: I
 
 
 def map_only(type_or_types_or_pred: Kinds, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """A decorator: the function is applied to objects of some classes only, or to those of which a function is true.
+    """Return a decorator that applies a function only to objects of given classes, or that satisfy a predicate.
 
     >>> list(map(map_only(int)(lambda x: x + 1), [1, "a"]))
     [2, 'a']
@@ -174,7 +174,7 @@ def _predicate(kinds: Kinds) -> Callable[[Any], bool]:
 def tree_map_only(
     type_or_types_or_pred: Kinds, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """The tree with ``func`` applied to its leaves of some classes, or to those of which a function is true.
+    """Return the tree with ``func`` applied to leaves of given classes, or that satisfy a predicate.
 
     >>> tree_map_only(int, lambda x: -x, (1, "a", [2]))
     (-1, 'a', [-2])
@@ -185,7 +185,7 @@ def tree_map_only(
 def tree_map_only_(
     type_or_types_or_pred: Kinds, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """Call ``func`` with those leaves; returns the tree itself.
+    """Call ``func`` with leaves of given classes, or that satisfy a predicate; return the tree itself.
 
     >>> tree_map_only_(int, print, ["a", 1])
     1
@@ -195,7 +195,7 @@ def tree_map_only_(
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of all leaves.
+    """Return whether ``pred`` is true of all leaves.
 
     >>> tree_all(bool, [1, (0,)])
     False
@@ -204,7 +204,7 @@ def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) 
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of some leaf.
+    """Return whether ``pred`` is true of any leaf.
 
     >>> tree_any(bool, [1, (0,)])
     True
@@ -213,7 +213,7 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) 
 
 
 def tree_all_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of all leaves of some classes.
+    """Return whether ``pred`` is true of all leaves of given classes.
 
     >>> tree_all_only(int, bool, [1, ""])
     True
@@ -222,7 +222,7 @@ def tree_all_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: Py
 
 
 def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether ``pred`` is true of some leaf of some classes.
+    """Return whether ``pred`` is true of any leaf of given classes.
 
     >>> tree_any_only(int, bool, [0, "a"])
     False
@@ -234,7 +234,7 @@ def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: Py
 
 
 def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
-    """The leaves of a tree, each in a pair with the path to it, and the structure.
+    """Return the leaves of a tree, each in a pair with the path to it, and the structure.
 
     :raises ValueError: a container has been registered without ``flatten_with_keys_fn``.
 
@@ -245,7 +245,7 @@ def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[t
 
 
 def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
-    """The leaves of a tree, each in a pair with the path to it.
+    """Return the leaves of a tree, each in a pair with the path to it.
 
     >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": (1,)})]
     [("['a'][0]", 1)]
@@ -254,7 +254,7 @@ def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[Ke
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """As ``tree_map``; ``func`` gets the path first.
+    """Map a function over a tree like ``tree_map``; ``func`` gets the path first.
 
     >>> tree_map_with_path(lambda path, x: keystr(path), {"a": 1, "b": (2,)})
     {'a': "['a']", 'b': ("['b'][0]",)}
@@ -288,15 +288,15 @@ def register_pytree_node(
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
 ) -> None:
-    """Let objects of a class be containers, for ``vmap`` and the transforms of ``torch.func``, too.
+    """Register a class as a container, also for ``vmap`` and the transforms of ``torch.func``.
 
-    :param flatten_fn: from an object to its children and a context, whatever else it takes to rebuild it.
+    :param flatten_fn: from an object to its children and a context, the other data for rebuilding it.
     :param unflatten_fn: from children and a context to an object.
     :param serialized_type_name: the name of the class for ``treespec_dumps``.
-    :param to_dumpable_context: from a context to something that JSON can hold.
+    :param to_dumpable_context: from a context to JSON-compatible data.
     :param from_dumpable_context: the other way.
-    :param flatten_with_keys_fn: as ``flatten_fn``, with each child in a pair with its key; for paths.
-    :raises ValueError: the class is registered already, or only one of the two functions for contexts is there.
+    :param flatten_with_keys_fn: like ``flatten_fn``, with each child in a pair with its key; for paths.
+    :raises ValueError: the class is already registered, or only one of the two functions for contexts is given.
 
     >>> class Pair:
     ...     def __init__(self, a, b):
@@ -323,7 +323,7 @@ def _register_pytree_node(
     maybe_from_str_fn: Any = None,
     **options: Any,
 ) -> None:
-    """The former name of ``register_pytree_node``, which replaces an earlier registration."""
+    """Call ``register_pytree_node``, replacing an earlier registration; deprecated name."""
     warnings.warn(
         "`torch.utils._pytree._register_pytree_node` is deprecated. "
         "Please use `torch.utils._pytree.register_pytree_node` instead.",
@@ -335,7 +335,7 @@ def _register_pytree_node(
 
 
 def _deregister_pytree_node(cls: type) -> None:
-    """Take a class out of the registry."""
+    """Remove a class from the registry."""
     SUPPORTED_NODES.pop(cls, None)
     written_as.pop(cls, None)
     _constants.discard(cls)
@@ -348,12 +348,12 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Let the objects of a dataclass be containers of their fields.
+    """Register a dataclass as a container of its fields.
 
     :param field_names: the fields; by default those that are arguments of its ``__init__``.
-    :param drop_field_names: those to leave out.
+    :param drop_field_names: the fields to leave out.
     :param serialized_type_name: the name of the class for ``treespec_dumps``.
-    :raises ValueError: ``field_names`` are not the fields, or are missing where the class is no dataclass.
+    :raises ValueError: ``field_names`` are not the fields, or are missing for a class that is not a dataclass.
 
     >>> @dataclasses.dataclass
     ... class Point:
@@ -416,9 +416,9 @@ class ConstantNode:
 
 
 def register_constant(cls: type) -> None:
-    """Let the objects of a class be containers without leaves: part of the structure.
+    """Register a class as a container without leaves: its objects are part of the structure.
 
-    :raises TypeError: the class has not got its own ``__eq__`` and ``__hash__``.
+    :raises TypeError: the class does not define ``__eq__`` and ``__hash__``.
 
     >>> register_constant(range)
     >>> tree_leaves([1, range(3)])
@@ -438,7 +438,7 @@ def register_constant(cls: type) -> None:
 
 
 def is_constant_class(cls: type) -> bool:
-    """Whether a class has been registered by ``register_constant``.
+    """Return whether a class has been registered by ``register_constant``.
 
     :param cls: the class.
     :returns: a Python bool.
@@ -450,7 +450,7 @@ def is_constant_class(cls: type) -> bool:
 
 
 def is_namedtuple(obj: Any) -> bool:
-    """Whether an object, or a class, is a namedtuple.
+    """Return whether an object, or a class, is a namedtuple.
 
     :param obj: the object or the class.
     :returns: a Python bool.
@@ -462,7 +462,7 @@ def is_namedtuple(obj: Any) -> bool:
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
-    """Whether an object is a namedtuple.
+    """Return whether an object is a namedtuple.
 
     :param obj: the object.
     :returns: a Python bool; False for a class.
@@ -474,7 +474,7 @@ def is_namedtuple_instance(obj: Any) -> bool:
 
 
 def is_structseq(obj: Any) -> bool:
-    """Whether an object, or a class, is a named tuple of those that C code makes, such as ``time.struct_time``.
+    """Return whether an object, or a class, is a named tuple from C code, such as ``time.struct_time``.
 
     :param obj: the object or the class.
     :returns: a Python bool.

@@ -18,7 +18,7 @@ KeyPath = tuple[Any, ...]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MappingKey:
-    """The place of a value in a mapping.
+    """The key of a value in a mapping.
 
     :param key: the key.
     :returns: as a string the key in brackets; ``get(mapping)`` returns the value.
@@ -33,16 +33,16 @@ class MappingKey:
         return f"[{self.key!r}]"
 
     def get(self, mapping: Any) -> Any:
-        """The value there."""
+        """Return the value at the key."""
         return mapping[self.key]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SequenceKey:
-    """The place of an item in a sequence.
+    """The index of an item in a sequence.
 
-    :param idx: the number of the item.
-    :returns: as a string the number in brackets; ``get(sequence)`` returns the item.
+    :param idx: the index of the item.
+    :returns: as a string the index in brackets; ``get(sequence)`` returns the item.
 
     >>> str(SequenceKey(1)), SequenceKey(1).get([10, 20])
     ('[1]', 20)
@@ -54,7 +54,7 @@ class SequenceKey:
         return f"[{self.idx!r}]"
 
     def get(self, sequence: Any) -> Any:
-        """The item there."""
+        """Return the item at the index."""
         return sequence[self.idx]
 
 
@@ -75,16 +75,16 @@ class GetAttrKey:
         return f".{self.name}"
 
     def get(self, obj: Any) -> Any:
-        """The value of the attribute."""
+        """Return the value of the attribute."""
         return getattr(obj, self.name)
 
 
 def keystr(kp: KeyPath) -> str:
-    """A path as one would write it.
+    """Return a path as source text.
 
-    :param kp: the keys, from the root on.
+    :param kp: the keys, from the root.
     :returns: a string.
-    :raises TypeError: ``kp`` is no sequence.
+    :raises TypeError: ``kp`` is not a sequence.
 
     >>> from nbautograd.utils._pytree import tree_flatten_with_path
     >>> keystr(tree_flatten_with_path({"a": [1, 2]})[0][1][0])
@@ -94,14 +94,14 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What is at a path in a tree.
+    """Return the value at a path in a tree.
 
     :param obj: the tree.
-    :param kp: the keys, from the root on.
-    :returns: the leaf or the container there; the tree itself if there are no keys.
-    :raises KeyError: a mapping has no such key.
-    :raises IndexError: a sequence is shorter.
-    :raises AttributeError: an object has no such attribute.
+    :param kp: the keys, from the root.
+    :returns: the leaf or the container; the tree itself without keys.
+    :raises KeyError: a mapping does not have the key.
+    :raises IndexError: a sequence is too short.
+    :raises AttributeError: an object does not have the attribute.
 
     >>> key_get({"a": [1, 2]}, (MappingKey("a"), SequenceKey(1)))
     2
@@ -112,7 +112,7 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
 
 
 def with_keys(tree: Any) -> Iterable[tuple[Any, Any]]:
-    """The children of a container, each in a pair with its key."""
+    """Return the children of a container, each in a pair with its key."""
     container = container_of(tree)
     assert container is not None
     if container.flatten_with_keys_fn is not None:

@@ -1,4 +1,4 @@
-"""Structures of pytrees by themselves: made of smaller ones, printed, and written as JSON, as PyTorch writes them."""
+"""Structures of pytrees: building from smaller ones, printing, and PyTorch's JSON format."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 PROTOCOL = 1
-"""The number in what ``treespec_dumps`` writes."""
+"""The format number that ``treespec_dumps`` writes."""
 
 
 class Written:
-    """How containers of a class are written as JSON: under which name, and how their context is."""
+    """The JSON form of a class of containers: its name, and the conversion of its context."""
 
     def __init__(self, name: str | None, dump: Callable[[Any], Any] | None, load: Callable[[Any], Any] | None) -> None:
         self.name = name
@@ -57,7 +57,7 @@ written_as: dict[Any, Written] = {
 
 
 def treespec_leaf() -> TreeSpec:
-    """The structure of a leaf.
+    """Return the structure of a leaf.
 
     :returns: a :class:`TreeSpec`.
 
@@ -68,11 +68,11 @@ def treespec_leaf() -> TreeSpec:
 
 
 def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
-    """The structure of a tuple, from those of its items.
+    """Return the structure of a tuple, from the structures of its items.
 
     :param iterable: the structures of the items.
     :returns: a :class:`TreeSpec`.
-    :raises ValueError: one of the items is no structure.
+    :raises ValueError: an item is not a structure.
 
     >>> treespec_tuple([treespec_leaf(), treespec_leaf()])
     TreeSpec(tuple, None, [*,
@@ -85,12 +85,12 @@ def treespec_tuple(iterable: Iterable[TreeSpec] = (), /) -> TreeSpec:
 
 
 def treespec_dict(mapping: Mapping[Any, TreeSpec] | Iterable[Any] = (), /, **kwargs: TreeSpec) -> TreeSpec:
-    """The structure of a dict, from those of its values.
+    """Return the structure of a dict, from the structures of its values.
 
-    :param mapping: the structures by key, as ``dict`` takes them.
-    :param kwargs: more of them, by name.
+    :param mapping: the structures by key, an argument of ``dict``.
+    :param kwargs: more structures, by name.
     :returns: a :class:`TreeSpec`.
-    :raises ValueError: one of the values is no structure.
+    :raises ValueError: a value is not a structure.
 
     >>> treespec_dict(a=treespec_leaf(), b=treespec_leaf())
     TreeSpec(dict, ['a', 'b'], [*,
@@ -108,11 +108,11 @@ class _Star:
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """A structure as a tree with stars for leaves.
+    """Return a structure as a tree with stars for leaves.
 
     :param treespec: the structure.
     :returns: a string.
-    :raises AttributeError: ``treespec`` is no structure.
+    :raises AttributeError: ``treespec`` is not a structure.
 
     >>> from nbautograd.utils._pytree import tree_structure
     >>> treespec_pprint(tree_structure({"a": [1, 2]}))
@@ -122,14 +122,14 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
-    """A structure as JSON, as PyTorch writes it.
+    """Return a structure as JSON in PyTorch's format.
 
     :param treespec: the structure.
-    :param protocol: the number of the format; there is 1.
+    :param protocol: the number of the format, 1.
     :returns: a string of JSON: the number of the format and the nested structure.
     :raises NotImplementedError: a container has no ``serialized_type_name``.
-    :raises TypeError: a context is nothing for JSON.
-    :raises ValueError: ``protocol`` is another number.
+    :raises TypeError: JSON cannot represent a context.
+    :raises ValueError: ``protocol`` is unknown.
 
     >>> treespec_dumps(treespec_leaf())
     '[1, {"type": null, "context": null, "children_spec": []}]'
@@ -161,12 +161,12 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
 
 
 def treespec_loads(serialized: str) -> TreeSpec:
-    """A structure from what ``treespec_dumps`` has written.
+    """Return a structure from the output of ``treespec_dumps``.
 
     :param serialized: the string.
     :returns: a :class:`TreeSpec`.
     :raises NotImplementedError: a class in it is not registered.
-    :raises ValueError: the format has another number, or the string is no JSON.
+    :raises ValueError: the format number is unknown, or the string is not JSON.
 
     >>> from nbautograd.utils._pytree import tree_structure
     >>> treespec_loads(treespec_dumps(tree_structure((1, [2]))))

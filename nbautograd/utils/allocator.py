@@ -12,23 +12,23 @@ __all__ = ["keep_freed_memory", "keep_large_arrays"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt(3)
 _USUAL = 128 << 10  # the default of both, in bytes
-_ACCEPTED = 32 << 20  # the largest threshold for mmap that older versions accept
+_ACCEPTED = 32 << 20  # the largest mmap threshold that older versions accept
 
 
 def keep_large_arrays(megabytes: int = 256) -> int:
     """Limit the memory that the caching allocator keeps for large arrays.
 
-    The allocator is on by default: elementwise results and gradients of 1 MB or more lie in blocks, which are reused
-    and go back to the operating system only to make room for others. All blocks together, in use or not, never take
-    more than this limit; an array that does not fit is allocated as usual. 0 frees all unused blocks and keeps none.
+    The allocator is on by default: elementwise results and gradients of 1 MB or more are stored in blocks, which are
+    reused, and returned to the operating system only to make room for others. All blocks together, in use or not,
+    never exceed this limit; an array that does not fit is allocated as usual. 0 frees all unused blocks and keeps none.
 
-    Where reference counts do not say which blocks are free, as in a Python without a GIL, none are kept: it is 0.
+    Where reference counts do not show which blocks are free, as in Python without the GIL, the limit is 0.
 
     An array in a block does not own its memory: ``tensor.numpy().base`` is the block's handle.
 
     :param megabytes: the limit of all blocks together, at least 0.
-    :returns: the limit before.
-    :raises ValueError: ``megabytes`` is negative, or no int.
+    :returns: the previous limit.
+    :raises ValueError: ``megabytes`` is negative, or not an int.
 
     >>> before = keep_large_arrays(0)
     >>> keep_large_arrays(before)
@@ -42,13 +42,13 @@ def keep_large_arrays(megabytes: int = 256) -> int:
 
 
 def keep_freed_memory(megabytes: int = 512) -> bool:
-    """Let the C library keep freed memory for new arrays, instead of returning it to the operating system.
+    """Make the C library keep freed memory for new arrays, instead of returning it to the operating system.
 
-    The operating system clears every page that it hands out, which for large arrays costs about as much as
+    The operating system clears every page that it allocates, which for large arrays costs about as much as
     a multiplication. Kept memory needs no clearing. The setting affects the whole process, so it is off by default; 0
-    frees what is kept and restores the default.
+    frees the kept memory and restores the default.
 
-    :param megabytes: how much freed memory to keep, at least 0.
+    :param megabytes: the amount of freed memory to keep, at least 0.
     :returns: whether the C library supports this: only glibc does.
     :raises ValueError: ``megabytes`` is negative.
 

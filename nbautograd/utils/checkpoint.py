@@ -1,4 +1,4 @@
-"""``torch.utils.checkpoint``: compute parts of the forward pass again in backward, instead of keeping them."""
+"""``torch.utils.checkpoint``: recompute parts of the forward pass in backward, instead of storing them."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _early_stop: ContextVar[bool | None] = ContextVar("checkpoint_early_stop", defau
 
 
 class CheckpointError(AutogradError):
-    """The recomputation did not save the same tensors as the first forward pass."""
+    """The recomputation saved other tensors than the first forward pass."""
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """A ``context_fn`` that changes nothing."""
+    """Return a ``context_fn`` that changes nothing."""
     return nullcontext(), nullcontext()
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with tensors detached, which require a gradient if they did; for checkpoints of one's own.
+    """Detach the tensors in arguments and keep ``requires_grad``; for user-defined checkpoints.
 
-    :raises RuntimeError: they are no tuple.
+    :raises RuntimeError: the arguments are not a tuple.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(
@@ -65,12 +65,12 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The devices with random streams of their own, and the states of these: none, there is one stream for all."""
+    """Return the devices with their own random streams, and their states: none, because all share one stream."""
     return [], []
 
 
 def set_device_states(devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None) -> None:
-    """Restore what ``get_device_states`` has given: nothing."""
+    """Restore the states of ``get_device_states``, of which there are none."""
 
 
 def checkpoint(
@@ -84,21 +84,21 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, keeping nothing for backward but the arguments: backward computes it again.
+    """Return ``function(*args, **kwargs)``, saving only the arguments for backward, which recomputes the function.
 
     :param function: the function.
     :param args: its arguments.
-    :param use_reentrant: False, which is recommended: the graph is the function's own. With True, the function becomes
-        one node whose backward runs a backward pass of its own, and some argument must require grad.
-    :param context_fn: gives a context manager for the first and one for the second computation.
-    :param determinism_check: ``"default"`` compares shapes, dtypes and devices of what is saved; or ``"none"``.
+    :param use_reentrant: False, which is recommended, records the function's graph. With True, the function becomes one
+        node whose backward runs a nested backward pass, and at least one argument must require grad.
+    :param context_fn: returns a context manager for the first and one for the second computation.
+    :param determinism_check: ``"default"`` compares shapes, dtypes and devices of saved tensors; or ``"none"``.
     :param debug: must be False.
-    :param early_stop: the second computation stops when it has all that is needed.
-    :param preserve_rng_state: random numbers are the same in the second computation.
-    :param kwargs: its arguments by name, unless ``use_reentrant``.
-    :raises ValueError: there are keywords with ``use_reentrant``, or an unknown check.
+    :param early_stop: stop the second computation when it has all required tensors.
+    :param preserve_rng_state: use the same random numbers in the second computation.
+    :param kwargs: its keyword arguments, unless ``use_reentrant``.
+    :raises ValueError: keywords are used with ``use_reentrant``, or the check is unknown.
     :raises NotImplementedError: ``debug`` is True.
-    :raises CheckpointError: the second computation saved something else than the first.
+    :raises CheckpointError: the second computation saved other tensors than the first.
 
     >>> import nbautograd as torch
     >>> from nbautograd.utils.checkpoint import checkpoint
@@ -137,15 +137,15 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """The functions applied one after the other, checkpointing all segments but the last.
+    """Apply functions in order, with a checkpoint for each segment except the last.
 
     :param functions: functions of one argument, or a module with children, such as ``nn.Sequential``.
     :param segments: the number of segments, from 1 to the number of functions.
     :param input: the argument of the first function.
     :param use_reentrant: see :func:`checkpoint`.
     :param kwargs: ``preserve_rng_state``; see :func:`checkpoint`.
-    :returns: what the last function returns.
-    :raises ValueError: there are more segments than functions, or other keywords.
+    :returns: the result of the last function.
+    :raises ValueError: there are more segments than functions, or unknown keywords.
     :raises ZeroDivisionError: ``segments`` is 0.
 
     >>> import nbautograd as torch
@@ -200,7 +200,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def _random_state(state: Any) -> Iterator[None]:
-    """Fork the random generator: use this state inside, restore the former one afterwards; nothing for None."""
+    """Fork the random generator: use this state inside, then restore the previous one; do nothing for None."""
     if state is None:
         yield
         return
@@ -252,7 +252,7 @@ class CheckpointFunction(Function):
 
 
 class _SaveInputs(Function):
-    """Saves the arguments of a checkpointed function as an operation does, so that outer saved-tensor hooks apply."""
+    """An operation that saves the arguments of a checkpointed function, so that outer saved-tensor hooks apply."""
 
     @staticmethod
     def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Any:
@@ -265,11 +265,11 @@ class _SaveInputs(Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> None:
-        """Nothing: the result has no elements."""
+        """Return None: the result has no elements."""
 
 
 class _Place:
-    """Placeholder of a saved tensor: its index in the frame."""
+    """The placeholder of a saved tensor: its index in the frame."""
 
     __slots__ = ("facts", "index")
 
@@ -278,7 +278,7 @@ class _Place:
 
 
 class _Stop(BaseException):
-    """Raised to stop the recomputation early, when all that is needed has been saved."""
+    """The exception that stops the recomputation early, when all required tensors have been saved."""
 
 
 def _facts(t: Tensor) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def _facts(t: Tensor) -> dict[str, Any]:
 
 
 class _Frame:
-    """One checkpointed call: what its recomputation needs, and the recomputed tensors by backward pass."""
+    """One checkpointed call: the inputs of its recomputation, and the recomputed tensors by backward pass."""
 
     def __init__(
         self, function: Callable[..., Any], contexts: Contexts, check: str, early_stop: bool, preserve: bool
@@ -302,7 +302,7 @@ class _Frame:
         self.arguments: list[Any] = []
 
     def run(self, args: tuple[Any, ...]) -> Any:
-        """The first forward pass."""
+        """Run the first forward pass."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         self.arguments = [None if isinstance(a, Tensor) else a for a in args]
         self.slots = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
@@ -331,7 +331,7 @@ class _Frame:
         return tensor
 
     def again(self) -> dict[int, Tensor]:
-        """The recomputation; returns the saved tensors by index."""
+        """Run the recomputation; return the saved tensors by index."""
         args = list(self.arguments)
         for slot, tensor in zip(self.slots, self.saver.saved_tensors, strict=True):
             args[slot] = tensor
@@ -377,7 +377,7 @@ class _Frame:
         return result
 
     def error(self, count: int) -> CheckpointError:
-        """The error that forward pass and recomputation differ."""
+        """Return the error for a difference between forward pass and recomputation."""
         return CheckpointError(
             "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
             f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"

@@ -1,6 +1,6 @@
 """``python -m nbautograd.utils.collect_env``: versions and devices, in PyTorch's form, for a report.
 
-``nbautograd doctor`` says more, and how to get what is missing.
+``nbautograd doctor`` reports more, and how to install missing packages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PACKAGES = ("nbautograd", "numpy", "scipy", "cupy", "ml-dtypes", "anywidget", "
 
 
 class SystemEnv(NamedTuple):
-    """What a report says, by PyTorch's names."""
+    """The entries of a report, by PyTorch's names."""
 
     torch_version: str
     is_debug_build: str
@@ -34,7 +34,7 @@ class SystemEnv(NamedTuple):
 
 
 def get_env_info() -> SystemEnv:
-    """Ask for versions and devices.
+    """Collect versions and devices.
 
     >>> import nbautograd as torch
     >>> torch.utils.collect_env.get_env_info().torch_version == torch.__version__
@@ -57,7 +57,7 @@ def get_env_info() -> SystemEnv:
 
 
 def get_pretty_env_info() -> str:
-    """The report as text."""
+    """Return the report as text."""
     info = get_env_info()
     packages = "\n".join(f"[pip3] {each}" for each in sorted(info.pip_packages))
     return f"""nbautograd version: {info.torch_version}

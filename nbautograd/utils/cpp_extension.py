@@ -1,4 +1,4 @@
-"""``torch.utils.cpp_extension``: nothing is compiled here; what setup scripts ask beforehand is answered.
+"""``torch.utils.cpp_extension``: compilation is not supported; only queries of setup scripts are.
 
 PyTorch's own module needs setuptools, so its names are listed here.
 """

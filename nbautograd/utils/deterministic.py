@@ -1,8 +1,8 @@
-"""``torch.utils.deterministic``: what deterministic mode does beside choosing algorithms."""
+"""``torch.utils.deterministic``: further settings of deterministic mode."""
 
 from __future__ import annotations
 
 __all__ = ["fill_uninitialized_memory"]
 
 fill_uninitialized_memory = True
-"""Kept as it is assigned. Memory of ``torch.empty`` is not filled here."""
+"""Stored without effect: memory of ``torch.empty`` is not filled."""

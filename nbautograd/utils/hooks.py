@@ -1,4 +1,4 @@
-"""``torch.utils.hooks``: the handle that removes a hook, and a mark for hooks that pickles may lose."""
+"""``torch.utils.hooks``: the handle that removes a hook, and a mark for hooks that pickling may drop."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Hook = TypeVar("Hook", bound=Callable[..., object])
 
 
 def unserializable_hook(f: Hook) -> Hook:
-    """Decorate a tensor's hook: pickling or copying the tensor, which leaves hooks behind, does then not warn.
+    """Decorate a tensor's hook, so that pickling or copying the tensor, which drops hooks, does not warn.
 
     :param f: the hook.
-    :returns: the same function.
+    :returns: the hook itself.
 
     >>> import nbautograd as torch, pickle
     >>> x = torch.ones(2, requires_grad=True)
@@ -33,5 +33,5 @@ def unserializable_hook(f: Hook) -> Hook:
 
 
 def warn_if_has_hooks(tensor: Tensor) -> None:
-    """Warn if a tensor has hooks that a pickle of it would lose."""
+    """Warn if a tensor has hooks that pickling would drop."""
     warn_of_hooks(tensor._hooks)

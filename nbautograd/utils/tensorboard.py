@@ -1,6 +1,6 @@
 """``torch.utils.tensorboard``: files for TensorBoard, written by ``tensorboardX`` or else by ``tensorboard``.
 
-Without either it cannot be imported, as PyTorch's cannot without the latter.
+The import needs one of them, as PyTorch's needs the latter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["SummaryWriter"]
 
 
 def _backend() -> Callable[..., Any]:
-    """The class that writes.
+    """Return the writer class.
 
     :raises ModuleNotFoundError: neither package is installed.
     """
@@ -47,22 +47,22 @@ def _backend() -> Callable[..., Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value with tensors as NumPy arrays."""
+    """Convert the tensors in a value to NumPy arrays."""
     return tree_map(lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, Tensor) else leaf, value)
 
 
 class SummaryWriter:
-    """Writes scalars, images, histograms and more into files that TensorBoard shows.
+    """A writer of scalars, images, histograms and more into files for TensorBoard.
 
     It has the methods of tensorboardX's ``SummaryWriter``, or, if only tensorboard is installed, ``add_scalar``,
     ``add_scalars``, ``add_histogram``, ``add_text``, ``add_image`` and ``add_images``; tensors are converted.
 
-    :param log_dir: the folder; by default one below ``runs`` with the time, the computer and the comment in its name.
-    :param comment: the end of that name.
-    :param purge_step: what has been written for this step and later ones is not shown.
-    :param max_queue: how much may wait to be written.
-    :param flush_secs: after how many seconds it is, anyway.
-    :param filename_suffix: the end of the names of the files.
+    :param log_dir: the folder; by default below ``runs``, named by the time, the computer and the comment.
+    :param comment: the end of the default name.
+    :param purge_step: hide data that was written for this step and later ones.
+    :param max_queue: the maximum number of unwritten items.
+    :param flush_secs: the maximum seconds before writing.
+    :param filename_suffix: the end of the file names.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class SummaryWriter:
         return add
 
     def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, **_: Any) -> NoReturn:
-        """Is not there.
+        """Raise: graphs for TensorBoard are not supported.
 
         :raises NotImplementedError: always.
         """
@@ -104,15 +104,15 @@ class SummaryWriter:
         )
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return self.log_dir
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write all pending items."""
         self._writer.flush()
 
     def close(self) -> None:
-        """Write what waits, and close the files."""
+        """Write all pending items, and close the files."""
         self._writer.close()
 
     def __enter__(self) -> SummaryWriter:
@@ -123,7 +123,7 @@ class SummaryWriter:
 
 
 class _Events:
-    """Writes events by tensorboard's own classes."""
+    """A writer of events with tensorboard's own classes."""
 
     def __init__(self, log_dir: str, purge_step: int | None = None, **options: Any) -> None:
         self.log_dir, self.options = log_dir, options
@@ -225,13 +225,13 @@ class _Events:
 
 
 def _edges() -> Any:
-    """The limits of buckets that grow by a tenth, in both directions."""
+    """Return the limits of buckets that grow by a tenth, in both directions."""
     ladder = 1e-12 * 1.1 ** np.arange(np.ceil(np.log(1e32) / np.log(1.1)))
     return np.concatenate([-ladder[::-1], [0.0], ladder])
 
 
 def _pixels(image: Any, layout: str) -> Any:
-    """An image as height, width and colours, of bytes; floats are from 0 to 1."""
+    """Return an image as bytes of shape height, width and colors; floats are from 0 to 1."""
     letters = layout.upper()
     if len(letters) != image.ndim or not {*letters} <= {*"CHW"}:
         raise ValueError(f"an image of the format {layout!r} does not have the shape {image.shape}")

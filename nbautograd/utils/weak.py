@@ -1,4 +1,4 @@
-"""``torch.utils.weak``: dictionaries whose keys are tensors, by identity, and do not keep them alive."""
+"""``torch.utils.weak``: dictionaries by the identity of tensors, which do not keep their keys alive."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
-    """A weak reference that is equal to those to the same object, and has its identity for a hash.
+    """A weak reference that compares and hashes by the identity of its object.
 
     :param key: the object.
-    :param callback: called with the reference when the object is gone.
-    :returns: a reference; called, it returns the object, or None when that is gone.
-    :raises TypeError: objects of this class cannot be referenced weakly, such as numbers.
+    :param callback: called with the reference when the object is deleted.
+    :returns: a reference; a call returns the object, or None if it is deleted.
+    :raises TypeError: the object does not support weak references, such as a number.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2)
@@ -39,17 +39,17 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        key = self()  # of a dead object the identity may be that of a new one
+        key = self()  # a new object may have the identity of a dead one
         return key is not None and isinstance(other, weakref.ref) and key is other()
 
 
 class WeakIdKeyDictionary(MutableMapping[Any, Any]):
-    """A dictionary by the identity of its keys, which lose their entries when nobody else holds them.
+    """A dictionary by the identity of its keys, which drops the entry of a key without other references.
 
-    :param dict: a mapping, or pairs, whose entries it has at first.
+    :param dict: a mapping, or pairs, with the initial entries.
     :param ref_type: the class of the references to keys.
     :returns: a mutable mapping.
-    :raises TypeError: a key cannot be referenced weakly.
+    :raises TypeError: a key does not support weak references.
 
     >>> import nbautograd as torch
     >>> x, names = torch.ones(2), WeakTensorKeyDictionary()
@@ -87,7 +87,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def __contains__(self, key: object) -> bool:
         try:
             return self.ref_type(key) in self.data
-        except TypeError:  # nothing that can be referenced weakly
+        except TypeError:  # does not support weak references
             return False
 
     def __iter__(self) -> Iterator[Any]:
@@ -97,22 +97,22 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
         return len(self.data)
 
     def _pairs(self) -> Iterator[tuple[Any, Any]]:
-        """The entries whose keys are alive, of a copy: a key may die meanwhile."""
+        """Yield the entries whose keys are alive, from a copy, because a key may die during iteration."""
         for reference, value in list(self.data.items()):
             key = reference()
             if key is not None:
                 yield key, value
 
     def items(self) -> ItemsView[Any, Any]:
-        """The entries."""
+        """Return the entries."""
         return self._pairs()  # type: ignore[return-value]
 
     def keyrefs(self) -> list[Any]:
-        """The references to the keys."""
+        """Return the references to the keys."""
         return list(self.data)
 
     def popitem(self) -> tuple[Any, Any]:
-        """Take out the entry that came last."""
+        """Remove the last entry, and return it."""
         while True:
             reference, value = self.data.popitem()
             key = reference()
@@ -120,13 +120,13 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
                 return key, value
 
     def update(self, dict: Any = None, /, **kwargs: Any) -> None:
-        """Enter what another mapping, or pairs, have."""
+        """Add the entries of another mapping, or of pairs."""
         pairs: Iterable[Any] = dict.items() if hasattr(dict, "items") else dict or ()
         for key, value in pairs:
             self[key] = value
 
     def copy(self) -> WeakIdKeyDictionary:
-        """Another one with the same entries."""
+        """Return another dictionary with the same entries."""
         return type(self)(self)
 
     __copy__ = copy
@@ -167,11 +167,11 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor: called, it gives the tensor, or None when that is gone.
+    """A weak reference to a tensor: a call returns the tensor, or None if it is deleted.
 
     :param tensor: the tensor.
     :returns: a reference.
-    :raises AssertionError: it is no tensor.
+    :raises AssertionError: ``tensor`` is not a tensor.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2)
@@ -189,7 +189,7 @@ class TensorWeakRef:
         self.ref = weakref.ref(tensor)
 
     def __call__(self) -> Tensor | None:
-        """Give the tensor, or None."""
+        """Return the tensor, or None."""
         return self.ref()
 
 

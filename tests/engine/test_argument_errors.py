@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import linecache
 import operator
+import re
 import types
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -98,10 +100,10 @@ def test_a_tensor_of_pytorch_is_called_one(name: str, real: bool) -> None:
 
 def test_what_else_is_pytorchs() -> None:
     kind = type("dtype", (), {"__module__": "torch"})()
-    with pytest.raises(TypeError, match=r"must be torch.dtype, not PyTorch's dtype \(take it from nbautograd, too\)"):
+    with pytest.raises(TypeError, match=r"must be torch.dtype, not PyTorch's dtype \(use nbautograd's\)"):
         nb.ones(2, dtype=kind)
     layer = type("Net", (type("Module", (), {"__module__": "torch.nn"}),), {"__module__": "__main__"})()
-    with pytest.raises(TypeError, match=r"PyTorch's Net \(take it from nbautograd, too\) is not a Module"):
+    with pytest.raises(TypeError, match=r"PyTorch's Net \(use nbautograd's\) is not a Module"):
         nb.nn.Sequential(layer)
     assert kind_of(nb.ones(2, 2).max(0)) == "max" and kind_of(nb.ones(1)) == "Tensor" and kind_of(nb.float32) == "dtype"
 
@@ -197,3 +199,38 @@ def test_an_upgrade_under_a_running_kernel_mixes_nothing(after: str, monkeypatch
     """Operations are compiled when first called, from their source: never from one that is no longer theirs."""
     assert source.expression_of(function_of(BEFORE, monkeypatch, BEFORE)) is not None
     assert source.expression_of(function_of(BEFORE, monkeypatch, after)) is None
+
+
+# -- names in messages -------------------------------------------------------------------------------------------------
+
+PRIVATE = re.compile(r"(?<![\w.'`])_[a-z]\w*\(|\w+_over\(\)|<locals>|<genexpr>")
+APART = {"compile", "exit", "fork", "load", "quit", "save", "seed", "spawn", "use_deterministic_algorithms"}
+
+
+def wrong_calls(name: str, function: Any, first: tuple[Any, ...]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    yield first, {}
+    yield first, {"nonsense": 1}
+    for wrong in (None, "text", object(), {}, [1, 2]):
+        yield (wrong,), {}
+        yield (*(first or (nb.ones(2, 3),)), wrong), {}
+        yield (*(first or (nb.ones(2, 3),)), 1, wrong), {}
+
+
+@pytest.mark.parametrize("place", ["", "nn.functional", "linalg", "fft", "special", "Tensor"])
+def test_messages_name_public_functions(place: str) -> None:
+    found = set()
+    space = operator.attrgetter(place)(nb) if place else nb
+    first = (nb.ones(2, 3),) if place == "Tensor" else ()
+    for name in dir(space):
+        function = getattr(space, name, None)
+        if name.startswith(("_", "set_")) or name in APART or not callable(function) or isinstance(function, type):
+            continue
+        for arguments, keywords in wrong_calls(name, function, first):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    function(*arguments, **keywords)
+            except Exception as error:
+                if PRIVATE.search(str(error)):
+                    found.add(f"{name}{arguments}: {error!s:.200}")
+    assert sorted(found) == []

@@ -1,9 +1,10 @@
-"""``torch.jit.trace``: a function recorded once on examples, and run as one compiled function after that.
+"""``torch.jit.trace``: a function recorded once on examples, then run as one compiled function.
 
-``trace`` runs the function and checks; ``recorder`` writes down what its operations compute from what (``graph``), in
-which writes in place become new values; ``interceptions`` sees what is no operation. From the graph come ``replay``,
-which calls the operations again, one by one, and ``compilation``: one function over arrays forward and one backward,
-from the same bodies and formulas as eager (``forward_code``, ``backward_code``), specialized for the shapes and layouts
-of a call (``specialize``, ``memory``). ``script`` has what ``trace`` gives back; a call of it is one node of the tape
-(``node``). The package may import everything but pictures, ``program`` and ``_compat``, whose ``jit`` shows its names.
+``trace`` runs the function and checks the recording; ``recorder`` records the operations as a ``graph``, in which
+in-place writes become new values; ``interceptions`` handles calls other than operations. The graph is the input of
+``replay``, which calls the operations again, one by one, and of ``compilation``: one function over arrays forward and
+one backward, from the same bodies and formulas as eager (``forward_code``, ``backward_code``), specialized for the
+shapes and layouts of a call (``specialize``, ``memory``). ``script`` has the results of ``trace``; a call of one is one
+node of the tape (``node``). The package may import all packages except pictures, ``program`` and ``_compat``, whose
+``jit`` shows its names.
 """

@@ -1,4 +1,4 @@
-"""Writes the backward pass of a traced function: the formulas of its operations, in the order of the engine."""
+"""The writer of a traced function's backward pass: the formulas of its operations, in the order of the engine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Backward"]
 
 
 class Backward:
-    """Writes the backward function.
+    """The writer of the backward function.
 
     :param outputs: the values whose gradients are given, in order.
-    :param given: these gradients, in the call that compiles.
+    :param given: these gradients, in the compiling call.
     :ivar lines: the function's body.
     :ivar gradient: the variable of each value's gradient.
     """
@@ -40,7 +40,7 @@ class Backward:
         self.shared: set[str] = set()
 
     def write(self) -> None:
-        """All lines, for the steps in the reverse order: that of descending sequence numbers."""
+        """Write all lines, for the steps by descending sequence numbers."""
         for number, value in enumerate(self.outputs):
             self.send(value, f"g{number}")
         for step in reversed(self.graph.steps):
@@ -53,7 +53,7 @@ class Backward:
         self.specializer.emit(line)
 
     def send(self, target: Value, text: str) -> None:
-        """The line that adds a gradient to those that have arrived at a value."""
+        """Write the line that adds a gradient to a value's earlier gradients."""
         name = self.gradient.get(target)
         count = self.arrived[target] = self.arrived.get(target, 0) + 1
         if name is None:
@@ -72,7 +72,7 @@ class Backward:
             del self.gradient[target]
 
     def write_step(self, step: Step) -> None:
-        """The lines of one step."""
+        """Write the lines of one step."""
         arrived = [self.gradient.get(value) for value in step.results]
         if all(g is None for g in arrived):
             return
@@ -91,7 +91,7 @@ class Backward:
             self.write_node(step, plan, arrived)
 
     def write_called(self, plan: Plan, arrived: list[str | None]) -> None:
-        """The gradients of a function that is called over tensors."""
+        """Write the gradients of a function that is called over tensors."""
         values = plan.names["values"]
         parts = f"parts_{plan.node}"
         self.emit(f"{parts} = gradients_of({plan.node}, [{', '.join(str(g) for g in arrived)}])")
@@ -100,7 +100,7 @@ class Backward:
                 self.send_value(value, f"{parts}[{index}]")
 
     def write_node(self, step: Step, plan: Plan, arrived: list[str | None]) -> None:
-        """The gradients by a node as eager makes it."""
+        """Write the gradients of a node like eager's."""
         edges = step.edges()
         is_many = isinstance(step, OpStep) and step.op.many
         g = str(arrived[0])
@@ -115,13 +115,13 @@ class Backward:
                 self.send_value(edge, f"{second}[{index}]" if is_list else (first, second)[index])
 
     def send_value(self, target: Value, text: str) -> None:
-        """Send what may be lazy, as eager's nodes compute it."""
+        """Send a value that may be lazy, as eager's nodes compute it."""
         self.send(target, f"materialize({text})")
 
     # -- formulas ------------------------------------------------------------------------------------------------------
 
     def write_inline(self, step: OpStep, plan: Plan, g: str) -> None:
-        """The formulas of an operation, as its node's vjp has them."""
+        """Write the formulas of an operation, as in its node's vjp."""
         op = step.op
         inputs = [name for name in op.tensors if name in op.formulas]
         for name, edge in zip(inputs, step.edges(), strict=True):
@@ -134,7 +134,7 @@ class Backward:
             self.send(edge, self.specializer.written(text))
 
     def formula(self, step: OpStep, plan: Plan, formula: str, g: str) -> str:
-        """A formula over arrays."""
+        """Return a formula over arrays."""
         op, forward = step.op, self.forward
         needs = set().union(*op.saves().values())
         tree = Prepared(needs, False).visit(ast.parse(formula, mode="eval")).body
@@ -164,7 +164,7 @@ class Backward:
         return ast.unparse(self.space.resolved(tree, scope, variables))
 
     def saved(self, step: OpStep, plan: Plan, what: str) -> str:
-        """Something that a formula names: metadata are constants, strides are those of the call."""
+        """Return the code for a name in a formula: metadata are constants, strides are the call's."""
         attribute = what.partition(".")[2]
         text = self.forward.saved(step, plan, what)
         if attribute in ("shape", "dtype", "ndim"):
@@ -172,5 +172,5 @@ class Backward:
         return text
 
     def brought_back(self, text: str, meta: tuple[Any, ...]) -> str:
-        """A gradient in the shape and dtype of its input."""
+        """Return a gradient, reduced to the shape and dtype of its input."""
         return f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"

@@ -1,7 +1,7 @@
-"""A graph compiled for one kind of call: which arguments require grad, and how they lie in memory.
+"""A graph compiled for one kind of call: the arguments that require grad, and the memory layouts.
 
-One function takes the tensors of a call, checks that it is of this kind, computes, and makes the results and the node;
-one computes all gradients. Their source is what ``forward_code`` and ``backward_code`` show.
+One function takes the tensors of a call, checks its kind, computes, and creates the results and the node; another
+computes all gradients. ``forward_code`` and ``backward_code`` show their source.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ __all__ = ["Compilation", "layout"]
 
 
 def layout(array: Any) -> Any:
-    """What is known of an array beside its shape and dtype: its strides, or that it is a scalar."""
+    """Return the layout of an array: its strides, or the type of a scalar."""
     return array.strides if array.__class__ is np.ndarray and array.ndim else array.__class__
 
 
 class Compilation:
     """The functions for calls in which ``wanted`` require grad.
 
-    :param arrays: the arrays of all arguments and captured tensors, of the call that compiles.
+    :param arrays: the arrays of all arguments and captured tensors, of the compiling call.
     :ivar entry: from the tensors of a call to its result; other calls go to ``slow``.
     :ivar differentiable: the values that are outputs of the node.
-    :ivar edges: the arguments that gradients go to.
+    :ivar edges: the arguments that get gradients.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Compilation:
         self.release()
 
     def check_effects(self) -> None:
-        """Make sure that nothing is written into an argument that would have to bring its history along."""
+        """Check that no value with a history is written into an argument."""
         for _, end in self.graph.effects:
             if self.code.flow(end) and not isinstance(end.step, Rehistoried):
                 raise TracingError(
@@ -78,7 +78,7 @@ class Compilation:
                 )
 
     def names_to_save(self) -> list[str]:
-        """The variables that the backward function takes."""
+        """Return the variables of the backward function."""
         if not self.differentiable:
             return []
         given = [_ones(value) for value in self.differentiable]
@@ -89,7 +89,7 @@ class Compilation:
         return sorted(used & self.variables | drawn)
 
     def visible_names(self) -> list[int]:
-        """Which of them others can reach, and might write to: arguments, results, and what shares their memory."""
+        """Return the variables that other code can write to: arguments, results, and arrays that share their memory."""
         seen = [self.code.array(value) for value in (*self.arguments, *self.computed)]
         owners = {id(version_counter.owner(array)) for array in seen if isinstance(array, np.ndarray)}
         arrays = [self.space.values[name] for name in self.saved]
@@ -102,7 +102,7 @@ class Compilation:
     # -- forward -------------------------------------------------------------------------------------------------------
 
     def write_entry(self) -> None:
-        """The function that takes tensors."""
+        """Write the function that takes tensors."""
         code, space = self.code, self.space
         returned = {code.names[value] for value in self.computed} | {code.names[end] for _, end in self.graph.effects}
         lines = reusing(code.lines, space, {*self.saved, *returned}, {code.names[v] for v in self.arguments})
@@ -124,18 +124,18 @@ class Compilation:
         self.source = source
 
     def link(self, slow: Any, changed: Any, busy: Any) -> None:
-        """Make the entry.
+        """Create the entry.
 
-        :param slow: called with the arguments where a call is of another kind.
-        :param changed: called where a look at values says something else.
-        :param busy: true while somebody looks at each operation.
+        :param slow: called with the arguments for another kind of call.
+        :param changed: called if a check of values has another result.
+        :param busy: true while an observer watches each operation.
         """
         self.space.globals.update(slow=slow, changed=changed, busy=busy)
         self.entry = self.function(self.source, _plain(self.name), "forward")
         self.entry.__defaults__ = (False,)
 
     def load(self, tensors: dict[Value, str]) -> list[str]:
-        """Lines that take the arrays, and check that the call is of this kind."""
+        """Return lines that get the arrays, and check the kind of the call."""
         code, space = self.code, self.space
         names = [tensors[value] for value in self.graph.inputs]
         lines = (
@@ -171,7 +171,7 @@ class Compilation:
         return [line for line in lines if line]
 
     def finish(self, tensors: dict[Value, str]) -> list[str]:
-        """Lines that make the results and the node, and write what the function writes."""
+        """Return lines that create the results and the node, and do the function's writes."""
         code, space = self.code, self.space
         lines, results = [], {}
         if self.differentiable:
@@ -210,7 +210,7 @@ class Compilation:
         return [*lines, f"return {self.nested(parts)}"]
 
     def nested(self, parts: list[str]) -> str:
-        """The results as they nest."""
+        """Return the results in their structure."""
         if self.result.is_leaf():
             return parts[0]
         if self.result.type is tuple and self.result.num_children == self.result.num_leaves:
@@ -218,7 +218,7 @@ class Compilation:
         return f"{self.space.constant(self.result.unflatten)}([{', '.join(parts)}])"
 
     def owned(self, value: Value, effect: bool = False) -> str:
-        """The array of a result: a copy where it is not its own, a view where it is an argument's."""
+        """Return the array of a result: a copy if it is shared, a view if it is an argument's."""
         name = self.code.names[value]
         array = self.space.values[name]
         if value.kind == CONSTANT:
@@ -230,12 +230,12 @@ class Compilation:
         return f"{name}.view()" if any(array is a for a in arguments) and isinstance(array, np.ndarray) else name
 
     def function(self, source: str, name: str, kind: str) -> Any:
-        """A function of generated code."""
+        """Return a function from generated code."""
         code = compiled(source, f"<nbautograd traced {self.name} {kind} {id(self)}>", name)
         return types.FunctionType(code, self.space.globals, name)
 
     def release(self) -> None:
-        """Forget the arrays of the call that compiled, but for their shapes and dtypes."""
+        """Release the arrays of the compiling call, and keep their shapes and dtypes."""
         values = self.space.values
         values.pop("__builtins__", None)
         for name in values.keys() - self.space.globals.keys():
@@ -248,7 +248,7 @@ class Compilation:
     # -- backward ------------------------------------------------------------------------------------------------------
 
     def make_node_class(self) -> Any:
-        """The class of nodes, with the backward function for the usual gradient as its ``vjp``."""
+        """Return the class of nodes, with the backward function for the usual gradient as its ``vjp``."""
         if not self.differentiable:
             return None
         few = len(self.edges) <= 2
@@ -289,13 +289,13 @@ class Compilation:
         return type(f"{self.name}Backward", (TracedBackward,), members)
 
     def backward_source(self, count: int, lines: list[str], ends: list[str]) -> str:
-        """A backward function of so many gradients."""
+        """Return the source of a backward function for a number of gradients."""
         arguments = "".join(f", g{number}" for number in range(count))
         body = [*self.unpack(), *lines, f"return [{', '.join(ends)}]"]
         return "\n".join([f"def backward(saved{arguments}):", *(f"    {line}" for line in body)])
 
     def backward(self, given: list[Any], kept: list[Any]) -> Any:
-        """The backward function for gradients like these: from what is saved and these to the edges'."""
+        """Return the backward function for such gradients, from these and the saved values to the edges' gradients."""
         key = tuple([None if g is None else layout(g) for g in given])
         known = self.backwards.get(key)
         if known is None:
@@ -309,7 +309,7 @@ class Compilation:
         return known
 
     def write_backward(self, given: tuple[bool, ...], gradients: list[Any]) -> tuple[list[str], list[str]]:
-        """The lines of a backward function, and what the gradients of the edges are called."""
+        """Return the lines of a backward function, and the names of the edges' gradients."""
         outputs = [value for value, is_given in zip(self.differentiable, given, strict=True) if is_given]
         writer = Backward(self.graph, self.code, outputs, gradients)
         writer.write()
@@ -318,12 +318,12 @@ class Compilation:
         return reusing(writer.specializer.lines, self.space, {*ends}, {*self.variables, *parameters}), ends
 
     def unpack(self) -> list[str]:
-        """The line that names what is saved."""
+        """Return the line that names the saved values."""
         return [f"{', '.join(self.saved)}, = saved"] if self.saved else []
 
 
 def _ones(value: Value) -> Any:
-    """The gradient that a pass starts with."""
+    """Compute the gradient that a pass starts with."""
     return np.ones(value.shape, value.dtype) if value.shape else value.dtype.type(1)
 
 

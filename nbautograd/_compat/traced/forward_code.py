@@ -1,7 +1,7 @@
-"""Writes the forward pass of a traced function as one function over arrays: a line for each step.
+"""The writer of a traced function's forward pass as one function over arrays: a line for each step.
 
-A line is computed as it is written, with the arrays of the call that compiles: so it is known of every value whether it
-is large, how its operands are promoted, and which node eager would make.
+A line runs when it is written, with the arrays of the compiling call, which tells the size of every value, the
+promotion of its operands, and the node that eager would create.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 __all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan", "number_as"]
 
 INLINE, NODE, CALLED = "inline", "node", "called"
-"""How a step's gradients are computed: by its formulas, by a node as eager makes it, by calling over tensors."""
+"""The computation of a step's gradients: by its formulas, by a node like eager's, or by a call over tensors."""
 
 SHAPED = ("embedding_rows", "nll_rows", "nll_images", "gather", "scatter", "take_along_dim")
-"""Operations of indices whose results have the shape that their operands say."""
+"""Operations with indices whose results' shapes follow from their operands."""
 
 
 class Plan:
-    """What the backward pass needs to know of a step."""
+    """The data about a step for the backward pass."""
 
     __slots__ = ("meta", "mode", "names", "node", "options", "variant")
 
@@ -65,13 +65,13 @@ class Plan:
 
 
 class Forward:
-    """Writes the forward function.
+    """The writer of the forward function.
 
     :param arrays: the arrays of the graph's inputs and captured tensors, of this call.
-    :param wanted: which of them require grad.
+    :param wanted: the values that require grad.
     :ivar lines: the function's body.
     :ivar names: the variable of each value.
-    :ivar plans: for each step through which gradients flow, how.
+    :ivar plans: the plan of each step through which gradients flow.
     """
 
     def __init__(self, graph: Graph, arrays: dict[Value, Any], wanted: set[Value], space: Namespace) -> None:
@@ -86,7 +86,7 @@ class Forward:
             space.values[name] = array
 
     def write(self) -> None:
-        """All lines."""
+        """Write all lines."""
         for value in self.graph.constants():
             self.names[value] = self.space.constant(_frozen(value.array))
         for number, step in enumerate(self.graph.steps):
@@ -95,11 +95,11 @@ class Forward:
             self.write_step(step, number)
 
     def array(self, value: Value) -> Any:
-        """The array that a value is in this call."""
+        """Return the array of a value in this call."""
         return self.space.values[self.names[value]]
 
     def flow(self, value: Value) -> bool:
-        """Whether gradients are wanted of a value."""
+        """Return whether a value needs a gradient."""
         if value not in self.flows:
             if value.dtype.kind not in "fcV":
                 self.flows[value] = False
@@ -111,7 +111,7 @@ class Forward:
         return self.flows[value]
 
     def edges(self, step: Step) -> list[bool]:
-        """For each edge of a step whether its gradient is wanted."""
+        """Return for each edge of a step whether its gradient is needed."""
         return [edge is not None and self.flow(edge) for edge in step.edges()]
 
     def emit(self, *lines: str) -> None:
@@ -122,7 +122,7 @@ class Forward:
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def write_step(self, step: Step, number: int) -> None:
-        """The lines of a step."""
+        """Write the lines of a step."""
         flows = bool(step.results) and step.recorded and any(self.edges(step))
         if isinstance(step, OpStep):
             try:
@@ -142,7 +142,7 @@ class Forward:
             self.write_special(step, number, flows)
 
     def write_check(self, step: Check) -> None:
-        """Ask a look at values again: of the arrays if that is all it needs, else of tensors."""
+        """Write a check of values: on the arrays if they suffice, otherwise on tensors."""
         space, said = self.space, self.space.literal(step.said)
         direct = f"{space.constant(step.function)}({', '.join(map(self.text, step.arguments))})"
         differs = "is not None" if step.said is None else f"!= {said}"
@@ -156,7 +156,7 @@ class Forward:
             self.emit(f"check({function}, {arguments}, {said}, [{names}])")
 
     def write_special(self, step: Step, number: int, flows: bool) -> None:
-        """The lines of a step that is no call."""
+        """Write the lines of a step that is not a call."""
         name = self.names[step.results[0]]
         if isinstance(step, Detached):
             self.emit(f"{name} = {self.names[step.source]}")
@@ -183,7 +183,7 @@ class Forward:
             node.steps, node.layout = step.steps, _layout(base_array, step.steps)
             if isinstance(step, Part):
                 node.shape = base_array.shape
-            plan.node = self.space.constant(node)  # it saves nothing, so that all calls may have the same
+            plan.node = self.space.constant(node)  # it saves nothing, so that all calls may share it
 
     def write_called(self, step: OpStep | Opaque, number: int, flows: bool) -> None:
         """Call the function over tensors."""
@@ -210,9 +210,9 @@ class Forward:
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def write_op(self, step: OpStep, number: int, flows: bool) -> None:
-        """The lines of an operation over arrays.
+        """Write the lines of an operation over arrays.
 
-        :raises _Unusual: it has to be called over tensors.
+        :raises _Unusual: the operation must be called over tensors.
         """
         op = step.op
         operands = self.operands(step)
@@ -249,7 +249,7 @@ class Forward:
             self.emit(*self.node(step, plan))
 
     def operands(self, step: OpStep) -> dict[str, Any]:
-        """The arrays of an operation's tensors, if it can be called over them."""
+        """Return the arrays of an operation's tensors, if it supports a call over arrays."""
         op = step.op
         arrays = [self.array(value) for value in step.reads()]
         if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
@@ -259,7 +259,7 @@ class Forward:
         return {name: step.arguments.get(name) for name in op.tensors}
 
     def text(self, argument: Any) -> str:
-        """An argument in the code."""
+        """Return the code of an argument."""
         if isinstance(argument, Value):
             return self.names[argument]
         if isinstance(argument, Array):
@@ -271,7 +271,7 @@ class Forward:
         return self.space.literal(argument)
 
     def promoted(self, step: OpStep, operands: dict[str, Any]) -> tuple[list[str], dict[str, str], Any, str]:
-        """Lines that cast operands, the operands' names, how to undo that for gradients, and the node's variant."""
+        """Return lines that cast operands, the operands' names, the casts of gradients, and the node's variant."""
         op = step.op
         values = []
         for argument in operands.values():
@@ -304,7 +304,7 @@ class Forward:
         return lines, {**names, **options}, meta, variant
 
     def expression(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> tuple[str, bool]:
-        """What computes the result, and whether that is done tile by tile."""
+        """Return the expression of the result, and whether it is computed tile by tile."""
         space = self.space
         tree = expression_of(op.body)
         scope = op.body.__globals__
@@ -331,7 +331,7 @@ class Forward:
         return ast.unparse(space.resolved(tree, scope, variables)), False
 
     def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:
-        """The call that computes a large result tile by tile, as eager does."""
+        """Return the call that computes a large result tile by tile, as eager does."""
         arrays = [self.space.values[names[name]] for name in op.tensors]
         if arrays[0].__class__ is not np.ndarray or not any(getattr(a, "size", 1) >= MIN_TILED_SIZE for a in arrays):
             return None
@@ -348,7 +348,7 @@ class Forward:
         return f"{self.space.constant(FORWARD['compute_tiled'])}({self.space.constant(op)}, {text!r}, {called})"
 
     def node(self, step: OpStep, plan: Plan) -> list[str]:
-        """Lines that make the node of an operation, as eager does."""
+        """Write lines that create the node of an operation, as in eager."""
         op, node = step.op, plan.node
         node_class: Any = op.node(plan.variant)
         wanted = ["WANTED" if want else "None" for want in self.edges(step)]
@@ -367,7 +367,7 @@ class Forward:
         return lines
 
     def saved(self, step: OpStep, plan: Plan, what: str) -> str:
-        """What a node saves."""
+        """Return the code of a saved value of a node."""
         name, _, attribute = what.partition(".")
         if name.partition("[")[0] == "result":
             if "[" in name:
@@ -384,7 +384,7 @@ class Forward:
 
 
 def number_as(value: float, dtype: Any) -> Any:
-    """A number as a 0-d array of a dtype."""
+    """Return a number as a 0-d array with a dtype."""
     return CONSTANTS[repr(value)][dtype] if math.isfinite(value) else Constants(value)[dtype]
 
 
@@ -393,7 +393,7 @@ class _Unusual(Exception):  # noqa: N818 - a way out
 
 
 def _frozen(array: Any) -> Any:
-    """An array of the trace, read-only: calls share it."""
+    """Return a read-only array of the trace, which calls share."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
@@ -404,6 +404,6 @@ def _binds(part: ast.AST) -> bool:
 
 
 def _missing(op: OpSchema, name: str) -> str:
-    """The default of a parameter that was not given."""
+    """Return the default of an omitted parameter."""
     defaults: dict[str, Any] = dict(zip(op.positional[::-1], (op.body.__defaults__ or ())[::-1], strict=False))
     return repr({**defaults, **(op.body.__kwdefaults__ or {})}.get(name))

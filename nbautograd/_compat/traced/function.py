@@ -1,4 +1,4 @@
-"""What ``torch.jit.trace`` gives back for a function."""
+"""The compiled function of ``torch.jit.trace``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["Signature", "TracedGraph"]
 
 
 class Signature:
-    """The arguments of a traced function: names, nesting, shapes and dtypes.
+    """The arguments of a traced function: names, structure, shapes and dtypes.
 
-    :param names: what each argument is called.
-    :param spec: how they nest.
+    :param names: the name of each argument.
+    :param spec: their structure.
     :param tensors: the examples, flat.
     """
 
@@ -39,9 +39,9 @@ class Signature:
         self.dtypes = [t._a.dtype for t in tensors]
 
     def flat(self, arguments: Any) -> list[Any]:
-        """The tensors in the arguments of a call.
+        """Return the tensors in the arguments of a call.
 
-        :raises RuntimeError: one is no tensor, or they nest in another way.
+        :raises RuntimeError: an argument is not a tensor, or the structure differs.
         """
         leaves, spec = tree_flatten(arguments)
         self.refuse_kind(leaves)
@@ -52,7 +52,7 @@ class Signature:
         return leaves
 
     def refuse_kind(self, leaves: list[Any]) -> None:
-        """Make sure that all are tensors."""
+        """Check that all are tensors."""
         for name, leaf in zip(self.names, leaves, strict=False):
             if not isinstance(leaf, Tensor):
                 raise RuntimeError(
@@ -61,9 +61,9 @@ class Signature:
                 )
 
     def check(self, tensors: list[Any]) -> None:
-        """Make sure that shapes and dtypes are those of the examples.
+        """Check that shapes and dtypes equal the examples'.
 
-        :raises TracingError: one is not.
+        :raises TracingError: a shape or dtype differs.
         """
         self.refuse_kind(tensors)
         for name, t, shape, dtype in zip(self.names, tensors, self.shapes, self.dtypes, strict=True):
@@ -81,10 +81,10 @@ class Signature:
 
 
 class TracedGraph:
-    """A recorded graph that can be called: it compiles itself for each kind of call.
+    """A callable recorded graph, which compiles itself for each kind of call.
 
-    :param function: what was traced, for calls in which the values that it looks at differ.
-    :param result: how the results nest.
+    :param function: the traced function, for calls in which checked values differ.
+    :param result: the structure of the results.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class TracedGraph:
         self.entry: Callable[..., Any] = self.slow
 
     def slow(self, tensors: Any) -> Any:
-        """The result for these tensors, whatever kind of call it is."""
+        """Return the result for these tensors, for any kind of call."""
         if _busy:
             self.signature.check(tensors)
             if autocast.snapshot().devices:
@@ -119,9 +119,9 @@ class TracedGraph:
         return compilation.entry(tensors, True)
 
     def arrays(self, tensors: Any) -> tuple[list[Any], list[Any]]:
-        """All arguments and captured tensors, and their arrays.
+        """Return all arguments and captured tensors, and their arrays.
 
-        :raises RuntimeError: one is not as while tracing.
+        :raises RuntimeError: a shape or dtype differs from the trace.
         """
         self.signature.check(tensors)
         for tensor, value in self.graph.captured:
@@ -136,7 +136,7 @@ class TracedGraph:
         return both, [t._a for t in both]
 
     def compile(self, key: Any, wanted: tuple[bool, ...], arrays: list[Any]) -> Compilation:
-        """The functions for calls of this kind."""
+        """Return the functions for this kind of call."""
         with self.lock:
             known = self.compilations.get(key)
             if known is None:
@@ -153,19 +153,19 @@ class TracedGraph:
             return known
 
     def copied(self, memo: dict[int, Any]) -> TracedGraph:
-        """The same graph with copies of the tensors from before, as ``copy.deepcopy`` makes them."""
+        """Return the graph with copies of the captured tensors, for ``copy.deepcopy``."""
         graph = copy.copy(self.graph)
         graph.captured = [(copy.deepcopy(tensor, memo), value) for tensor, value in self.graph.captured]
         function = copy.deepcopy(self.function, memo)
         return TracedGraph(self.name, graph, function, self.signature, self.result)
 
     def changed(self, tensors: Any) -> Any:
-        """The result by the function itself: a look at values says something else, or autocast chooses dtypes."""
+        """Return the result of the original function: a check of values differs, or autocast chooses dtypes."""
         return self.function(*tree_unflatten(tensors, self.signature.spec))
 
 
 _busy: list[bool] = []
-"""Not empty while somebody looks at each operation: operations are then called one by one."""
+"""Not empty while an observer watches each operation: operations are then called one by one."""
 
 
 def _watch() -> None:

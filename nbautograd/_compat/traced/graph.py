@@ -1,4 +1,4 @@
-"""What a trace has recorded: values, and the steps that compute them. No value ever changes."""
+"""A recorded trace: values, and the steps that compute them. Values never change."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 INPUT, CAPTURED, CONSTANT, RESULT = "input", "captured", "constant", "result"
-"""What a value is: an argument; a tensor from before, read anew at each call; data of the trace; a step's result."""
+"""The kinds of values: an argument; a captured tensor, read at each call; data of the trace; a step's result."""
 
 
 class Value:
-    """A tensor of the traced function at one moment."""
+    """The state of a tensor in the traced function between writes."""
 
     __slots__ = ("array", "dtype", "kind", "name", "position", "shape", "step")
 
@@ -50,7 +50,7 @@ class Value:
 
 
 class Array:
-    """A value that an operation gets as an array, not as a tensor."""
+    """A value that an operation gets as an array instead of a tensor."""
 
     __slots__ = ("value",)
 
@@ -59,24 +59,24 @@ class Array:
 
 
 class Step:
-    """One step: what it reads, and what it makes."""
+    """One step, with its inputs and results."""
 
     __slots__ = ("recorded", "results")
     results: list[Value]
     recorded: bool
-    """Whether gradient mode was on."""
+    """True if gradient mode was on."""
 
     def reads(self) -> list[Value]:
-        """All values that it reads."""
+        """Return all values that the step reads."""
         raise NotImplementedError
 
     def edges(self) -> list[Value | None]:
-        """The values that gradients go to, in the order in which the vector-Jacobian product gives them."""
+        """Return the values that get gradients, in the order of the vector-Jacobian product's results."""
         return []
 
 
 def values_in(argument: Any) -> Iterator[Value]:
-    """The values in an argument, which may be a list or tuple."""
+    """Yield the values in an argument, which may be a list or tuple."""
     if isinstance(argument, Value):
         yield argument
     elif isinstance(argument, Array):
@@ -115,7 +115,7 @@ class OpStep(Step):
 
 
 class Opaque(Step):
-    """A call of a function that is no operation but cannot be looked into: it draws random numbers, or reads values."""
+    """A call of a function that is not an operation and is not traced: it draws random numbers, or reads values."""
 
     __slots__ = ("arguments", "function", "keywords", "random")
 
@@ -141,14 +141,14 @@ class Drawn(Opaque):
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         super().__init__(function, arguments, keywords, False)
         self.fills: tuple[Any, ...] | None = None
-        """Shape, dtype and strides of the tensor that the function fills, its first argument; None for others."""
+        """Shape, dtype and strides of the first argument, if the function fills it; otherwise None."""
 
     def edges(self) -> list[Value | None]:
         return []
 
 
 class Check(Opaque):
-    """A look at values that decides what the function does: what it said while tracing has to hold in each call."""
+    """A check of values that affects the function's control flow: its result in the trace must hold in each call."""
 
     __slots__ = ("said",)
 
@@ -161,7 +161,7 @@ class Check(Opaque):
 
 
 class Detached(Step):
-    """The same value without history."""
+    """A value without its history."""
 
     __slots__ = ("source",)
 
@@ -173,7 +173,7 @@ class Detached(Step):
 
 
 class Written(Step):
-    """A base after one of its views was written to."""
+    """A base after a write to one of its views."""
 
     __slots__ = ("base", "region", "steps")
 
@@ -188,7 +188,7 @@ class Written(Step):
 
 
 class Part(Step):
-    """A view of a base that has been written to since the view was made."""
+    """A view of a base that was written to after the view's creation."""
 
     __slots__ = ("base", "steps")
 
@@ -203,7 +203,7 @@ class Part(Step):
 
 
 class Copied(Step):
-    """What was written into a tensor, in that tensor's dtype."""
+    """The data written into a tensor, in the tensor's dtype."""
 
     __slots__ = ("dtype", "source")
 
@@ -218,7 +218,7 @@ class Copied(Step):
 
 
 class Rehistoried(Step):
-    """A tensor after a write that was not recorded: new data, and the history that it had."""
+    """A tensor after an unrecorded write: new data with the previous history."""
 
     __slots__ = ("data", "history")
 
@@ -233,7 +233,7 @@ class Rehistoried(Step):
 
 
 class Output:
-    """One result of the function: a value; what is a view is made of its base, and an argument is itself."""
+    """One result of the function: a value; views are taken from their base, and arguments are returned themselves."""
 
     __slots__ = ("steps", "value")
 
@@ -245,9 +245,9 @@ class Graph:
     """A recorded function.
 
     :ivar inputs: its arguments, flat.
-    :ivar captured: tensors from before that it read, with their values.
-    :ivar outputs: what it returned, flat.
-    :ivar effects: what tensors from before are at the end, by their values at the beginning.
+    :ivar captured: tensors from outside that it read, with their values.
+    :ivar outputs: its results, flat.
+    :ivar effects: the final values of tensors from outside, by their initial values.
     """
 
     def __init__(self) -> None:
@@ -258,7 +258,7 @@ class Graph:
         self.effects: list[tuple[Value, Value]] = []
 
     def constants(self) -> list[Value]:
-        """The data of the trace that steps or outputs read."""
+        """Return the data of the trace that steps or outputs read."""
         read = [value for step in self.steps for value in step.reads()]
         read += [output.value for output in self.outputs] + [end for _, end in self.effects]
         return list(dict.fromkeys(value for value in read if value.kind == CONSTANT))
@@ -280,7 +280,7 @@ class Graph:
         return {value for step in self.needed for value in step.reads()}
 
     def prune(self) -> None:
-        """Leave out steps that nothing depends on; what draws random numbers stays."""
+        """Remove unused steps; keep steps that draw random numbers."""
         wanted = {output.value for output in self.outputs} | {end for _, end in self.effects}
         steps = []
         for step in reversed(self.steps):
@@ -292,7 +292,7 @@ class Graph:
 
     @functools.cached_property
     def draws(self) -> bool:
-        """Whether random numbers are drawn."""
+        """True if the graph draws random numbers."""
         return bool(self.random) or any(isinstance(step, Opaque) and step.random for step in self.steps)
 
     @functools.cached_property

@@ -1,7 +1,7 @@
-"""What is intercepted while a function is traced: code objects are exchanged, and handlers ask for the context.
+"""Interceptions while a function is traced: code objects are exchanged, and handlers check the context.
 
-Conversions to Python values warn; what cannot be recorded is refused; functions that compute with arrays, that draw
-random numbers or that read values are recorded as calls.
+Conversions to Python values warn; unsupported functions raise; functions that compute with arrays, draw random numbers
+or read values are recorded as calls.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["TracerWarning", "is_tracing", "recording"]
 
 
 class TracerWarning(Warning):
-    """What a function does may differ for other arguments, which a trace cannot show."""
+    """The warning that a function may behave differently for other arguments, which a trace does not record."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
-        """Nothing: no such warning is of the library itself."""
+        """Do nothing: the library itself gives no such warnings."""
 
 
 def is_tracing() -> bool:
-    """Whether a function is being traced.
+    """Return whether a function is being traced.
 
     >>> import nbautograd as torch
     >>> torch.jit.is_tracing()
@@ -43,7 +43,7 @@ def is_tracing() -> bool:
     return current.get() is not None
 
 
-# -- what is intercepted while a function is traced ------------------------------------------------------------------
+# -- interceptions while a function is traced ------------------------------------------------------------------------
 
 _CONVERSIONS = {
     "__bool__": "Python boolean",
@@ -80,7 +80,7 @@ _REGISTERED = (
 
 
 def _constant(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A function that makes a tensor of numbers, which may be tensors here."""
+    """Return a function that creates a tensor of numbers, which may be tensors."""
     recorder = current.get()
     if recorder is not None and not recorder.pauses:
         leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
@@ -106,7 +106,7 @@ def _refused(why: str) -> Any:
 
 
 def _apply(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """``Function.apply``: a function of the user's, with a backward of its own."""
+    """Record ``Function.apply``: a custom function with its own backward."""
     recorder = current.get()
     if recorder is None or recorder.pauses:
         return plain(*args, **kwargs)
@@ -114,7 +114,7 @@ def _apply(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """``autograd.grad`` inside of a traced function: its operations are recorded as those of any other."""
+    """Run ``autograd.grad`` inside a traced function, and record its operations like any others."""
     recorder = current.get()
     if recorder is None or recorder.pauses:
         return plain(*args, **kwargs)
@@ -124,7 +124,7 @@ def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 class _Hooks:
-    """What library functions ask while some function is traced; in other threads nothing is."""
+    """The hooks of library functions while a function is traced; other threads are not affected."""
 
     @staticmethod
     def random(how: str, public: Any, function: Any, args: Any, kwargs: Any) -> Any:
@@ -176,7 +176,7 @@ _OPAQUE = (
     "searchsorted",
     "stft",
 )
-"""Functions that compute with arrays or look at values: they are called in each call."""
+"""Functions that compute with arrays or read values: they run in each call."""
 
 
 def _opaque(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -215,7 +215,7 @@ _lock = threading.RLock()
 @contextlib.contextmanager
 def recording(recorder: Recorder) -> Iterator[None]:
     """Record what runs in the ``with`` block, in this context."""
-    with _lock:  # one function at a time: what is intercepted is the process's
+    with _lock:  # one function at a time: interceptions are process-wide
         intercepted = _interceptions()
         former_tell, former_tracer = core_tensor._tell, batched.tracer
         token = current.set(recorder)

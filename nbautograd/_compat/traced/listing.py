@@ -1,4 +1,4 @@
-"""A recorded graph as text: PyTorch's ``.graph`` and ``.code``."""
+"""A recorded graph as text, like PyTorch's ``.graph`` and ``.code``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["code", "listing"]
 
 
 def listing(graph: Graph, names: list[str], values: bool = False) -> str:
-    """The graph as text, a line for each step, as PyTorch's ``.graph``.
+    """Return the graph as text, a line for each step, as PyTorch's ``.graph``.
 
     :param values: show constants by their values.
     """
@@ -45,12 +45,12 @@ def listing(graph: Graph, names: list[str], values: bool = False) -> str:
 
 
 def _kind(value: Value) -> str:
-    """Dtype and shape."""
+    """Return dtype and shape."""
     return f"{dtypes.scalar_type(value.dtype)}({', '.join(map(str, value.shape))})"
 
 
 def code(graph: Graph, name: str, names: list[str], is_module: bool) -> str:
-    """The graph as Python, as PyTorch's ``.code``."""
+    """Return the graph as Python, as PyTorch's ``.code``."""
     called = _called(graph, names)
     numbers = {value: f"CONSTANTS.c{i}" for i, value in enumerate(graph.constants())}
     called |= numbers
@@ -70,7 +70,7 @@ def code(graph: Graph, name: str, names: list[str], is_module: bool) -> str:
 
 
 def _called(graph: Graph, names: list[str]) -> dict[Value, str]:
-    """The name of each value."""
+    """Return the name of each value."""
     called = {
         value: name.replace("[", "_").replace("]", "").replace(".", "_")
         for value, name in zip(graph.inputs, names, strict=True)
@@ -85,7 +85,7 @@ def _called(graph: Graph, names: list[str]) -> dict[Value, str]:
 
 
 def _text(step: Step, called: dict[Value, str], mark: str, space: str) -> str:
-    """A step as a call."""
+    """Return a step as a call."""
 
     def shown(argument: Any) -> str:
         if isinstance(argument, Value):

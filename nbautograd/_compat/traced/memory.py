@@ -1,7 +1,7 @@
-"""The last pass over compiled lines: what nothing needs is left out, and memory is used again.
+"""The last pass over compiled lines: it removes unused lines, and reuses memory.
 
-A step writes its result into an operand that nothing needs any more, if that has the same shape, dtype and strides.
-What shares memory with what is known from the arrays of the call that compiles.
+A step writes its result into an operand without further uses, if the operand has the same shape, dtype and strides.
+The arrays of the compiling call show which variables share memory.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from nbautograd._engine.compiler.elementwise import UFUNCS
 __all__ = ["reusing"]
 
 MIN_BYTES = 1024
-"""Arrays below this size are as quickly made anew."""
+"""Smaller arrays are not reused: a new one is as fast."""
 
 
 def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> list[str]:
-    """The lines, with ``out=`` where that is possible.
+    """Return the lines, with ``out=`` where that is possible.
 
-    :param kept: variables that are needed afterwards.
-    :param foreign: variables whose memory is others'.
+    :param kept: variables with later uses.
+    :param foreign: variables with memory from outside.
     """
     statements = [ast.parse(line).body for line in lines]
     statements = _without_unused(statements, kept)
@@ -52,7 +52,7 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
 
 
 class _Owners:
-    """Whose memory a variable's array is."""
+    """The owners of the variables' memory."""
 
     def __init__(self, space: Any, names: set[str]) -> None:
         self.by_name = {name: self.of_array(space.values.get(name)) for name in names}
@@ -65,7 +65,7 @@ class _Owners:
 
 
 def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
-    """A ufunc call with an operand that is free as ``out``."""
+    """Return a ufunc call with an unused operand as ``out``."""
     array = space.values.get(target)
     if not isinstance(array, np.ndarray) or not array.ndim or array.nbytes < MIN_BYTES:
         return value
@@ -83,14 +83,14 @@ def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
             held = space.values[operand.id]
             if (held.shape, held.dtype, held.strides) == (array.shape, array.dtype, array.strides):
                 function = ast.Attribute(ast.Name("np"), name)
-                if name in ("maximum", "minimum"):  # the others are faster without the keyword
+                if name in ("maximum", "minimum"):  # other functions are faster without the keyword
                     return ast.Call(function, operands, [ast.keyword("out", operand)])
                 return ast.Call(function, [*operands, operand], [])
     return value
 
 
 def _without_unused(statements: list[list[ast.stmt]], kept: set[str]) -> list[list[ast.stmt]]:
-    """Without assignments of views and other names that nothing reads."""
+    """Remove assignments of views and other names that are never read."""
     needed, result = set(kept), []
     for statement in reversed(statements):
         match statement:
@@ -111,7 +111,7 @@ def _has_no_effect(value: ast.expr) -> bool:
 
 
 def _is_plain(statement: list[ast.stmt]) -> bool:
-    """Whether nothing that a statement calls keeps its operands."""
+    """Return whether the functions that a statement calls do not keep their operands."""
     for part in statement:
         if not isinstance(part, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
             return False
@@ -133,7 +133,7 @@ def _targets(statement: list[ast.stmt]) -> list[str]:
 
 
 def _names(statement: list[ast.stmt]) -> set[str]:
-    """The names that a statement reads."""
+    """Return the names that a statement reads."""
     names = {
         n.id for part in statement for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
     }
@@ -143,7 +143,7 @@ def _names(statement: list[ast.stmt]) -> set[str]:
 
 
 class _Functions(ast.NodeTransformer):
-    """NumPy's functions as names of their own, which are found at once."""
+    """A transformer that gives NumPy's functions their own names, for fast lookup."""
 
     def __init__(self, space: Any) -> None:
         self.space = space

@@ -1,4 +1,4 @@
-"""The names of compiled code: constants and functions get names of their own, and lines run as they are written."""
+"""The names of compiled code: constants and functions get their own names, and lines run when they are written."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Namespace"]
 
 
 class Namespace:
-    """What names mean in the code of one traced function.
+    """The values of the names in one traced function's code.
 
-    :ivar globals: what the compiled functions have as their globals.
-    :ivar values: what variables are in the call that compiles.
+    :ivar globals: the globals of the compiled functions.
+    :ivar values: the values of variables in the compiling call.
     """
 
     wanted = WANTED
@@ -30,7 +30,7 @@ class Namespace:
         self._names: dict[int, str] = {id(value): name for name, value in NAMES.items()}
 
     def constant(self, value: Any, name: str = "") -> str:
-        """The name of an object."""
+        """Return the name of an object."""
         known = self._names.get(id(value))
         if known is not None:
             return known
@@ -49,7 +49,7 @@ class Namespace:
         return own
 
     def literal(self, value: Any) -> str:
-        """An option as it is written; as a name where it has no such form."""
+        """Return an option as a literal, or as a name if it has no literal form."""
         if value is None or value.__class__ in (bool, int, str) or value.__class__ is float and math.isfinite(value):
             return repr(value)
         if value.__class__ is tuple and all(part.__class__ in (bool, int, str) for part in value):
@@ -57,19 +57,19 @@ class Namespace:
         return self.constant(value)
 
     def resolved(self, tree: Any, scope: dict[str, Any], variables: dict[str, str]) -> Any:
-        """An expression of another module with names of this one.
+        """Return an expression of another module in the names of this namespace.
 
-        :param scope: what its names mean.
-        :param variables: what its variables are called here.
+        :param scope: the values of its names.
+        :param variables: the names of its variables in this namespace.
         """
         return _Resolve(self, scope, variables).visit(tree)
 
     def run(self, source: str) -> None:
-        """Run lines with the values of the call that compiles."""
+        """Run lines with the values of the compiling call."""
         executed(source, self.values)
 
     def evaluated(self, text: str) -> Any:
-        """What an expression is in the call that compiles."""
+        """Return the value of an expression in the compiling call."""
         return evaluated(text, self.values, {})
 
 

@@ -1,4 +1,4 @@
-"""The node of a call of a traced function: one box on the tape for all of its operations."""
+"""The node of a call of a traced function: one node of the tape for all of its operations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["TracedBackward"]
 
 
 class TracedBackward(Node):
-    """The node; each traced function has a subclass of its own, with its name.
+    """The base of nodes; each traced function has its own subclass, with its name.
 
-    :cvar compilation: the functions that ran.
+    :cvar compilation: the compiled functions.
     :ivar arguments: the arrays of all inputs and captured tensors, for derivatives of higher order.
-    :ivar kept: what the backward function takes; ``FREED`` after it has run.
+    :ivar kept: the inputs of the backward function; ``FREED`` after it has run.
     """
 
     __slots__ = ("arguments", "kept")
@@ -35,22 +35,22 @@ class TracedBackward(Node):
     count: int
 
     def outputs(self) -> int:
-        """How many outputs have gradients."""
+        """Return the number of outputs with gradients."""
         return self.count
 
     def saves(self) -> bool:
-        """Whether a backward pass frees something."""
+        """Return whether a backward pass frees saved values."""
         return True
 
     def saved_values(self) -> dict[str, Any]:
-        """What the backward function takes, by the names in its code."""
+        """Return the inputs of the backward function, by the names in its code."""
         if self.kept is FREED:
             self.raise_freed()
         names = self.compilation.saved
         return {n: a for n, a in zip(names, self.kept, strict=True) if isinstance(a, (np.ndarray, np.generic))}
 
     def check_saved(self) -> None:
-        """Make sure that nothing it saved has been written to, as far as others can reach it."""
+        """Check that other code has not written to its saved values."""
         if self.kept is FREED:
             return
         for index in self.compilation.visible:
@@ -67,13 +67,13 @@ class TracedBackward(Node):
         return ""
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients of the arguments, by the compiled backward pass."""
+        """Compute the gradients of the arguments, by the compiled backward pass."""
         if self.kept is FREED:
             self.raise_freed()
         return self.several([g] if self.count == 1 else g.take(self.count), retain_graph)
 
     def several(self, parts: list[Any], retain_graph: bool) -> tuple[Any, Any]:
-        """The same of the gradients of all outputs, some of which may be None."""
+        """Compute the gradients of the arguments from all outputs' gradients, some of which may be None."""
         parts = [materialize(part) for part in parts]
         function = self.compilation.backward(parts, self.kept)
         gradients = function(self.kept, *[part for part in parts if part is not None])
@@ -85,7 +85,7 @@ class TracedBackward(Node):
         return first, second
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The same over tensors, by calling the operations again: so there are derivatives of every order."""
+        """Compute the gradients over tensors, by calling the operations again: this allows higher derivatives."""
         if self.kept is FREED:
             self.raise_freed()
         parts = [g] if self.count == 1 else g.take(self.count)

@@ -28,25 +28,25 @@ def trace(
     example_kwarg_inputs: dict[str, Any] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
-    """Record a function or module on examples, and return what computes the same as one compiled function.
+    """Record a function or module on examples, and return it as one compiled function.
 
-    What depends on values is frozen: the way that ``if`` went, the number of turns of a loop, the result of ``item()``
-    (a ``TracerWarning`` says so). Shapes and dtypes are those of the examples. Tensors from before that the function
-    uses, such as the parameters of a module, are read anew in each call. Operations are the ones that eager runs, so
-    the results are the same bit for bit, as are the gradients; a call is one node of the tape. Derivatives of higher
-    order are computed by calling the recorded operations one by one.
+    Value-dependent choices are frozen: branches of ``if``, numbers of iterations, and results of ``item()`` (with a
+    ``TracerWarning``). Shapes and dtypes are fixed by the examples. Tensors from outside, such as the parameters of a
+    module, are read in each call. The operations are the same as in eager mode, so results and gradients are equal bit
+    for bit; a call is one node of the tape. Higher derivatives are computed by calling the recorded operations one by
+    one.
 
     :param func: a function, or a module, whose ``forward`` is traced.
-    :param example_inputs: a tensor or a tuple of tensors, which may nest.
-    :param optimize: accepted and without effect.
-    :param check_trace: run the compiled function and the function itself on copies of the examples, and compare.
+    :param example_inputs: a tensor or a (nested) tuple of tensors.
+    :param optimize: accepted and ignored.
+    :param check_trace: compare the compiled function with the original on copies of the examples.
     :param check_inputs: further examples to compare on.
-    :param check_tolerance: how far results may differ.
-    :param strict: refuse dicts as results, and warn of lists.
+    :param check_tolerance: the tolerance of this comparison.
+    :param strict: raise for results that are dicts, and warn for lists.
     :param example_kwarg_inputs: examples by the names of the parameters, instead of ``example_inputs``.
-    :returns: a ``ScriptFunction``; of a module, a module with its parameters and buffers.
-    :raises RuntimeError: the function does what cannot be recorded, or returns something else than tensors.
-    :raises TracingCheckError: it did something else when it ran again.
+    :returns: a ``ScriptFunction``; for a module, a module with its parameters and buffers.
+    :raises RuntimeError: the function cannot be recorded, or returns values other than tensors.
+    :raises TracingCheckError: the function behaved differently in a second run.
 
     >>> import nbautograd as torch
     >>> def cube(x):
@@ -106,17 +106,17 @@ def trace_module(
     example_inputs_is_kwarg: bool = False,
     _store_inputs: bool = True,
 ) -> TracedModule:
-    """Record several methods of a module, each on its examples; otherwise as ``trace``.
+    """Record several methods of a module, each on its examples; otherwise like ``trace``.
 
     :param mod: the module.
     :param inputs: the examples by the names of the methods.
-    :param optimize: accepted and without effect.
+    :param optimize: accepted and ignored.
     :param check_trace, check_tolerance, strict: as in ``trace``.
     :param check_inputs: a list of such dicts.
     :param example_inputs_is_kwarg: whether the examples are dicts by the names of the parameters.
     :returns: a module with the parameters and buffers of ``mod``, and the recorded methods.
-    :raises AttributeError: ``mod`` is no module, or ``inputs`` no dict.
-    :raises RuntimeError: a method does what cannot be recorded, or returns something else than tensors.
+    :raises AttributeError: ``mod`` is not a module, or ``inputs`` is not a dict.
+    :raises RuntimeError: a method cannot be recorded, or returns values other than tensors.
 
     >>> import nbautograd as torch
     >>> module = torch.jit.trace_module(torch.nn.ReLU(), {"forward": torch.ones(2)})
@@ -155,7 +155,7 @@ def _traced_module(mod: Module, inputs: dict[str, Any], checks: Any, options: di
 
 
 def _positional(function: Any, examples: Any, options: dict[str, Any]) -> tuple[Any, ...]:
-    """The examples by position."""
+    """Return the examples by position."""
     if options.get("keywords"):
         return inspect.signature(function).bind(**examples).args
     return examples if isinstance(examples, tuple) else (examples,) if hasattr(examples, "_a") else tuple(examples)

@@ -1,8 +1,8 @@
-"""Runs a function and records what its operations compute: a dispatch mode, and a follower of writes in place.
+"""The recorder of a function's operations: a dispatch mode that also follows in-place writes.
 
-A tensor that the recorder has not seen is an argument, was there before (and is read anew in each call), or was made
-while tracing: from shapes and numbers, which is a constant, or from the values of other tensors in a way that no
-operation tells of, which is refused.
+A tensor that the recorder has not seen is an argument, a tensor from outside (read in each call), or created while
+tracing: from shapes and numbers, which makes it a constant, or from the values of other tensors without an operation,
+which raises an error.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ CREATING = (
     "nbautograd._engine.ops.shape.triangular",
     "nbautograd._engine.ops.reduction.distances",
 )
-"""Modules that make tensors of shapes and numbers alone."""
+"""Modules that create tensors from only shapes and numbers."""
 WITHOUT_HISTORY = ("new", "permutation", "like", "rows", "distribution")
 """Kinds of random functions whose results have no gradient."""
 
 
 class _Entry:
-    """What is known of a tensor: its value, and as of which write to its memory."""
+    """The record of a tensor: its value, and the version of its memory."""
 
     __slots__ = ("array", "tensor", "value", "version")
 
@@ -74,11 +74,11 @@ class _Entry:
 
 
 class Recorder:
-    """Records one run.
+    """The recorder of one run.
 
-    :ivar graph: what has been recorded.
-    :ivar beginnings: the values of arguments and of tensors from before, by their ids.
-    :ivar originals: tensors from before that were written to, with what they were.
+    :ivar graph: the recorded graph.
+    :ivar beginnings: the values of arguments and of tensors from outside, by their ids.
+    :ivar originals: tensors from outside that were written to, with their previous data.
     """
 
     def __init__(self, inputs: list[Tensor], about: str) -> None:
@@ -101,7 +101,7 @@ class Recorder:
     # -- tensors and their values --------------------------------------------------------------------------------------
 
     def know(self, tensor: Tensor, value: Value) -> Value:
-        """Note the value of a tensor."""
+        """Record the value of a tensor."""
         base = self.entries.get(id(tensor._view.base)) if tensor._view is not None else None
         self.entries[id(tensor)] = _Entry(tensor, value, 0 if base is None else base.version)
         self.arrays[id(tensor._a)] = (tensor._a, value)
@@ -112,13 +112,13 @@ class Recorder:
         return value
 
     def step(self, step: Step, *like: Any) -> list[Value]:
-        """Add a step, with results like these arrays."""
+        """Add a step, with results like the given arrays."""
         step.results = [Value(RESULT, array, step, position) for position, array in enumerate(like)]
         self.graph.steps.append(step)
         return step.results
 
     def value_of(self, tensor: Tensor) -> Value:
-        """The value of a tensor now."""
+        """Return the current value of a tensor."""
         entry = self.entries.get(id(tensor))
         if entry is None:
             return self.adopt(tensor)
@@ -136,7 +136,7 @@ class Recorder:
         return entry.value
 
     def adopt(self, tensor: Tensor) -> Value:
-        """The value of a tensor that has not been seen."""
+        """Return the value of a tensor that has not been seen."""
         array = tensor._a
         self.check_place(tensor)
         known = self.arrays.get(id(array))
@@ -163,12 +163,12 @@ class Recorder:
         return self.know(tensor, value)
 
     def check_place(self, tensor: Tensor) -> None:
-        """Refuse a tensor that is not held by an array of NumPy's."""
+        """Check that a NumPy array holds the tensor."""
         if not isinstance(tensor._a, (np.ndarray, np.generic)):
             self.refuse(f"a tensor on {tensor.device}, of layout {tensor.layout}, takes part")
 
     def value(self, argument: Any) -> Any:
-        """An argument with values for tensors."""
+        """Return an argument with values for tensors."""
         if isinstance(argument, Tensor):
             return self.value_of(argument)
         if isinstance(argument, np.ndarray):
@@ -181,13 +181,13 @@ class Recorder:
         return argument
 
     def refuse(self, why: str) -> NoReturn:
-        """Raise the error for what a trace cannot record."""
+        """Raise the error for an unsupported construct."""
         raise TracingError(f"{self.about} cannot be traced: {why}.")
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The dispatch mode: run an operation, and record it."""
+        """Return the dispatch mode: run an operation, and record it."""
         if self.pauses or kwargs.get("out") is not None:
             return call(*args, **kwargs)
         arguments = {name: self.value(value) for name, value in named(op, args, kwargs).items()}
@@ -195,7 +195,7 @@ class Recorder:
         result = call(*args, **kwargs)
         results = list(result) if isinstance(result, (tuple, list)) else [result]
         if len(self.graph.steps) > before and all(id(t) in self.entries for t in results):
-            return result  # the operation has called itself, and that call is recorded
+            return result  # the operation has called itself, and the inner call is recorded
         arguments = {name: arguments[name] for name in (*op.positional, op.rest, *op.keywords) if name in arguments}
         scope = getattr(call, "__globals__", {})
         relays = bool(op.formulas) and op._temporary_view is not None and scope is op._temporary_view.__globals__
@@ -208,7 +208,7 @@ class Recorder:
     # -- writes --------------------------------------------------------------------------------------------------------
 
     def check(self, t: Tensor, result: Tensor) -> None:
-        """Called before ``result`` is written into ``t``."""
+        """Prepare for a write of ``result`` into ``t``."""
         if current.get() is not self:
             return
         base = t if t._view is None else t._view.base
@@ -223,7 +223,7 @@ class Recorder:
             self.originals.setdefault(id(base), (base, np.array(base._a)))
 
     def follow(self, t: Tensor, result: Tensor) -> None:
-        """Called after that."""
+        """Record a write, after it is done."""
         if current.get() is not self or self.pauses:
             return
         entry, value = self.entries[id(t)], self.value_of(result)
@@ -246,7 +246,7 @@ class Recorder:
         self.outdate(base.tensor)
 
     def outdate(self, base: Tensor) -> None:
-        """Mark tensors that share the memory of ``base`` but are no views of it: they are not followed."""
+        """Mark tensors that share the memory of ``base`` but are not its views: they are not followed."""
         _, roots = self.memory.get(id(version_counter.owner(base._a)), (None, set()))
         for root in roots - {id(base)}:
             entry = self.entries.get(root)
@@ -254,7 +254,7 @@ class Recorder:
                 entry.version = -1
 
     def has_history(self, value: Value) -> bool:
-        """Whether gradients may flow through a value."""
+        """Return whether gradients may flow through a value."""
         if value.dtype.kind not in "fcV" or value.kind == CONSTANT:
             return False
         if value.kind != RESULT:
@@ -263,11 +263,11 @@ class Recorder:
         return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
 
     def refuse_out(self, name: str, out: Any, result: Any) -> None:
-        """Called before ``out=`` is written to."""
+        """Raise if a write to ``out=`` cannot be recorded, before the write."""
         if current.get() is self and not self.pauses and out._a.shape != result._a.shape:
             self.refuse(f"{name}(out=...) resizes a tensor")
 
-    # -- random numbers, and looks at values ---------------------------------------------------------------------------
+    # -- random numbers, and checks of values --------------------------------------------------------------------------
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -279,7 +279,7 @@ class Recorder:
             self.pauses -= 1
 
     def draw(self, how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a random function."""
+        """Return the result of a random function, and record the call."""
         self.is_random = True
         if how == "fill":
             return self.fill(function, args, kwargs)
@@ -296,7 +296,7 @@ class Recorder:
         return self.call(function, args, kwargs, True)
 
     def fill(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of a function that fills its first argument with random numbers."""
+        """Return the result of a function that fills its first argument with random numbers, and record the call."""
         t, *rest = args
         if is_grad_enabled() and t._fn is not None:
             self.refuse(f"{rest[0] if rest else 'a function'} fills a tensor that requires grad with random numbers")
@@ -312,13 +312,13 @@ class Recorder:
     def call(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], random: bool = False
     ) -> Any:
-        """A call of a function that cannot be looked into."""
+        """Return the result of an opaque function, and record the call."""
         arguments, keywords = self.value(args), self.value(kwargs)
         with self.paused():
             result = function(*args, **kwargs)
         leaves, spec = tree_flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        if not tensors and not kwargs:  # it says something about values
+        if not tensors and not kwargs:  # its result depends on values
             self.graph.steps.append(Check(function, arguments, result))
             return result
         if len(tensors) != len(leaves) or any(id(t) in self.entries for t in tensors):
@@ -330,7 +330,7 @@ class Recorder:
         return tree_unflatten(leaves, spec)
 
     def say(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """A call of a function that reads values and says something about them."""
+        """Return the result of a function that checks values, and record the check."""
         arguments = self.value(args)
         with self.paused():
             said = function(*args)
@@ -338,7 +338,7 @@ class Recorder:
         return said
 
     def varies(self, t: Any) -> bool:
-        """Whether a tensor or array may be another one in another call."""
+        """Return whether a tensor or array may differ in another call."""
         value = None
         if isinstance(t, Tensor):
             entry = self.entries.get(id(t))
@@ -348,11 +348,11 @@ class Recorder:
         return value is not None and value.kind != CONSTANT
 
     def look(self, name: str) -> NoReturn:
-        """Refuse a function that reads values."""
+        """Raise for a function that reads values."""
         self.refuse(f"{name.strip('_')}() looks at the values of its arguments, which a trace cannot record")
 
     def created(self, tensor: Tensor) -> None:
-        """Called with every tensor that library code wraps around an array."""
+        """Record a tensor that library code has created around an array."""
         frame: Any = sys._getframe(1)
         while frame.f_globals.get("__name__") in _WRAPPING or frame.f_code.co_name in (
             "wrap",
@@ -365,7 +365,7 @@ class Recorder:
             source = self.value_of(frame.f_locals["self"])
             self.know(tensor, self.step(Detached(source), tensor._a)[0])
             return
-        if module == "nbautograd._engine.core.inplace" and name == "apply_inplace":  # a copy of what is written to
+        if module == "nbautograd._engine.core.inplace" and name == "apply_inplace":  # a copy of the written tensor
             self.know(tensor, self.value_of(frame.f_locals["t"]))
             return
         whole = module.startswith(CREATING) or not module.startswith(PACKAGE + ".")
@@ -381,7 +381,7 @@ _WRAPPING = (__name__, "nbautograd._compat.traced.interceptions")
 
 
 def _is_fresh(value: Value) -> bool:
-    """Whether the array of a value is its own, and no view."""
+    """Return whether a value owns its array, which is not a view."""
     return (
         value.kind == RESULT
         and isinstance(value.step, (OpStep, Copied))
@@ -390,7 +390,7 @@ def _is_fresh(value: Value) -> bool:
 
 
 def _same_place(a: Any, b: Any) -> bool:
-    """Whether two arrays are the same elements of the same memory, or one took the place of the other."""
+    """Return whether two arrays have the same elements in memory, or one replaced the other."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if isinstance(b, np.generic):

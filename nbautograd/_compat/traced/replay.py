@@ -1,4 +1,4 @@
-"""Calls the operations of a graph again, one by one, on tensors: recorded, so that everything can be differentiated."""
+"""The replay of a graph's operations, one by one, on tensors: recorded, for higher derivatives."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ __all__ = ["Changed", "blank", "call_again", "replay"]
 
 
 class Changed(TracingError):  # noqa: N818 - a way out
-    """What a look at values said while tracing does not hold for these."""
+    """The exception for a check of values whose result differs from the trace."""
 
 
 class _WithData(Function):
-    """New data with the history of a tensor."""
+    """An operation: new data with the history of a tensor."""
 
     @staticmethod
     def forward(ctx: Any, history: Tensor, data: Tensor) -> Tensor:
@@ -53,9 +53,9 @@ class _WithData(Function):
 def replay(
     steps: list[Step], tensors: dict[Value, Any], drawn: dict[Step, list[Any]] | None = None
 ) -> dict[Value, Any]:
-    """All values as tensors, from those of the beginning.
+    """Return all values as tensors, from the initial ones.
 
-    :param drawn: what random steps draw; by default they draw anew.
+    :param drawn: the random numbers of random steps; by default they draw new ones.
     """
     tensors = dict(tensors)
     recorded = is_grad_enabled()
@@ -76,7 +76,7 @@ def replay(
 
 
 def call_again(graph: Graph, inputs: list[Tensor]) -> list[Tensor]:
-    """The outputs for these inputs, by calling all operations on tensors; writes are made at the end."""
+    """Return the outputs for these inputs, by calling all operations on tensors; do the writes at the end."""
     first: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     first.update((value, tensor) for tensor, value in graph.captured)
     tensors = replay(graph.steps, first)
@@ -91,7 +91,7 @@ def call_again(graph: Graph, inputs: list[Tensor]) -> list[Tensor]:
 
 
 def _given(argument: Any, tensors: dict[Value, Any]) -> Any:
-    """An argument with tensors for values."""
+    """Return an argument with its values replaced by tensors."""
     if isinstance(argument, Value):
         if argument.kind == CONSTANT and argument not in tensors:
             tensors[argument] = wrap(np.array(argument.array))
@@ -106,7 +106,7 @@ def _given(argument: Any, tensors: dict[Value, Any]) -> Any:
 
 
 def _run(step: Step, given: Any) -> list[Any]:
-    """The results of a step."""
+    """Return the results of a step."""
     if isinstance(step, OpStep):
         values = {name: given(value) for name, value in step.arguments.items()}
         result = invoke(step.op, values)
@@ -142,7 +142,7 @@ def _special(step: Step, given: Any) -> Any:
 
 
 def blank(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...]) -> Any:
-    """An uninitialised array in this layout."""
+    """Return an uninitialized array in this layout."""
     if not shape:
         return np.empty(shape, dtype)
     order = sorted(range(len(shape)), key=lambda d: -abs(strides[d]))

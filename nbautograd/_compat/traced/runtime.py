@@ -1,4 +1,4 @@
-"""What compiled code calls by name: nodes for single steps, functions that cannot be looked into, and errors."""
+"""The functions that compiled code calls by name: nodes for single steps, opaque functions, and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["NAMES", "WANTED", "gradients_of", "written"]
 
 
 class _Wanted:
-    """Stands in a step's node for a target whose gradient is wanted."""
+    """The placeholder in a step's node for a target that needs a gradient."""
 
     _seq = 1
     takes_lazy_gradient = False
@@ -34,7 +34,7 @@ WANTED = _Wanted()
 
 
 def written(base: Any, region: Any, steps: Any) -> Any:
-    """A copy of an array, a view of which has been written to."""
+    """Return a copy of an array with a write to one of its views."""
     result = base.copy(order="K") if isinstance(base, np.ndarray) else np.array(base)
     replay_view(result, steps)[...] = region
     return result
@@ -49,7 +49,7 @@ class _Call:
 
 
 def _call(function: Any, arguments: Any, keywords: Any, arrays: list[Any], wanted: list[bool], shapes: Any) -> Any:
-    """Call a function with tensors of these arrays; the results' arrays, and the call, for its gradients."""
+    """Call a function with tensors of these arrays; return the results' arrays, and the call, for its gradients."""
     call = _Call()
     call.leaves = [wrap(array, LEAF if want else None) for array, want in zip(arrays, wanted, strict=True)]
     leaves = iter(call.leaves)
@@ -78,7 +78,7 @@ def _filled(argument: Any, leaves: Any) -> Any:
 
 
 def gradients_of(call: _Call, gradients: list[Any]) -> list[Any]:
-    """The gradients of a call's arguments; None where none is wanted, or none arrives."""
+    """Compute the gradients of a call's arguments; None where none is needed, or none arrives."""
     roots = []
     for output, g in zip(call.outputs, gradients, strict=True):
         if g is not None and output._fn is not None:
@@ -91,9 +91,9 @@ def gradients_of(call: _Call, gradients: list[Any]) -> list[Any]:
 
 
 def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
-    """Make sure that a result has the shape that it had while tracing.
+    """Check that a result has the same shape as in the trace.
 
-    :raises TracingError: it does not.
+    :raises TracingError: the shape differs.
     """
     if array.shape != shape:
         raise TracingError(
@@ -103,9 +103,9 @@ def check_shape(array: Any, shape: tuple[int, ...], name: str) -> None:
 
 
 def check(function: Any, arguments: Any, said: Any, arrays: list[Any]) -> None:
-    """Ask a look at values again.
+    """Repeat a check of values.
 
-    :raises Changed: it says something else than while tracing.
+    :raises Changed: the result differs from the trace.
     """
     answer = function(*_filled(arguments, map(wrap, arrays)))
     if answer != said:
@@ -113,7 +113,7 @@ def check(function: Any, arguments: Any, said: Any, arrays: list[Any]) -> None:
 
 
 def fill(function: Any, place: Any, arguments: Any, keywords: Any, arrays: list[Any]) -> Any:
-    """Random numbers in a new array of this shape, dtype and layout."""
+    """Return random numbers in a new array with this shape, dtype and layout."""
     scratch = wrap(blank(*place))
     leaves = map(wrap, arrays)
     function(scratch, *_filled(arguments, leaves), **_filled(keywords, leaves))
@@ -121,7 +121,7 @@ def fill(function: Any, place: Any, arguments: Any, keywords: Any, arrays: list[
 
 
 def add(total: Any, d: Any) -> Any:
-    """The sum of two gradients, as the engine adds them."""
+    """Compute the sum of two gradients, as the engine adds them."""
     if d.__class__ is np.ndarray and d.size >= MIN_TILED_SIZE:
         return materialize(add_gradients(total, d))
     return total + d
@@ -153,4 +153,4 @@ NAMES: dict[str, Any] = {
     "unset_quiet": backend.unset_quiet,
     "written": written,
 }
-"""The names that generated code starts with."""
+"""The initial names of generated code."""

@@ -1,4 +1,4 @@
-"""What ``torch.jit.trace`` returns: ``ScriptFunction`` for functions, ``TracedModule`` for modules."""
+"""The results of ``torch.jit.trace``: ``ScriptFunction`` for functions, ``TracedModule`` for modules."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class _Callable:
         )
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments by position.
+        """Return all arguments by position.
 
-        :raises RuntimeError: there are too few, too many, or unknown ones.
+        :raises RuntimeError: arguments are missing, unknown or too many.
         """
         name, names = self.name, self._parameters
         declaration = f"{name}({', '.join(f'Tensor {each}' for each in names)}) -> Tensor"
@@ -73,17 +73,17 @@ class _Callable:
     inlined_graph = graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> str:
-        """The same: there is one graph for all arguments."""
+        """Return the graph, which is the same for all arguments."""
         return self.graph
 
     @property
     def forward_code(self) -> str:
-        """The function over arrays that the last kind of call compiled; nothing before the first call."""
+        """The compiled function over arrays of the last kind of call; empty before the first call."""
         return self._source("forward")
 
     @property
     def backward_code(self) -> str:
-        """The backward pass over arrays; nothing before a call whose result requires grad."""
+        """The backward pass over arrays; empty before a call whose result requires grad."""
         return self._source("backward")
 
     def _source(self, kind: str) -> str:
@@ -97,12 +97,12 @@ class _Callable:
 
 
 class ScriptFunction(_Callable):
-    """A traced function, as ``torch.jit.trace`` makes it; it returns what the function returned, computed anew.
+    """A traced function, created by ``torch.jit.trace``; it computes the function's result for new arguments.
 
-    :param graph: what was recorded.
+    :param graph: the recorded graph.
     :param parameters: the names of the parameters.
-    :param function: the function that was traced.
-    :raises RuntimeError: in a call, a shape or dtype differs from that of the examples.
+    :param function: the traced function.
+    :raises RuntimeError: a shape or dtype differs from the examples', in a call.
 
     >>> import nbautograd as torch
     >>> double = torch.jit.trace(lambda x: 2 * x, torch.ones(2))
@@ -116,11 +116,11 @@ class ScriptFunction(_Callable):
         self.__wrapped__ = function
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ScriptFunction:
-        return self  # as functions are
+        return self  # as for functions
 
     @property
     def qualified_name(self) -> str:
-        """The function's name as PyTorch has it."""
+        """The function's qualified name in PyTorch's form."""
         module = getattr(self.__wrapped__, "__module__", None) or "__main__"
         return f"__torch__.{self.name}" if module == "__main__" else f"__torch__.{module}.{self.name}"
 
@@ -136,7 +136,7 @@ class ScriptMethod(_Callable):
 
 
 class _Part(Module):
-    """A module in a traced one: parameters, buffers and modules of the original, and nothing that runs."""
+    """A submodule of a traced module: the original's parameters, buffers and modules, without code."""
 
     def __init__(self, original: Module) -> None:
         super().__init__()
@@ -152,11 +152,11 @@ class _Part(Module):
         return str(self.original_name)
 
     def extra_repr(self) -> str:
-        """The class of the original."""
+        """Return the class of the original."""
         return f"original_name={self.original_name}"
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Nothing: what was traced is the whole.
+        """Raise: only the whole module was traced.
 
         :raises RuntimeError: always.
         """
@@ -169,7 +169,7 @@ class _Part(Module):
 class TracedModule(_Part):
     """A traced module: the parameters and buffers of the original, and its traced methods.
 
-    ``train()`` and ``eval()`` change its flags, but not what runs: that is what ran while tracing.
+    ``train()`` and ``eval()`` change its flags, but not the recorded operations.
     """
 
     def __init__(self, original: Module, methods: dict[str, ScriptMethod]) -> None:
@@ -178,7 +178,7 @@ class TracedModule(_Part):
         self.__dict__.update(methods)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The traced module's result."""
+        """Return the traced module's result."""
         method = self._methods.get("forward")
         if method is None:
             raise NotImplementedError(f"{self.original_name}.forward was not traced")
@@ -198,7 +198,7 @@ class TracedModule(_Part):
 
     @property
     def forward_code(self) -> str:
-        """The function over arrays that a call compiled."""
+        """The function over arrays, compiled by a call."""
         return str(self._method().forward_code)
 
     @property
@@ -212,7 +212,7 @@ class TracedModule(_Part):
 
 
 def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
-    """What the arguments are called, one for each example."""
+    """Return the names of the arguments, one for each example."""
     try:
         known = [p.name for p in inspect.signature(function).parameters.values() if p.kind in (0, 1)]
     except (TypeError, ValueError):

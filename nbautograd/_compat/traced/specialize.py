@@ -1,8 +1,8 @@
 """Partial evaluation: bodies and formulas for known shapes, strides and dtypes.
 
-What a body asks of its operands before it computes (``if a.ndim == 2 and a.dtype is b.dtype``) is known in a trace. So
-its statements are taken over, with those left out that decide; calls of other functions of this package likewise. What
-is left are calls of NumPy. Where a function does anything else (a loop, a decision by values), it is called as it is.
+A body's conditions on its operands (``if a.ndim == 2 and a.dtype is b.dtype``) are known in a trace. So its statements
+are copied without these conditions; likewise in calls of other functions of this package. Calls of NumPy remain. A
+function with other constructs (a loop, a condition on values) is called unchanged.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ PURE_MODULES = (
     "nbautograd._engine.ops._internal",
     "math",
 )
-"""Modules whose functions of shapes and numbers depend on nothing else."""
+"""Modules with pure functions of shapes and numbers."""
 PLAIN = (int, float, str, bool, tuple, list, dict, np.dtype, range, type(None), slice, complex)
 MAX_DEPTH = 8
 
 
 class _Stop(Exception):  # noqa: N818 - a way out
-    """A function that is called as it is."""
+    """The exception for a function that is called unchanged."""
 
 
 class Specializer:
-    """Writes expressions as lines.
+    """The writer of expressions as lines.
 
-    :param emit: writes a line and runs it.
-    :param prefix: what the names of temporaries begin with.
-    :param transposed: variables that are others, transposed.
+    :param emit: a function that writes a line and runs it.
+    :param prefix: the beginning of the temporaries' names.
+    :param transposed: variables that are transposes of others.
     """
 
     def __init__(self, space: Namespace, lines: list[str], prefix: str, transposed: dict[str, str]) -> None:
@@ -54,7 +54,7 @@ class Specializer:
         self.count = 0
         self.depth = 0
         self.views: dict[str, str] = {}
-        """Transposed arrays that have a name."""
+        """Transposed arrays with a name."""
 
     def emit(self, line: str) -> None:
         """Write a line, and run it."""
@@ -62,11 +62,11 @@ class Specializer:
         self.lines.append(line)
 
     def written(self, text: str) -> str:
-        """An expression, after the lines that it needs."""
+        """Return an expression, after writing its lines."""
         return ast.unparse(self.reduced(ast.parse(text, mode="eval").body))
 
     def assign(self, name: str, text: str) -> str:
-        """The line that gives an expression a name; the name of the variable that has it, which may be another."""
+        """Write the line that assigns an expression to a name; return the name, which may be an existing one."""
         tree = _parsed(text)
         held = self.space.values.get(tree.id) if isinstance(tree, ast.Name) else None
         if isinstance(tree, ast.Name) and isinstance(held, np.ndarray) and tree.id not in self.space.globals:
@@ -82,7 +82,7 @@ class Specializer:
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def reduced(self, tree: ast.expr) -> ast.expr:
-        """An expression of the space's names with everything decided that is known."""
+        """Return an expression in the space's names, with its known parts evaluated."""
         if _binds(tree):
             return self.folded(tree)
         if isinstance(tree, ast.IfExp):
@@ -102,7 +102,7 @@ class Specializer:
         return self.folded(tree)
 
     def folded(self, tree: ast.expr) -> ast.expr:
-        """The value of an expression that is known."""
+        """Return the known value of an expression."""
         if isinstance(tree, (ast.Constant, ast.Name, ast.Starred, ast.Slice)):
             return tree
         known = self.static(tree)
@@ -123,7 +123,7 @@ class Specializer:
         return tree
 
     def call(self, tree: ast.Call) -> ast.expr:
-        """A call, or what it comes to."""
+        """Return a call, or its known result."""
         known = self.static(tree)
         if known is not None:
             return _parsed(self.space.literal(known[0]))
@@ -138,7 +138,7 @@ class Specializer:
         self.depth += 1
         try:
             return self.inlined(function, copied(tree))
-        except Exception:  # anything that is not foreseen: the function is called as it is
+        except Exception:  # any unexpected construct: the function is called unchanged
             del self.lines[before:]
             self.views.clear()
             return tree
@@ -146,7 +146,7 @@ class Specializer:
             self.depth -= 1
 
     def precise(self, function: Precise, tree: ast.Call) -> ast.expr:
-        """An elementary function: NumPy's, in the dtype in which it is precise."""
+        """Return a call of an elementary function of NumPy, in its precise dtype."""
         values = [self.value(part) for part in tree.args]
         if tree.keywords or not all(isinstance(a, np.ndarray) and a.ndim for a in values) or function.nin > 1:
             return tree
@@ -163,8 +163,8 @@ class Specializer:
         return _parsed(f"{ufunc}({parts}, dtype={kind}, casting='same_kind')")
 
     def value(self, tree: ast.expr) -> Any:
-        """What an expression is in the call that compiles."""
-        match tree:  # these by hand: Python warns of ``is`` between constants
+        """Return the value of an expression in the compiling call."""
+        match tree:  # evaluated by hand, because Python warns for ``is`` between constants
             case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]):
                 return (self.value(left) is self.value(right)) == isinstance(operator, ast.Is)
             case ast.BoolOp(operator, values):
@@ -178,15 +178,15 @@ class Specializer:
                 return not self.value(operand)
         return self.space.evaluated(ast.unparse(tree))
 
-    # -- what is known -------------------------------------------------------------------------------------------------
+    # -- known values --------------------------------------------------------------------------------------------------
 
     def static(self, tree: ast.expr) -> tuple[Any] | None:
-        """The value of an expression of metadata, options and constants; None for any other."""
+        """Return the value of an expression of metadata, options and constants; None for others."""
         if not self.is_static(tree, set()):
             return None
         try:
             value = self.value(tree)
-        except Exception:  # slices outside of an index; what a test before it would have kept from being asked
+        except Exception:  # slices outside an index; expressions that an earlier condition guards
             return None
         if inspect.isgenerator(value):
             return None
@@ -195,12 +195,12 @@ class Specializer:
         return (value,)
 
     def is_array(self, name: str) -> bool:
-        """Whether a name is that of an array, or of a NumPy scalar."""
+        """Return whether a name refers to an array, or a NumPy scalar."""
         values = self.space.values
         return isinstance(values.get(name, self.space.globals.get(name)), (np.ndarray, np.generic))
 
     def is_static(self, tree: ast.AST, bound: set[str]) -> bool:
-        """Whether an expression depends on nothing but metadata."""
+        """Return whether an expression depends only on metadata."""
         static = functools.partial(self.is_static, bound=bound)
         match tree:
             case ast.Constant():
@@ -231,7 +231,7 @@ class Specializer:
         return True
 
     def is_pure(self, function: ast.expr, bound: set[str]) -> bool:
-        """Whether a function of known values has a known value."""
+        """Return whether a function of known values has a known value."""
         match function:
             case ast.Name(name) if name in PURE.split():
                 return True
@@ -249,7 +249,7 @@ class Specializer:
     # -- functions -----------------------------------------------------------------------------------------------------
 
     def inlined(self, function: Any, call: ast.Call) -> ast.expr:
-        """What a call of a function of this package returns, after the lines that compute it."""
+        """Return the result of a function of this package, after writing the lines that compute it."""
         tree = _source(function)
         scope = _Scope(self, function)
         arguments = self.bound(function, tree, call)
@@ -261,7 +261,7 @@ class Specializer:
         return result
 
     def bound(self, function: Any, tree: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr]:
-        """The arguments of a call by parameter."""
+        """Return the arguments of a call by parameter."""
         if tree.args.vararg or tree.args.kwarg:
             raise _Stop
         names = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
@@ -277,7 +277,7 @@ class Specializer:
         return arguments
 
     def simple(self, tree: ast.expr) -> ast.expr:
-        """An argument as a name or a constant."""
+        """Return an argument as a name or a constant."""
         if isinstance(tree, (ast.Name, ast.Constant)):
             return tree
         known = self.static(tree)
@@ -298,18 +298,18 @@ class Specializer:
 
 
 class _Scope:
-    """The names of a function that is taken over, and its statements."""
+    """The names and statements of an inlined function."""
 
     def __init__(self, to: Specializer, function: Any) -> None:
         self.to, self.function = to, function
         self.names: dict[str, ast.expr] = {}
 
     def expression(self, tree: ast.expr) -> ast.expr:
-        """An expression of the function in the names of the space."""
+        """Return an expression of the function in the names of the space."""
         return self.to.reduced(_Names(self).visit(copied(tree)))
 
     def run(self, statements: list[ast.stmt]) -> ast.expr | None:
-        """Write statements; what they return, or None where they end."""
+        """Write statements; return their result, or None without a return statement."""
         for statement in statements:
             result = self.statement(statement)
             if result is not None:
@@ -356,7 +356,7 @@ class _Scope:
         return None
 
     def augment(self, name: str, operator: ast.operator, value: ast.expr) -> None:
-        """``name += value``: in place for arrays."""
+        """Write ``name += value``, in place for arrays."""
         target, text = self.names[name], ast.unparse(self.expression(value))
         if not isinstance(target, ast.Name):
             raise _Stop
@@ -396,7 +396,7 @@ class _Names(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """What is decided by its first parts needs no look at the others, which may not be possible."""
+        """Return the known result of the first operands without evaluating the others, which may fail."""
         decides = isinstance(node.op, ast.Or)
         values: list[ast.expr] = []
         for part in node.values:
@@ -427,7 +427,7 @@ class _Names(ast.NodeTransformer):
 
 @functools.cache
 def _source(function: Any) -> ast.FunctionDef:
-    """The definition of a function."""
+    """Return the definition of a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef) or tree.name != function.__name__ or function.__closure__:
         raise _Stop

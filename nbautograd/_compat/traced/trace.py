@@ -1,4 +1,4 @@
-"""Records a function on examples, and checks the recording."""
+"""Recording a function on examples, and checking the recording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["TracingCheckError", "record", "traced_graph"]
 
 
 class TracingCheckError(Exception):
-    """Two traces of a function differ."""
+    """The error for traces of a function that differ."""
 
 
 # -- recording -------------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def record(
 ) -> tuple[Graph, Any, Recorder]:
     """Run a function, and record it.
 
-    :returns: the graph, what it returned, and the recorder.
+    :returns: the graph, the function's result, and the recorder.
     """
     if dispatch_mode.is_on() or batched.levels() or current.get() is not None:
         raise TracingError(
@@ -61,12 +61,12 @@ def record(
 
 
 def _kept(t: Tensor) -> Any:
-    """The value of a result, which may be written to later."""
+    """Return the value of a result, which may be written to later."""
     return wrap(np.array(t._a))
 
 
 def _output(recorder: Recorder, tensor: Tensor, outputs: list[Any]) -> Output:
-    """How an output is made: an argument is itself, a view of one is a view of it."""
+    """Return the form of an output: an argument itself, or a view of an argument."""
     value = recorder.value_of(tensor)
     if id(tensor) in recorder.beginnings:
         return Output(recorder.beginnings[id(tensor)])
@@ -85,9 +85,9 @@ def _output(recorder: Recorder, tensor: Tensor, outputs: list[Any]) -> Output:
 
 
 def _check_result(result: Any, strict: bool) -> None:
-    """Make sure that a function returned tensors.
+    """Check that a function returned tensors.
 
-    :raises RuntimeError: it did not.
+    :raises RuntimeError: the result is not made of tensors.
     """
     if result is None:
         raise RuntimeError(
@@ -119,10 +119,10 @@ def _check_part(result: Any, strict: bool) -> None:
 
 
 def _arguments(name: str, example: Any) -> Any:
-    """The example inputs as a tuple.
+    """Return the example inputs as a tuple.
 
-    :raises RuntimeError: one of them is no tensor.
-    :raises TypeError: they are neither a tensor nor a sequence.
+    :raises RuntimeError: an input is not a tensor.
+    :raises TypeError: the inputs are neither a tensor nor a sequence.
     """
     if isinstance(example, Tensor):
         example = (example,)
@@ -182,12 +182,12 @@ def traced_graph(
 
 
 def _copies(arguments: Any) -> Any:
-    """The arguments with copies of their tensors."""
+    """Return the arguments with copies of their tensors."""
     return tree_map(lambda t: t.detach().clone().requires_grad_(t.requires_grad), arguments)
 
 
 def _apart(arguments: Any) -> Any:
-    """The arguments with different tensors for those that occur twice."""
+    """Return the arguments with separate tensors for repeated ones."""
     seen: set[int] = set()
 
     def one(t: Tensor) -> Tensor:
@@ -200,7 +200,7 @@ def _apart(arguments: Any) -> Any:
 
 
 def _names(function: Any, arguments: tuple[Any, ...]) -> list[str]:
-    """What the tensors in the arguments are called."""
+    """Return the names of the tensors in the arguments."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -235,7 +235,7 @@ def _check(
     strict: bool,
     tolerance: float,
 ) -> None:
-    """Run what was traced, and the function once more, on the example; warn, or raise, where they differ."""
+    """Run the traced and the original function on the example; warn or raise if they differ."""
     _restore(recorder)
     generator.default_generator.set_state(state)
     ours = traced.entry(tree_flatten(_copies(before))[0])

@@ -1,6 +1,5 @@
-"""NumPy and CuPy arrays: where they live, how they lie in memory, how they are summed.
+"""NumPy and CuPy arrays: device, memory layout and summation.
 
-Device, dtype, shape and strides; memory that is used again, the counter of in-place writes, the pool of threads.
-``backend`` is the one module that names CuPy. What is here works on arrays: it knows the errors, and nothing of
-tensors, graphs or operations.
+Device, dtype, shape and strides; memory reuse, the counter of in-place writes, the thread pool. ``backend`` is the only
+module that names CuPy. This package works on arrays: it uses the errors, but no tensors, graphs or operations.
 """

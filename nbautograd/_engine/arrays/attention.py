@@ -1,4 +1,4 @@
-"""Attention, forward and backward: some heads at a time go through all steps, in the processor's cache."""
+"""Attention, forward and backward: a few heads at a time go through all steps, in the processor's cache."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["attention", "attention_back"]
 
 Tile = tuple[slice, slice]
 TILE_SIZE = 1 << 16
-"""About how many scores are computed at a time."""
+"""Approximate number of scores computed at a time."""
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, is_causal: bool, factor: float) -> Any:
-    """The output; then the exponentials of the scores, less the same for all of a row, and their sums.
+    """Return the output, the exponentials of the scores minus a constant per row, and their sums.
 
-    :param mask: True where a query may look, or numbers that are added to the scores.
+    :param mask: True where a query may attend, or numbers that are added to the scores.
     """
     *batch, length, _ = query.shape
     sources, width = value.shape[-2:]
     q, k, v = _as_heads(query), _as_heads(key), _as_heads(value)
     n, heads = q.shape[:2]
     output = caching_allocator.empty((n, heads, length, width), query.dtype)
-    if q.strides[1] < q.strides[2]:  # the heads of a position lie side by side, also in the output
+    if q.strides[1] < q.strides[2]:  # the heads of a position are adjacent, also in the output
         output = output.reshape(n, length, heads, width).swapaxes(1, 2)
     powers = caching_allocator.empty((n, heads, length, sources), query.dtype)
     sums = np.empty((n, heads, length, 1), query.dtype)
@@ -52,9 +52,9 @@ def attention(query: Any, key: Any, value: Any, mask: Any, is_causal: bool, fact
 
 
 def _attend(q: Any, k: Any, v: Any, added: Any, factor: float, output: Any, powers: Any, sums: Any) -> None:
-    """Write what ``attention`` returns for some heads.
+    """Write the results of ``attention`` for some heads.
 
-    :param added: what is added to the scores; None for nothing.
+    :param added: an array to add to the scores, or None.
     """
     scores = np.matmul(q * factor, k.swapaxes(2, 3))
     if added is not None:
@@ -63,7 +63,7 @@ def _attend(q: Any, k: Any, v: Any, added: Any, factor: float, output: Any, powe
     total = rows.unshifted_exponentials(rows_of_scores, rows_of_powers)
     if total is None:
         total = rows.shifted_exponentials(rows_of_scores, rows_of_powers)
-        total[total == 0] = 1  # a query that may look at nothing
+        total[total == 0] = 1  # a query that may attend to nothing
     sums[...] = total.reshape(sums.shape)
     np.divide(np.matmul(powers, v), sums, output)
 
@@ -71,7 +71,7 @@ def _attend(q: Any, k: Any, v: Any, added: Any, factor: float, output: Any, powe
 def attention_back(
     g: Any, query: Any, key: Any, value: Any, output: Any, powers: Any, sums: Any, factor: float
 ) -> list[Any]:
-    """The gradients of query, key and value."""
+    """Return the gradients of query, key and value."""
     arrays = [_as_heads(a) for a in (query, key, value, g, output, powers, sums)]
     gradients = [caching_allocator.empty(a.shape, a.dtype) for a in arrays[:3]]
     if powers.size <= TILE_SIZE:
@@ -106,14 +106,14 @@ def _attend_back(arrays: list[Any], factor: float, gradients: list[Any]) -> None
 
 
 def _as_heads(a: Any) -> Any:
-    """An array in four dimensions: batch, heads, positions, and numbers of each."""
+    """Return an array in four dimensions: batch, heads, positions, and elements per position."""
     if a.ndim == 4:
         return a
     return a.reshape(math.prod(a.shape[:-3]), *(a.shape[-3:] if a.ndim > 2 else (1, *a.shape)))
 
 
 def _added(mask: Any, is_causal: bool, length: int, sources: int, dtype: Any) -> Any:
-    """What is added to the scores; None for nothing."""
+    """Return the array to add to the scores, or None."""
     if is_causal:
         return (_causal if length * sources <= TILE_SIZE else _causal.__wrapped__)(length, sources, dtype)
     if mask is None:
@@ -124,7 +124,7 @@ def _added(mask: Any, is_causal: bool, length: int, sources: int, dtype: Any) ->
 
 @functools.lru_cache(maxsize=8)
 def _causal(length: int, sources: int, dtype: Any) -> Any:
-    """0 where the key's index is at most the query's, -inf elsewhere."""
+    """Return 0 where the key's index is at most the query's, -inf elsewhere."""
     added = np.where(np.arange(sources) <= np.arange(length)[:, None], dtype.type(0), dtype.type(-math.inf))
     added.flags.writeable = False
     return added
@@ -133,7 +133,7 @@ def _causal(length: int, sources: int, dtype: Any) -> Any:
 def _for_heads(evaluate: Callable[[Tile], None], n: int, heads: int, size: int) -> None:
     """Call ``evaluate`` for tiles of heads, in several threads.
 
-    :param size: the scores of a head.
+    :param size: the number of scores of a head.
     """
     side = max(1, min(heads, TILE_SIZE // size))
     step = max(1, TILE_SIZE // (size * heads))

@@ -1,11 +1,12 @@
-"""The BLAS's axpy, ``y += a · x``, on the CPU, and its like for the rows of a matrix, in one pass over memory.
+"""The BLAS operation axpy, ``y += a · x``, on the CPU, and its variants for the rows of a matrix, in one pass over
+memory.
 
-NumPy takes two passes for it, and where a number per row meets the row, a slow one: it copies the number for each
-element into a buffer. SciPy's functions behind products with sparse matrices write into memory of the caller: a
-matrix of one element is ``a``, a diagonal one has a number per row. They round twice, as NumPy's passes do; the BLAS's
-own axpy rounds once where the processor can, so that last digits would depend on it.
+NumPy takes two passes, and a slow one if a number per row is broadcast along the row: it copies the number for each
+element into a buffer. SciPy's functions behind sparse matrix products write into the caller's memory: a matrix of one
+element is ``a``, a diagonal one has a number per row. They round twice, like NumPy's passes; the BLAS's own axpy rounds
+once where the processor supports it, so that last digits would depend on it.
 
-Arrays are contiguous, of float32 or float64. Smaller ones, and all in a browser, go through NumPy.
+Arrays are contiguous, of float32 or float64. Smaller arrays, and all in a browser, go through NumPy.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from nbautograd._engine.arrays.late_packages import late
 __all__ = ["axpy", "axpy_rows", "multiples", "scale_rows", "shift_rows"]
 
 SMALLEST = 1 << 15
-"""From so many elements on the one pass is worth loading SciPy's sparse matrices for."""
+"""Minimum number of elements for which the single pass is worth loading SciPy's sparse matrices."""
 WIDE = 1 << 10
 """Minimum length of a row that NumPy scales or shifts in place without a buffer."""
 
 
 def axpy(factor: float, x: Any, y: Any, work: Any) -> None:
-    """``y += factor · x`` for flat arrays.
+    """Compute ``y += factor · x`` for flat arrays.
 
-    :param work: a buffer as long as they are.
+    :param work: a buffer of the same length.
 
     >>> x, y = np.ones(3), np.arange(3.)
     >>> axpy(0.5, x, y, np.empty(3))
@@ -45,7 +46,7 @@ def axpy(factor: float, x: Any, y: Any, work: Any) -> None:
 
 
 def axpy_rows(factors: Any, x: Any, y: Any) -> None:
-    """``y[i] += factors[i] · x[i]`` for the rows of a matrix.
+    """Compute ``y[i] += factors[i] · x[i]`` for the rows of a matrix.
 
     >>> y = np.ones((2, 2))
     >>> axpy_rows(np.array([2., 3.]), np.array([[1., 2.], [3., 4.]]), y)
@@ -61,7 +62,7 @@ def axpy_rows(factors: Any, x: Any, y: Any) -> None:
 
 
 def shift_rows(numbers: Any, y: Any) -> None:
-    """``y[i] += numbers[i]`` for the rows of a matrix.
+    """Compute ``y[i] += numbers[i]`` for the rows of a matrix.
 
     >>> y = np.ones((2, 2))
     >>> shift_rows(np.array([2., 3.]), y)
@@ -77,7 +78,7 @@ def shift_rows(numbers: Any, y: Any) -> None:
 
 
 def scale_rows(factors: Any, y: Any) -> None:
-    """``y[i] *= factors[i]`` for the rows of a matrix.
+    """Compute ``y[i] *= factors[i]`` for the rows of a matrix.
 
     >>> y = np.ones((2, 2))
     >>> scale_rows(np.array([2., 3.]), y)
@@ -94,7 +95,7 @@ def scale_rows(factors: Any, y: Any) -> None:
 
 @functools.cache
 def _sparse() -> Any:
-    """SciPy's functions on the arrays of sparse matrices; None in a browser, which would have to fetch them."""
+    """Return SciPy's functions on the arrays of sparse matrices; None in a browser, which would have to fetch them."""
     if sys.platform == "emscripten":
         return None
     sparse = getattr(late("scipy.sparse"), "_sparsetools", None)
@@ -103,7 +104,7 @@ def _sparse() -> Any:
 
 @functools.lru_cache(maxsize=16)
 def multiples(count: int, step: int) -> Any:
-    """Indices 0, step, 2 step, and so on, kept for the next time: where rows begin and end, or where an element is."""
+    """Return indices 0, step, 2 step, and so on, cached: the boundaries of rows, or the position of an element."""
     indices = np.arange(count) * step
     indices.flags.writeable = False
     return indices

@@ -1,8 +1,7 @@
-"""Where arrays live: NumPy on the CPU, CuPy on CUDA. The only module that names CuPy.
+"""Array libraries by device: NumPy on the CPU, CuPy on CUDA. The only module that names CuPy.
 
-Everything above reaches arrays through their own protocols (operators, methods, ``np.exp(array)`` and the like, which
-NumPy hands to the array's own library), so a formula written once runs on both. What is left for this module is
-where a new array is made, how one is brought back to the host, and how to keep NumPy from printing warnings.
+All code above uses arrays through their own protocols (operators, methods, functions such as ``np.exp(array)``), so a
+formula runs on both. This module creates new arrays, copies arrays to the host, and silences NumPy's warnings.
 """
 
 from __future__ import annotations
@@ -34,37 +33,37 @@ __all__ = [
 
 
 class Backend(Protocol):
-    """What a library of arrays must offer to hold tensors on one kind of device."""
+    """The interface of an array library that holds tensors on one kind of device."""
 
     type: str
 
     def module(self, place: device) -> Any:
-        """The namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
+        """Return the namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
 
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
-        """The array's values as a NumPy array on the host."""
+        """Return the array's values as a NumPy array on the host."""
 
     def place(self, array: Any) -> device:
-        """Where the array lives."""
+        """Return the device of an array."""
 
     def address(self, array: Any) -> int:
-        """Where in memory its first element is."""
+        """Return the memory address of an array's first element."""
 
     def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
-        """The memory of an array from ``shift`` bytes after its first element on, at these strides in bytes."""
+        """Return an array's memory from ``shift`` bytes after its first element, with strides in bytes."""
 
     def scipy(self, name: str) -> Any:
-        """SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+        """Return SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
 
     def kernels(self) -> Any:
-        """The library's ``ElementwiseKernel``, ``ReductionKernel`` and ``RawKernel``; None where it has none."""
+        """Return the library's ``ElementwiseKernel``, ``ReductionKernel``, ``RawKernel``; None if it compiles none."""
 
 
 CPU = device("cpu")
 
 
 class Shown:
-    """Memory in another geometry, on its way to being a NumPy array."""
+    """Memory in another geometry, to be wrapped as a NumPy array."""
 
     def __init__(self, base: np.ndarray[Any, Any], interface: dict[str, Any]) -> None:
         self.base = base
@@ -110,28 +109,34 @@ FORKED = (
 )
 
 
-class _CupyBackend:
-    """CuPy is imported when CUDA is first asked for, never before.
+FUSED = "NBAUTOGRAD_FUSED_CUDA"
+"""The environment variable that enables fused kernels."""
 
-    CuPy computes on its current device. Making an array on a device makes that the current one, so a program that uses
-    one GPU, whichever it is, needs no more; one that uses several sets the device itself.
+
+class _CupyBackend:
+    """The CuPy backend. CuPy is imported when CUDA is first requested, never before.
+
+    CuPy computes on its current device. Creating an array on a device makes that device current, which suffices for a
+    program that uses one GPU; a program that uses several sets the device itself.
     """
 
     type = "cuda"
 
     def __init__(self) -> None:
+        self.fused = os.environ.get(FUSED) == "1"
+        """True if our own kernels compute chains of operations, sums and updates: they never ran on a device."""
         self._cupy: Any = None
         self._count = 0
         self._forked = False
         self._numbers: dict[Any, Any] = {}
         self._places: dict[int, device] = {}
         self.peak: dict[int, int] = {}
-        """The most bytes that were in use at once, by device."""
+        """Peak number of allocated bytes, by device."""
 
     def load(self) -> Any:
-        """CuPy, imported.
+        """Import and return CuPy.
 
-        :raises CudaUnavailableError: it cannot be imported.
+        :raises CudaUnavailableError: CuPy cannot be imported.
         """
         if self._cupy is None:
             try:
@@ -148,7 +153,7 @@ class _CupyBackend:
         return self._cupy
 
     def start(self) -> Any:
-        """CuPy, with at least one device to compute on.
+        """Return CuPy, after checking that at least one device is usable.
 
         :raises CudaUnavailableError: something is missing; the message says what.
         """
@@ -160,7 +165,7 @@ class _CupyBackend:
                 count = cupy.cuda.runtime.getDeviceCount()
             except Exception as error:  # CUDARuntimeError: no driver, an old driver, no device
                 raise CudaUnavailableError(
-                    f"CuPy is installed, but CUDA cannot be used here: {error}. It takes an NVIDIA GPU and a driver "
+                    f"CuPy is installed, but CUDA cannot be used here: {error}. It requires an NVIDIA GPU and a driver "
                     f"that is not older than CuPy's CUDA. For another CUDA: {_how_to_install()}"
                 ) from error
             if not count:
@@ -170,7 +175,7 @@ class _CupyBackend:
             try:
                 cupy.cuda.nvrtc.getVersion()
                 cupy.cuda.cublas  # noqa: B018 - found when it is first named
-            except Exception as error:  # CuPy's wheels find CUDA's libraries when these are first used
+            except Exception as error:  # CuPy's wheels find CUDA's libraries on first use
                 raise CudaUnavailableError(
                     "CuPy is installed and there is a GPU, but a library of the CUDA toolkit is missing "
                     f"({error.__class__.__name__}: {error}). Install them with: {_how_to_install()}"
@@ -184,7 +189,7 @@ class _CupyBackend:
         self._forked = True
 
     def _watch_memory(self, cupy: Any) -> None:
-        """Count peaks, and raise PyTorch's class of error (which is CuPy's too) where memory runs out."""
+        """Record memory peaks, and raise PyTorch's error class (a subclass of CuPy's) when memory runs out."""
         inner, pool, runtime = cupy.cuda.get_allocator(), cupy.get_default_memory_pool(), cupy.cuda.runtime
         theirs, peak = cupy.cuda.memory.OutOfMemoryError, self.peak
 
@@ -209,26 +214,26 @@ class _CupyBackend:
         cupy.cuda.set_allocator(allocate)
 
     def started(self) -> bool:
-        """Whether CUDA has been used in this process."""
+        """Return whether CUDA has been used in this process."""
         return self._count > 0 and not self._forked
 
     def count(self) -> int:
-        """The number of devices."""
+        """Return the number of devices."""
         self.start()
         return self._count
 
     def current(self) -> int:
-        """The index of the current device; 0 as long as nothing has been done on any."""
+        """Return the index of the current device; 0 before first use."""
         return int(self._cupy.cuda.runtime.getDevice()) if self.started() else 0
 
     def check(self, index: int) -> None:
-        """Make sure that there is such a device.
+        """Check that such a device exists.
 
-        :raises CudaUnavailableError: there is not.
+        :raises CudaUnavailableError: it does not exist.
         """
         if not 0 <= index < self.count():
             raise CudaUnavailableError(
-                f"CUDA error: invalid device ordinal: there is no cuda:{index}, but {self._count} CUDA "
+                f"CUDA error: invalid device ordinal: cuda:{index} does not exist, only {self._count} CUDA "
                 f"device{'s' * (self._count != 1)}, numbered from 0"
             )
 
@@ -262,10 +267,10 @@ class _CupyBackend:
         return importlib.import_module(f"cupyx.scipy.{name}")
 
     def kernels(self) -> Any:
-        return self.start()
+        return self.start() if self.fused else None
 
     def number(self, value: Any, dtype: np.dtype[Any], place: device) -> Any:
-        """A number as a 0-d array, kept for the next time: to bring one to the device costs more than most kernels."""
+        """Return a number as a 0-d array, cached: copying one to the device costs more than most kernels."""
         key = (value or repr(value), value.__class__, dtype, place)  # 0.0 equals -0.0
         cached = self._numbers.get(key)
         if cached is None:
@@ -273,26 +278,26 @@ class _CupyBackend:
             if value == value:
                 if len(self._numbers) > 1000:
                     self._numbers.clear()
-                self._cupy.cuda.get_current_stream().synchronize()  # once, so that it is there for every stream
+                self._cupy.cuda.get_current_stream().synchronize()  # once, so that every stream sees it
                 self._numbers[key] = cached
         return cached
 
     def pin(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """A copy of a NumPy array in memory that is never paged out."""
+        """Return a copy of a NumPy array in memory that is never paged out."""
         self.start()
         pinned: np.ndarray[Any, Any] = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
         pinned[...] = array
         return pinned
 
     def is_pinned(self, array: np.ndarray[Any, Any]) -> bool:
-        """Whether a NumPy array lies in such memory."""
+        """Return whether a NumPy array is in such memory."""
         if not self.started() or not array.size:
             return False
         runtime = self._cupy.cuda.runtime
         return bool(runtime.pointerGetAttributes(_NUMPY.address(array)).type == runtime.memoryTypeHost)
 
     def why_not(self) -> str | None:
-        """None when CUDA can be used, otherwise the reason why it cannot."""
+        """Return None if CUDA is available, otherwise the reason why not."""
         try:
             self.start()
         except CudaUnavailableError as error:
@@ -308,7 +313,7 @@ _BY_CLASS: dict[type, Backend] = {np.ndarray: _NUMPY}
 
 
 def thread_settings() -> Callable[[], None]:
-    """What this thread has set for itself, the default device, CUDA's device and stream, to be set in another."""
+    """Return this thread's settings to apply in another: the default device, CUDA's device and stream."""
     default = get_default()
     if not cuda.started():
         return lambda: set_default(default)
@@ -324,54 +329,51 @@ def thread_settings() -> Callable[[], None]:
 
 
 def register(backend: Backend, array_class: type) -> None:
-    """Let tensors live on devices of ``backend.type``, held by arrays of ``array_class``.
-
-    The strict stand-in of the tests comes in by this door.
-    """
+    """Register a backend for devices of ``backend.type`` with arrays of ``array_class``; tests add a strict one."""
     TYPES.add(backend.type)
     _BY_TYPE[backend.type] = backend
     _BY_CLASS[array_class] = backend
 
 
 def of(array: Any) -> Backend:
-    """The backend that an array belongs to."""
+    """Return the backend that an array belongs to."""
     return _BY_CLASS.get(array.__class__, _NUMPY)
 
 
 def module(place: device) -> Any:
-    """The namespace that makes arrays on ``place``.
+    """Return the namespace that makes arrays on ``place``.
 
-    :raises CudaUnavailableError: CUDA is asked for and cannot be used.
-    :raises DeviceError: no backend knows devices of this type.
+    :raises CudaUnavailableError: CUDA is requested but not available.
+    :raises DeviceError: no backend supports devices of this type.
     """
     backend = _BY_TYPE.get(place.type)
     if backend is None:
-        raise DeviceError(f"no tensors on devices of type {place.type!r}: expected one of {', '.join(_BY_TYPE)}")
+        raise DeviceError(f"unsupported device type {place.type!r}: expected one of {', '.join(_BY_TYPE)}")
     return backend.module(place)
 
 
 def device_of(array: Any) -> device:
-    """Where an array lives."""
+    """Return the device of an array."""
     return of(array).place(array)
 
 
 def fetch(array: Any) -> np.ndarray[Any, Any]:
-    """The array's values as a NumPy array on the host (the array itself when it is one)."""
+    """Return the array's values as a NumPy array on the host (the array itself if it is one)."""
     return of(array).fetch(array)
 
 
 def scipy(array: Any, name: str) -> Any:
-    """SciPy's module ``name`` for arrays like this one: SciPy's own or CuPy's. Imported when first used."""
+    """Return SciPy's module ``name`` for arrays like this one: SciPy's own or CuPy's. Imported on first use."""
     return of(array).scipy(name)
 
 
 def kernels(place: device) -> Any:
-    """What makes kernels for arrays on ``place``: CuPy; None on the CPU."""
+    """Return the kernel compiler for arrays on ``place``: CuPy, if the variable in ``FUSED`` is 1; else None."""
     return _BY_TYPE[place.type].kernels()
 
 
 def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:
-    """A Python number as a 0-d array on ``place``, to be read only: on CUDA it may be one that was made before."""
+    """Return a Python number as a read-only 0-d array on ``place``, which is cached on CUDA."""
     if place.type == cuda.type:
         return cuda.number(value, dtype, place)
     with quiet():
@@ -379,10 +381,10 @@ def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:
 
 
 def add_at(array: Any, key: Any, values: Any) -> None:
-    """``array[key] += values``, adding up where the key names an element more than once.
+    """Compute ``array[key] += values``; repeated indices accumulate.
 
-    On CUDA the values are sorted by where they go, and added up in that order: the result is the same each time.
-    Complex numbers are added in two parts, and small integers and bools as int32.
+    On CUDA complex numbers are added in two parts, small integers and bools as int32. A fused kernel sorts the values
+    by destination, which makes sums reproducible; with CuPy's own, last digits may differ between calls.
     """
     kind = array.dtype
     if array.__class__ is np.ndarray:
@@ -408,7 +410,7 @@ def add_at(array: Any, key: Any, values: Any) -> None:
 
 
 MIN_ROWS_SIZE = 1 << 12
-"""Minimum number of elements that outweighs what it costs to make a sparse matrix."""
+"""Minimum number of elements that outweighs the cost of creating a sparse matrix."""
 
 
 def _adds_rows(rows: Any) -> bool:
@@ -416,10 +418,10 @@ def _adds_rows(rows: Any) -> bool:
 
 
 def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
-    """A matrix of ``count`` rows, zeros at first, to which ``rows`` are added at ``index``, in their order.
+    """Return a matrix of ``count`` rows, initially zeros, to which ``rows`` are added at ``index``, in their order.
 
-    Many are added as the product with a sparse matrix that has a one per row, several times as fast as NumPy's
-    ``add.at``; few element by element in the flattened matrix, which NumPy does faster than row by row.
+    Many rows are added as the product with a sparse matrix that has a one per row, several times as fast as NumPy's
+    ``add.at``; few rows element by element in the flattened matrix, which NumPy does faster than row by row.
 
     >>> sum_of_rows(np.array([1, 1]), np.array([[1., 2.], [3., 4.]]), 2).tolist()
     [[0.0, 0.0], [4.0, 6.0]]
@@ -442,56 +444,55 @@ def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
 
 
 def ones_like(array: Any) -> Any:
-    """Ones of the same shape, dtype and device; a scalar for a scalar."""
+    """Return ones of the same shape, dtype and device; a scalar for a scalar."""
     if isinstance(array, np.generic):
         return array.__class__(1)
     return np.ones(array.shape, array.dtype) if array.__class__ is np.ndarray else np.ones_like(array)
 
 
 BUFFER_SIZE = 1 << 10
-"""Elements that NumPy buffers inside of operations. It copies what is broadcast, row after row, until a buffer is full;
-rows that are longer than the buffer are not copied, and computed in three fifths of the time.
-"""
-# NumPy warns of overflow, division by zero and invalid values; PyTorch is silent, and so are we. NumPy's own
-# ``errstate`` costs more than a small operation does, so operations use the context variable beneath it.
+"""Number of elements in NumPy's buffers inside operations. NumPy copies broadcast operands into them, row by row; rows
+longer than a buffer are not copied, and take three fifths of the time."""
+# NumPy warns of overflow, division by zero and invalid values; PyTorch does not, and neither does nbautograd. NumPy's
+# own ``errstate`` costs more than a small operation, so operations use the underlying context variable.
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
     SILENT = _make_extobj(all="ignore", bufsize=BUFFER_SIZE)
     set_quiet = _extobj_contextvar.set
     unset_quiet = _extobj_contextvar.reset
-except ImportError:  # another NumPy: the public, slower way
+except ImportError:  # another NumPy version: the public, slower way
     SILENT = None  # type: ignore[assignment]
 
     def set_quiet(_: Any) -> Any:
-        """Begin a stretch without floating-point warnings; returns what ends it."""
+        """Disable floating-point warnings; return the state that restores them."""
         state = np.errstate(all="ignore")
         state.__enter__()
         return state
 
     def unset_quiet(state: Any) -> None:
-        """End the stretch that ``set_quiet`` began."""
+        """Restore the state before ``set_quiet``."""
         state.__exit__(None, None, None)
 
 
 quietly = Context()
-"""``quietly.run(function, *arguments)``: without warnings, at a third of the cost of setting and resetting them.
+"""``quietly.run(function, *arguments)``: calls without warnings, at a third of the cost of setting and resetting them.
 
-It is a context in which they are off, empty otherwise; so the function must be of C and look at no context variable.
-RuntimeError says that somebody is in it already: another thread in a long operation, or whom a finalizer interrupted.
+It is a context with only warnings off, for C functions without context variables. It raises RuntimeError if already
+entered: by another thread in a long operation, or by code that a finalizer interrupted.
 """
 quietly.run(set_quiet, SILENT)
 
 
 def run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The same for any function at any time."""
+    """Call any function without warnings, at any time."""
     with quiet():
         return function(*arguments)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No floating-point warnings from NumPy inside the ``with`` block."""
+    """Disable NumPy's floating-point warnings inside the ``with`` block."""
     token = set_quiet(SILENT)
     try:
         yield

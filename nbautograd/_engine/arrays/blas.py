@@ -1,11 +1,11 @@
 """Matrix products in shapes that the BLAS multiplies fast.
 
-OpenBLAS, with which NumPy comes, copies ("packs") both matrices into the order in which it reads them. Where a layer's
-weight meets a batch of few rows, that takes longer than the product itself. On processors with AVX-512 it has kernels
-that multiply without packing, but takes them for up to a million multiplications only. There, what is larger is cut
-into blocks of that size: ``x @ w.T`` takes 0.7 of the time for a batch of 64 rows, 0.15 for one of 4.
+OpenBLAS, which NumPy bundles, copies ("packs") both matrices into its reading order. For a layer's weight and a batch
+of few rows, that takes longer than the product itself. On processors with AVX-512 it has kernels that multiply without
+packing, but uses them for up to a million multiplications only. There, larger products are cut into blocks of that
+size: ``x @ w.T`` takes 0.7 of the time for a batch of 64 rows, 0.15 for one of 4.
 
-Everything else is one call: other kernels and other libraries lose by being called more often.
+Everything else is one call: other kernels and other libraries are slower if called more often.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import numpy as np
 __all__ = ["MAX_UNPACKED", "product"]
 
 MAX_UNPACKED = 10**6
-"""Maximum number of multiplications in a product for which OpenBLAS takes the kernels that do not pack."""
+"""Maximum number of multiplications in a product for which OpenBLAS uses the kernels that do not pack."""
 UNPACKED = {"SkylakeX", "Cooperlake", "SapphireRapids"}
-"""OpenBLAS's names of the sets of kernels that have such ones."""
+"""OpenBLAS's names of the kernel sets that include such kernels."""
 MAX_ROWS = 96
-"""Maximum number of rows of a batch that is multiplied by blocks."""
+"""Maximum number of rows of a batch that is multiplied in blocks."""
 BLOCK = 1 << 10
 """Maximum number of elements of a block of the result."""
 
 
 def product(a: Any, b: Any) -> Any:
-    """``a @ b`` of two matrices, NumPy arrays of the same dtype, float32 or float64.
+    """Compute ``a @ b`` of two matrices, NumPy arrays of the same dtype, float32 or float64.
 
     :raises ValueError: the shapes do not match.
 
@@ -42,7 +42,7 @@ def product(a: Any, b: Any) -> Any:
         return a.dot(b)
     if (
         1 < rows <= MAX_ROWS
-        and rows * a.itemsize <= 2 * inner  # or else gathering the blocks takes longer than packing
+        and rows * a.itemsize <= 2 * inner  # otherwise gathering the blocks takes longer than packing
         and a.flags.c_contiguous
         and b.flags.f_contiguous
         and _is_unpacked(rows)
@@ -54,7 +54,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _by_columns(x: Any, w: Any) -> Any:
-    """``x @ w.T``: a batch times the rows of a weight, some rows at a time."""
+    """Compute ``x @ w.T``: a batch times the rows of a weight, some rows at a time."""
     batch, inner = x.shape
     width = min(32, BLOCK // batch // 8 * 8)
     count = len(w) // width
@@ -78,7 +78,7 @@ def _by_columns(x: Any, w: Any) -> Any:
 
 
 def _by_rows(g: Any, x: Any) -> Any:
-    """``g.T @ x``: the gradient of a weight, some of its rows at a time."""
+    """Compute ``g.T @ x``: the gradient of a weight, some of its rows at a time."""
     batch, outer = g.shape
     height = min(32, MAX_UNPACKED // x.size)
     if height < 8:
@@ -95,14 +95,14 @@ def _by_rows(g: Any, x: Any) -> Any:
 
 
 def _is_unpacked(rows: int) -> bool:
-    """Whether blocks are faster for a batch: there are such kernels, and few threads would share a call."""
+    """Return whether blocks are faster for a batch: such kernels exist, and few threads would share a call."""
     functions = _openblas()
     return functions is not None and rows * functions[1]() ** 2 <= 2 * MAX_ROWS and functions[0] in UNPACKED
 
 
 @functools.cache
 def _openblas() -> tuple[str, Callable[[], int]] | None:
-    """The name of the kernels in use, and the function that tells the number of threads; None for another library."""
+    """Return the name of the kernels in use, and a function for the number of threads; None for another library."""
     try:
         import ctypes
 

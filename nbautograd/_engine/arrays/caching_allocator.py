@@ -1,11 +1,12 @@
-"""A caching allocator for large arrays: freed blocks of memory are kept and used again.
+"""A caching allocator for large arrays: freed blocks of memory are kept and reused.
 
-The operating system clears every page that it hands out, and a large array that dies gives its pages back at once: of
-ten million numbers that costs more than multiplying them. So large results are laid into blocks which are kept here. A
-block is free when its reference count says that nothing but the list below holds it: no array has to say that it dies.
+The operating system clears every page that it provides, and a large array that is freed returns its pages at once: for
+ten million numbers that costs more than multiplying them. So large results are placed in blocks which this module
+keeps. A block is free when its reference count shows that only the list below holds it: arrays need not report that
+they are freed.
 
-What is kept is bounded (``limit``, all blocks together, in use or not); ``nbautograd.utils.allocator`` sets the bound,
-and 0 turns all of this off.
+The size of all blocks together, in use or not, is bounded (``limit``); ``nbautograd.utils.allocator`` sets the bound,
+and 0 disables the allocator.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 SMALLEST = 1 << 20
 """Minimum size in bytes for a block. The C library keeps smaller ones itself (``raise_threshold``)."""
 LOOSE = 1.25
-"""A block may be at most this many times as large as the array."""
+"""Maximum ratio of the size of a block to that of its array."""
 
 
 class _Pool:
@@ -38,9 +39,9 @@ pool = _Pool()
 
 
 class BlockHandle:
-    """The ``base`` of an array over a block; returns the block to the pool when the last view of the array is gone.
+    """The ``base`` of an array over a block; returns the block to the pool when the last view of the array is freed.
 
-    Every use of a block has one of its own, so that a block's next array has nothing in common with this one.
+    Every use of a block has its own handle, so that a block's next array has nothing in common with this one.
     """
 
     __slots__ = ("__array_interface__", "block")
@@ -52,9 +53,9 @@ class BlockHandle:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An uninitialised array; a large one reuses a free block.
+    """Return an uninitialized array; a large one reuses a free block.
 
-    Two threads do not get the same block: each holds the one that it looks at, so that neither finds it free.
+    Two threads cannot get the same block: each holds the one that it inspects, so that neither finds it free.
     """
     size = math.prod(shape) * dtype.itemsize
     if not SMALLEST <= size <= pool.limit:
@@ -77,7 +78,7 @@ def _free_block(size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Bloc
 
 
 def _make_room(limit: int) -> bool:
-    """Free unused blocks, the oldest first, until at most ``limit`` bytes are left; whether that succeeded."""
+    """Free unused blocks, oldest first, until at most ``limit`` bytes are left; return whether that succeeded."""
     total = sum(block.nbytes for block in pool.blocks)
     index = 0
     while total > limit and index < len(pool.blocks):
@@ -91,13 +92,13 @@ def _make_room(limit: int) -> bool:
 
 
 def keep(limit: int) -> None:
-    """Limit the bytes of all blocks; unused blocks beyond the limit are freed. No block is kept without its count."""
+    """Limit the bytes of all blocks; unused blocks beyond the limit are freed. Every kept block is counted."""
     pool.limit = 0 if HELD_ONCE == NEVER else limit
     _make_room(limit)
 
 
 def is_whole(a: Any) -> bool:
-    """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
+    """Return whether no other array shares an array's memory: it owns it, or is the only view of all of it."""
     base = getattr(a, "base", None)
     if base is None or isinstance(base, BlockHandle):
         return True
@@ -106,11 +107,11 @@ def is_whole(a: Any) -> bool:
 
 
 def raise_threshold() -> None:
-    """Have the GNU C library keep smaller arrays, too, instead of giving their memory back time and again.
+    """Make the GNU C library keep smaller arrays, instead of returning their memory again and again.
 
-    It begins with giving back whatever is over 128 kB. Once an array is freed that had pages of its own, it keeps twice
-    as much as that one had, up to 64 MB (its manual, mallopt(3), on the dynamic mmap threshold). This array is the
-    largest that counts, and none of its pages is ever touched.
+    By default it returns all memory above 128 kB. After an array with its own pages is freed, it keeps twice the size
+    of that array, up to 64 MB (its manual, mallopt(3), on the dynamic mmap threshold). This array is the largest that
+    counts, and none of its pages is ever touched.
     """
     if sys.platform == "linux":
         np.empty((1 << 25) - (1 << 13), np.uint8)

@@ -1,4 +1,4 @@
-"""The processor features for which NumPy takes kernels of their own, such as AVX2: the only module that reads them."""
+"""Processor features for which NumPy has its own kernels, such as AVX2: the only module that reads them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ __all__ = ["dispatched_features", "features", "has_kernels"]
 
 
 def dispatched_features() -> list[str]:
-    """The features that NumPy looks for when it is imported, and that are there; the environment can switch them off.
+    """Return the features that NumPy detects on import and that are present; the environment can disable them.
 
-    The names are those of NumPy's version, and change: AVX-512 is ``AVX512_SKX`` in one and ``X86_V4`` in another.
+    The names depend on NumPy's version: AVX-512 is ``AVX512_SKX`` in one and ``X86_V4`` in another.
     """
     return [feature for feature in _core.__cpu_dispatch__ if _core.__cpu_features__.get(feature, False)]
 
 
 def has_kernels(*features: str) -> bool:
-    """Whether NumPy uses kernels for one of these features; give the names of all its versions."""
+    """Return whether NumPy uses kernels for one of these features; pass the names of all its versions."""
     in_use = {*_core.__cpu_baseline__, *dispatched_features()}
     return not in_use.isdisjoint(features)
 
 
 def features() -> dict[str, bool]:
-    """By name, whether the processor has a feature, whether or not NumPy has kernels for it."""
+    """Return, by name, whether the processor has a feature, even if NumPy has no kernels for it."""
     return dict(_core.__cpu_features__)

@@ -1,4 +1,4 @@
-"""Device objects: where a tensor lives, and where new ones are made."""
+"""Device objects: the location of existing and new tensors."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["device"]
 _PATTERN = re.compile(r"([a-z_]+)(?::(0|[1-9]\d*))?\Z")
 
 TYPES = {"cpu", "cuda"}
-"""The types of devices that tensors can live on; a backend that registers itself adds its own."""
+"""The device types that can hold tensors; a backend that registers itself adds its own."""
 
 FOREIGN = frozenset(
     "fpga hip hpu ideep ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu".split()  # noqa: SIM905
 )
-"""PyTorch's other types: such a device can be named, but nothing can live there."""
+"""PyTorch's other types: such a device can be named, but cannot hold tensors."""
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor lives: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device("cuda", 1)``.
+    """The location of a tensor: ``device("cpu")``, ``device("cuda")``, ``device("cuda:1")`` or ``device("cuda", 1)``.
 
-    In a ``with`` statement, new tensors are made there when no device is given.
+    In a ``with`` statement, it is the default for new tensors.
 
     :ivar type: ``"cpu"`` or ``"cuda"``.
-    :ivar index: which one, or None for the current one.
-    :raises RuntimeError: the text is no device.
-    :raises TypeError: what is given is neither text, nor a number, nor a device.
+    :ivar index: the device number, or None for the current device.
+    :raises RuntimeError: the text does not name a device.
+    :raises TypeError: the argument is neither text, nor a number, nor a device.
 
     >>> import nbautograd as torch
     >>> torch.device("cuda:1")
@@ -42,7 +42,7 @@ class device:  # noqa: N801 - PyTorch's name
 
     __slots__ = ("index", "type")
 
-    if TYPE_CHECKING:  # they are set past __setattr__, which refuses
+    if TYPE_CHECKING:  # they are set without __setattr__, which raises
 
         @property
         def index(self) -> int | None: ...
@@ -107,17 +107,17 @@ class device:  # noqa: N801 - PyTorch's name
         _default.value = _default.left.pop()
 
 
-_current: Callable[[], int] = int  # which is 0
+_current: Callable[[], int] = int  # returns 0
 
 
 def ask_current(function: Callable[[], int]) -> None:
-    """Have ``function()`` say which CUDA device is the current one."""
+    """Set the function that returns the index of the current CUDA device."""
     global _current
     _current = function
 
 
 class _Default(threading.local):
-    """The default device, of each thread its own, and those that ``with`` statements will go back to."""
+    """The default device of each thread, and those that ``with`` statements restore."""
 
     def __init__(self) -> None:
         self.value = device("cpu")
@@ -128,12 +128,12 @@ _default = _Default()
 
 
 def get_default() -> device:
-    """What ``set_default`` was given last in this thread, or the block's device inside ``with device:``."""
+    """Return the default device of this thread, or the block's device inside ``with device:``."""
     return _default.value
 
 
 def set_default(value: device | str | int | None) -> None:
-    """Set what ``as_device(None)`` is; None goes back to the CPU.
+    """Set the result of ``as_device(None)``; None means the CPU.
 
     Inside a ``with device:`` block this lasts to the end of the block.
     """
@@ -141,7 +141,7 @@ def set_default(value: device | str | int | None) -> None:
 
 
 def as_device(value: device | str | int | None) -> device:
-    """The device that an argument ``device=`` names, with its index; None is the default one."""
+    """Return the device named by an argument ``device=``, with its index; None is the default device."""
     resolved = _default.value if value is None else value if isinstance(value, device) else device(value)
     if resolved.type == "cuda":
         return device("cuda", _current()) if resolved.index is None else resolved
@@ -150,4 +150,4 @@ def as_device(value: device | str | int | None) -> device:
     return resolved
 
 
-device.__module__ = "nbautograd"  # pickles name it so
+device.__module__ = "nbautograd"  # pickles refer to it by this name

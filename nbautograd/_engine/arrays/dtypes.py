@@ -1,4 +1,4 @@
-"""Element types with PyTorch's names, and its rules for the type of a result."""
+"""Element types with PyTorch's names, and its type promotion rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class dtype:  # noqa: N801 - PyTorch's name
     def __init__(self, name: str, numpy_name: str, rank: int) -> None:
         self.name = name
         self.numpy = np.dtype(numpy_name)
-        self.rank = rank  # 0 bool, 1 integer, 2 floating, 3 complex: the category that promotion looks at first
+        self.rank = rank  # 0 bool, 1 integer, 2 floating, 3 complex: the category, which promotion compares first
         self.itemsize: int = self.numpy.itemsize
         self.is_complex = rank == 3
         self.is_floating_point = rank == 2
@@ -42,16 +42,16 @@ class dtype:  # noqa: N801 - PyTorch's name
         return _dtype_by_name, (self.name,)
 
     def to_complex(self) -> dtype:
-        """The complex dtype of the same precision."""
+        """Return the complex dtype of the same precision."""
         return _COMPLEX_OF.get(self.name, complex64 if self.rank < 3 else self)
 
     def to_real(self) -> dtype:
-        """The floating dtype of the same precision."""
+        """Return the floating dtype of the same precision."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
 
 class _Bfloat16(dtype):
-    """``bfloat16``, which NumPy has from the package ``ml_dtypes``, imported when it is first used."""
+    """``bfloat16``, which NumPy gets from the package ``ml_dtypes``, imported on first use."""
 
     __slots__ = ()
 
@@ -69,9 +69,9 @@ class _Bfloat16(dtype):
             ml_dtypes = late("ml_dtypes")
         except ImportError as error:
             if sys.platform == "emscripten":
-                raise  # it says what to do in a browser
+                raise  # its message has the cure for browsers
             raise ImportError(
-                "bfloat16 needs the package ml_dtypes, which is not here. Install it with: pip install ml_dtypes"
+                "bfloat16 needs the package ml_dtypes, which is not installed. Install it with: pip install ml_dtypes"
             ) from error
         bfloat: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return bfloat
@@ -94,13 +94,13 @@ complex64 = dtype("complex64", "complex64", 3)
 complex128 = dtype("complex128", "complex128", 3)
 
 UNSIGNED = (uint16, uint32, uint64)
-"""The dtypes that promote with floating ones only, as in PyTorch."""
+"""The dtypes that promote only with floating dtypes, as in PyTorch."""
 ALL = (
     *(bool_, uint8, int8, int16, int32, int64, *UNSIGNED),
     *(float16, bfloat16, float32, float64, complex64, complex128),
 )
 PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
-"""Python's types, which stand for dtypes: ``zeros(2, dtype=int)``."""
+"""Python types that are accepted as dtypes: ``zeros(2, dtype=int)``."""
 ALIASES = {
     "half": float16,
     "float": float32,
@@ -136,7 +136,7 @@ C_TYPES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
-"""The names that they have in C++, which other messages give."""
+"""The C++ names of the dtypes, which other messages use."""
 _BY_NUMPY = {d.numpy: d for d in ALL if d is not bfloat16}
 _NAMES = {d.name: d for d in ALL}
 _COMPLEX_OF = {"float32": complex64, "float64": complex128}
@@ -151,7 +151,7 @@ _dtype_by_name.__module__ = "nbautograd"
 
 
 def as_dtype(value: Any) -> Any:
-    """The dtype that a type of Python's stands for; anything else as it is.
+    """Return the dtype for a Python type; any other value is returned unchanged.
 
     >>> as_dtype(int), as_dtype(None)
     (torch.int64, None)
@@ -160,19 +160,19 @@ def as_dtype(value: Any) -> Any:
 
 
 def scalar_type(kind: dtype | np.dtype[Any]) -> str:
-    """The name of a dtype in PyTorch's messages, such as ``Float``."""
+    """Return the name of a dtype in PyTorch's messages, such as ``Float``."""
     return SCALAR_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
 
 
 def c_type(kind: dtype | np.dtype[Any]) -> str:
-    """The name of a dtype in C++, such as ``float``, which other messages of PyTorch's give."""
+    """Return the C++ name of a dtype, such as ``float``, which other messages of PyTorch use."""
     return C_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:
-    """The dtype that a NumPy dtype stands for.
+    """Return the dtype for a NumPy dtype.
 
-    :raises TypeError: there is none (objects, strings, dates, float128, ...).
+    :raises TypeError: no dtype matches (objects, strings, dates, float128, ...).
     """
     ours = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
     if ours is None and numpy_dtype.name == "bfloat16":
@@ -190,7 +190,7 @@ _default = float32
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of tensors made from Python floats.
+    """Return the dtype of tensors made from Python floats.
 
     >>> import nbautograd as torch
     >>> torch.get_default_dtype()
@@ -211,7 +211,7 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The smallest dtype that both can be cast to without changing category.
+    """Return the smallest dtype that both can be cast to without changing category.
 
     Within a category the wider wins (uint8 with a signed integer gives the next wider signed one); across categories
     the higher one wins at its own precision, so that ``int64`` with ``float16`` gives ``float16``.
@@ -245,7 +245,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def of_number(value: Any) -> dtype:
-    """The dtype that a Python number has when nothing else decides: bool, int64, the default float or its complex."""
+    """Return the dtype of a Python number on its own: bool, int64, the default float or its complex dtype."""
     if isinstance(value, (bool, np.bool_)):
         return bool_
     if isinstance(value, (int, np.integer)):
@@ -258,7 +258,7 @@ def of_number(value: Any) -> dtype:
 
 
 def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
-    """PyTorch's promotion over (dtype, weight) pairs, weight 2 for n-d tensors, 1 for 0-d tensors, 0 for numbers.
+    """Apply PyTorch's promotion to (dtype, weight) pairs, weight 2 for n-d tensors, 1 for 0-d tensors, 0 for numbers.
 
     A lighter operand changes the result only when it has a higher category than all heavier ones.
     """
@@ -273,7 +273,7 @@ def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
         if result is None:
             result = group
         elif group.rank > result.rank:
-            # A complex 0-d tensor or number brings its category and leaves the precision.
+            # A complex 0-d tensor or number adds its category and keeps the precision.
             floats = group.is_complex and result.is_floating_point
             result = result.to_complex() if floats else promote_types(result, group)
     if result is None:
@@ -317,7 +317,7 @@ class finfo:  # noqa: N801 - PyTorch's name
 class iinfo:  # noqa: N801 - PyTorch's name
     """The limits of an integer dtype.
 
-    :raises TypeError: the dtype is not an integer one.
+    :raises TypeError: the dtype is not an integer dtype.
 
     >>> import nbautograd as torch
     >>> torch.iinfo(torch.int8)

@@ -1,12 +1,12 @@
-"""The error function, and GELU, of float32 arrays by vectorized steps.
+"""The error function and GELU of float32 arrays, in vectorized steps.
 
 SciPy computes number by number, at several times the cost. Here the error function and the derivative of GELU are odd
-rational functions of their argument, ``x P(x²) / Q(x²)``, up to a limit from which on they are constant. The
-coefficients minimise the largest error: of the error function the relative one, 1.9e-9, computed in float64: a
-thirtieth of what rounding to float32 costs. GELU and its derivative are computed in float32. GELU is its approximation
-by tanh with more coefficients, those of an odd polynomial that is near to the inverse hyperbolic tangent of the error
-function. Its absolute error is at most 2e-7 below zero, where PyTorch's is 1.1e-6, and above zero 4 units in the last
-place, where PyTorch's is 5; the derivative's is at most 4e-7.
+rational functions of their argument, ``x P(x²) / Q(x²)``, up to a limit from which they are constant. The coefficients
+minimize the largest error: for the error function the relative one, 1.9e-9, computed in float64, a thirtieth of the
+rounding error of float32. GELU and its derivative are computed in float32. GELU uses its tanh approximation with more
+coefficients, those of an odd polynomial close to the inverse hyperbolic tangent of the error function. Its absolute
+error is at most 2e-7 below zero, where PyTorch's is 1.1e-6, and above zero 4 units in the last place, where PyTorch's
+is 5; the derivative's is at most 4e-7.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from nbautograd._engine.arrays import backend, caching_allocator, precise
 __all__ = ["FUNCTIONS", "erf", "gelu", "gelu_slope"]
 
 FUNCTIONS: dict[str, ArrayFunction] = {}
-"""All of them by name: what generated code may call as ``error_function.name``."""
+"""All of them by name, for generated code, which calls ``error_function.name``."""
 
 PIECE = 1 << 15
-"""Elements that are computed at a time, so that they stay in the cache."""
+"""Number of elements computed at a time, so that they stay in the cache."""
 MIN_SIZE = 1 << 8
 """Minimum number of elements that outweighs NumPy's overhead per call."""
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -33,10 +33,10 @@ SQRT_HALF, INVERSE_SQRT_2PI = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 
 
 class Rational:
-    """An odd function up to a limit, as a rational one that is computed in a dtype.
+    """An odd function up to a limit, as a rational function that is computed in a dtype.
 
     :param numerator: P's coefficients, the highest power first.
-    :param denominator: Q's coefficients but for the first, which is 1.
+    :param denominator: Q's coefficients except the first, which is 1.
     """
 
     def __init__(self, dtype: np.dtype[Any], limit: float, numerator: list[float], denominator: list[float]) -> None:
@@ -44,7 +44,7 @@ class Rational:
         self.numerator, self.denominator = constants(dtype, numerator), constants(dtype, denominator)
 
     def __call__(self, x: Any, result: Any, square: Any, spare: Any) -> None:
-        """Write the function of ``x`` to ``result``, which may be it; the other arrays are written to, too."""
+        """Write the function of ``x`` to ``result``, which may be ``x``; the other arrays are overwritten."""
         np.clip(x, self.lowest, self.highest, out=result)
         np.multiply(result, result, square)
         polynomial(self.numerator, square, spare)
@@ -69,7 +69,7 @@ def continue_horner(coefficients: list[Any], x: Any, result: Any) -> None:
 
 
 def constants(dtype: np.dtype[Any], numbers: Iterable[float]) -> list[Any]:
-    """Numbers as arrays, which NumPy need not convert at each call."""
+    """Return numbers as arrays, which NumPy need not convert at each call."""
     return [np.array(number, dtype) for number in numbers]
 
 
@@ -85,21 +85,21 @@ SLOPE = Rational(
     [0.0215603206, 4.01465525, 2.12205391, 1588.13567, -3459.72014, 89035.9607],
     [21.428425, 393.149364, 4572.81444, 32861.4494, 111589.915],
 )
-"""The derivative of GELU less a half; at the limit it is exactly a half."""
+"""The derivative of GELU minus a half; at the limit it is exactly a half."""
 INNER = constants(
     FLOAT32,
     [1.80561571e-09, -1.33446378e-07, 3.96910894e-06, -5.52401546e-05, -3.31300066e-05, 0.0363342835, 0.797884216],
 )
-"""The coefficients of p; the first is positive, so that ``x p(x²)`` grows without bounds, and nothing is cut off."""
+"""The coefficients of p; the first is positive, so that ``x p(x²)`` grows without bounds and needs no cutoff."""
 HALF, ONE = constants(FLOAT32, (0.5, 1))
 
 
 class ArrayFunction:
-    """A function of an array that is called as NumPy's are, with where to write as ``out``, by name or last.
+    """A function of an array that is called like NumPy's, with an output array as ``out``, by name or last.
 
-    :param general: what computes it of whatever is no contiguous array of float32, or small.
-    :param of_piece: ``of_piece(x, result, square, spare)`` writes what it makes of the piece ``x`` to ``result``, and
-        may write to the others, whose dtype is ``dtype``.
+    :param general: a function for arrays that are not contiguous float32, or are small.
+    :param of_piece: ``of_piece(x, result, square, spare)`` writes the function of the piece ``x`` to ``result``, and
+        may overwrite the others, whose dtype is ``dtype``.
     """
 
     nin = nout = 1
@@ -131,7 +131,7 @@ class ArrayFunction:
 
 
 def _erf(a: Any) -> Any:
-    """The error function of an array, in its dtype.
+    """Return the error function of an array, in its dtype.
 
     >>> erf(np.array([0, 1, np.inf], np.float32)).tolist()
     [0.0, 0.8427007794380188, 1.0]
@@ -147,7 +147,7 @@ def _erf_piece(x: Any, result: Any, square: Any, spare: Any) -> None:
 
 
 def _gelu(a: Any) -> Any:
-    """``a`` times the normal distribution function of it."""
+    """Return ``a`` times its normal distribution function."""
     return a * ((backend.scipy(a, "special").erf(a * SQRT_HALF) + 1) * 0.5)
 
 
@@ -162,7 +162,7 @@ def _gelu_piece(x: Any, result: Any, square: Any, spare: Any) -> None:
 
 
 def _gelu_slope(a: Any) -> Any:
-    """The derivative of ``gelu``: the normal distribution function plus ``a`` times the density."""
+    """Return the derivative of ``gelu``: the normal distribution function plus ``a`` times the density."""
     return (_erf(a * SQRT_HALF) + 1) * 0.5 + a * precise.exp(a * a * -0.5) * INVERSE_SQRT_2PI
 
 

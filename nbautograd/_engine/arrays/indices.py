@@ -1,4 +1,4 @@
-"""Indices as PyTorch has them, in int64: those that NumPy makes have as many bits as an address, which may be 32.
+"""Indices in int64, as in PyTorch: those of NumPy have as many bits as an address, which may be 32.
 
 A key is a tuple of slices and arrays, by which an array is indexed.
 """
@@ -17,7 +17,7 @@ ALIKE = np.dtype(np.intp) == np.int64
 
 
 def as_int64(index: Any) -> Any:
-    """An array of indices or counts, as NumPy made it, in int64.
+    """Return an array of indices or counts from NumPy in int64.
 
     >>> as_int64(np.argsort([3.0, 1.0])).dtype
     dtype('int64')
@@ -26,15 +26,15 @@ def as_int64(index: Any) -> Any:
 
 
 def fill(array: Any, key: Any, value: Any) -> None:
-    """``array[key] = value`` for a number or a 0-d array; one of the host's goes to any device."""
+    """Assign ``array[key] = value`` for a number or a 0-d array; one on the host is accepted for any device."""
     is_elsewhere = value.__class__ is np.ndarray and array.__class__ is not np.ndarray
     array[key] = value.item() if is_elsewhere else value
 
 
 def in_order(part: Any, a: Any, key: tuple[Any, ...], picked: list[int]) -> Any:
-    """``part``, which is ``a[key]``, with the dimensions that it has of ``a`` in the same order in memory.
+    """Return ``part``, which is ``a[key]``, with the dimensions it shares with ``a`` in the same order in memory.
 
-    :param picked: where the key's arrays are.
+    :param picked: the positions of the key's arrays.
 
     >>> a, key = np.ones((2, 3, 4)), (slice(None), np.array([0, 2]))
     >>> a[key].strides, in_order(a[key], a, key, [1]).strides
@@ -55,7 +55,7 @@ def in_order(part: Any, a: Any, key: tuple[Any, ...], picked: list[int]) -> Any:
 
 
 def takes_rows(key: tuple[Any, ...], shape: Any) -> bool:
-    """Whether a key is one array of integers for the first dimension, and all of the others."""
+    """Return whether a key is one array of integers for the first dimension, and includes all of the others."""
     first = key[0]
     return (
         first.__class__ is np.ndarray

@@ -1,7 +1,7 @@
-"""Packages that are large and rarely used, SciPy and ml_dtypes: imported when they are first asked for.
+"""Large, rarely used packages, SciPy and ml_dtypes: imported on first use.
 
-In a browser a package is fetched before it can be imported, which Pyodide does for what a cell imports by name, and not
-for what a function imports while it runs. Where the browser can wait inside of Python, it is fetched here.
+In a browser a package is fetched before it can be imported. Pyodide fetches packages that a cell imports by name, but
+not those that a function imports while it runs. If the browser can wait inside Python, they are fetched here.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ __all__ = ["late"]
 
 
 def late(module: str) -> Any:
-    """A module of such a package.
+    """Return a module of such a package.
 
-    :raises ImportError: it is not installed; in a browser: it has to be fetched by a cell of its own.
+    :raises ImportError: it is not installed; in a browser: it must be fetched by a separate cell.
 
     >>> float(late("scipy.special").erf(0.0))
     0.0
@@ -33,9 +33,9 @@ def late(module: str) -> Any:
 
 
 def _fetch(package: str) -> None:
-    """Have Pyodide load a package; Python waits.
+    """Make Pyodide load a package while Python waits.
 
-    :raises ImportError: it cannot wait here.
+    :raises ImportError: Python cannot wait here.
     """
     import pyodide_js  # type: ignore[import-not-found, unused-ignore]
     from pyodide.ffi import can_run_sync, run_sync  # type: ignore[import-not-found, unused-ignore]

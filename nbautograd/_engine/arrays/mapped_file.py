@@ -12,25 +12,25 @@ __all__ = ["map_file", "mapped_file"]
 
 
 class _MappedFile(mmap.mmap):
-    """A file in memory, which knows where it lies."""
+    """A file in memory, which knows its path."""
 
     path: str
     shared: bool
 
 
 def mapped_file(array: Any) -> _MappedFile | None:
-    """The file that an array, which owns its memory, shows; None if it shows none."""
+    """Return the file that an array, which owns its memory, maps; None if it maps none."""
     memory = getattr(array, "base", None)
     memory = memory.obj if isinstance(memory, memoryview) else memory
     return memory if isinstance(memory, _MappedFile) else None
 
 
 def map_file(path: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> np.ndarray[Any, Any]:
-    """The first bytes of a file as an array, which are read when they are looked at.
+    """Return the first bytes of a file as an array, which are read on access.
 
-    :param shared: write what is written to the array to the file, too, which is made and lengthened where it has to
-        be. Otherwise the file must be there, is long enough, and stays as it is.
-    :raises RuntimeError: it cannot be opened, or is too short.
+    :param shared: if True, writes to the array also go to the file, which is created and extended as needed. Otherwise
+        the file must exist and be long enough, and is not changed.
+    :raises RuntimeError: the file cannot be opened, or is too short.
     """
     name = os.fspath(path)
     flags = (os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY) | getattr(os, "O_BINARY", 0)
@@ -45,7 +45,7 @@ def map_file(path: str | os.PathLike[str], shared: bool = False, nbytes: int = 0
             raise RuntimeError(f"file <{name}> size <{size}> is smaller than the required mapping size <{nbytes}>")
         if size < nbytes:
             os.truncate(descriptor, nbytes)
-        if nbytes <= 0:  # which no system maps
+        if nbytes <= 0:  # which no system can map
             return np.empty(0, np.uint8)
         memory = _MappedFile(descriptor, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
     finally:

@@ -1,7 +1,7 @@
 """Selecting elements without branches: ``where`` as bitwise operations.
 
-NumPy's ``where`` branches for each element, at ten times the cost where the processor cannot guess how it will go. Here
-the bits of the chosen elements are masked instead: ``b ^ ((a ^ b) & m)``, where m is all ones or all zeros.
+NumPy's ``where`` branches for each element, at ten times the cost if the processor mispredicts the branches. Here the
+bits of the chosen elements are masked instead: ``b ^ ((a ^ b) & m)``, where m is all ones or all zeros.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["CHOICES", "bitwise_where", "bounded", "scale_where_not", "zero_where
 MIN_WHERE_SIZE = 1 << 12
 """Minimum number of elements for masking the bits of two arrays."""
 MIN_ZERO_SIZE = 1 << 8
-"""The same for an array and zeros."""
+"""Minimum number of elements for masking an array and zeros."""
 PIECE = 1 << 16
-"""Elements that a number is repeated for, to be compared with an array's."""
+"""Number of elements for which a number is repeated, to be compared with an array's."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _BOOL = np.dtype(np.bool_)
 _BYTE = np.array(1, np.int8)
@@ -27,7 +27,7 @@ _ALL = {bits: np.array(-1, bits) for bits in _BITS.values()}
 
 
 def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
-    """Elements of ``a`` where ``condition`` is true, of ``b`` elsewhere.
+    """Return elements of ``a`` where ``condition`` is true, of ``b`` elsewhere.
 
     >>> bitwise_where(np.array([True, False]), np.array([1., 2.]), np.array([3., 4.])).tolist()
     [1.0, 4.0]
@@ -47,7 +47,7 @@ def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def zero_where_not(a: Any, condition: Any, out: Any = None) -> Any:
-    """Elements of ``a`` where ``condition`` is true, 0 elsewhere, whatever ``a`` is there.
+    """Return elements of ``a`` where ``condition`` is true, 0 elsewhere, even for nan or inf.
 
     >>> zero_where_not(np.array([1., np.nan]), np.array([True, False])).tolist()
     [1.0, 0.0]
@@ -59,7 +59,7 @@ def zero_where_not(a: Any, condition: Any, out: Any = None) -> Any:
 
 
 def zero_where(a: Any, condition: Any, out: Any = None) -> Any:
-    """Elements of ``a`` where ``condition`` is false, 0 elsewhere, whatever ``a`` is there.
+    """Return elements of ``a`` where ``condition`` is false, 0 elsewhere, even for nan or inf.
 
     >>> zero_where(np.array([1., np.nan]), np.array([False, True])).tolist()
     [1.0, 0.0]
@@ -71,7 +71,7 @@ def zero_where(a: Any, condition: Any, out: Any = None) -> Any:
 
 
 def scale_where_not(a: Any, condition: Any, factor: Any, out: Any = None) -> Any:
-    """Elements of ``a`` where ``condition`` is true, ``a * factor`` elsewhere: a product with 1 or the factor.
+    """Return elements of ``a`` where ``condition`` is true, ``a * factor`` elsewhere: a product with 1 or the factor.
 
     >>> scale_where_not(np.array([1., 2.]), np.array([True, False]), 0.25).tolist()
     [1.0, 0.5]
@@ -88,7 +88,7 @@ def scale_where_not(a: Any, condition: Any, factor: Any, out: Any = None) -> Any
 
 
 class Choice:
-    """One of these three as a step of a kernel: by a comparison of numbers and arrays, into ``out``.
+    """One of these three functions as a step of a kernel, with a comparison of numbers and arrays, into ``out``.
 
     >>> CHOICES["zero_where", "less"](np.array([3., 4.]), np.array([-1., 1.]), 0, out=np.empty(2)).tolist()
     [0.0, 4.0]
@@ -109,13 +109,14 @@ CHOICES = {
     for choose in (zero_where, zero_where_not, scale_where_not)
     for compare in (np.less, np.less_equal, np.greater, np.greater_equal)
 }
-"""The steps by the names of what chooses and of what compares."""
+"""The steps by the names of the choosing function and the comparison."""
 
 
 def bounded(ufunc: Any, a: Any, b: Any, out: Any) -> Any:
-    """``np.maximum`` or ``np.minimum`` of an array and a number, either way round, into ``out``.
+    """Compute ``np.maximum`` or ``np.minimum`` of an array and a number, in either order, into ``out``.
 
-    NumPy compares two arrays by vector instructions, and an array and a number one by one: so the number is repeated.
+    NumPy compares two arrays by vector instructions, but an array and a number element by element: so the number is
+    repeated.
 
     >>> bounded(np.maximum, 0, np.array([-1., 2.]), np.empty(2)).tolist()
     [0.0, 2.0]
@@ -141,19 +142,19 @@ def _repeated(number: float, dtype: Any) -> Any:
 
 
 def _masked(a: Any, mask: Any, out: Any) -> Any:
-    """``a`` where the bits of ``mask`` are ones, 0 where they are zeros."""
+    """Return ``a`` where the bits of ``mask`` are ones, 0 where they are zeros."""
     result = mask if out is None else out.view(mask.dtype)
     np.bitwise_and(mask, a.view(mask.dtype), result)
     return mask.view(a.dtype) if out is None else out
 
 
 def _copied(result: Any, out: Any) -> Any:
-    """The result, in ``out`` if that is given."""
+    """Return the result, in ``out`` if given."""
     return result if out is None else np.positive(result, out)
 
 
 def _maskable(a: Any, condition: Any) -> Any:
-    """The integers in whose bits to mask; None where that cannot be done, or does not pay."""
+    """Return the integer dtype whose bits are masked; None if masking is impossible or not faster."""
     if condition.__class__ is not np.ndarray or a.__class__ is not np.ndarray or a.size < MIN_ZERO_SIZE:
         return None
     if condition.dtype is not _BOOL or a.shape != condition.shape or not a.flags.c_contiguous:
@@ -162,5 +163,5 @@ def _maskable(a: Any, condition: Any) -> Any:
 
 
 def _zero(a: Any) -> Any:
-    """Zero in the dtype of ``a``."""
+    """Return zero in the dtype of ``a``."""
     return np.zeros_like(a, shape=()) if a.__class__ is np.ndarray else np.zeros_like(a)

@@ -1,4 +1,4 @@
-"""How elements lie in memory: names that PyTorch's arguments ``layout=`` and ``memory_format=`` take."""
+"""Memory layouts: the constants for PyTorch's arguments ``layout=`` and ``memory_format=``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Named:
 
 
 class layout(_Named):  # noqa: N801 - PyTorch's name
-    """How elements are stored: ``strided``, ``sparse_coo`` or ``sparse_csr``; others exist to be refused by name."""
+    """The storage of elements: ``strided``, ``sparse_coo`` or ``sparse_csr``; others exist to be rejected by name."""
 
     __slots__ = ()
 
@@ -56,4 +56,4 @@ preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
-layout.__module__ = memory_format.__module__ = "nbautograd"  # pickles name it so
+layout.__module__ = memory_format.__module__ = "nbautograd"  # pickles refer to it by this name

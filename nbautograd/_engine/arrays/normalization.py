@@ -1,11 +1,11 @@
-"""Normalisation of rows and of planes, with its gradients: tile by tile, in the processor's cache.
+"""Normalization of rows and of planes, with its gradients: tile by tile, in the processor's cache.
 
-A plane is what a weight belongs to: one channel of one sample. Wherever the mean is not large next to the deviation,
-nothing is centred before its squares are summed, and ``(x - mean) * rstd * weight + bias`` is one factor and one shift
-per plane, or per element of a row. Otherwise too many digits would be lost, and the mean is subtracted first.
+A plane is the part that shares a weight: one channel of one sample. If the mean is not large compared to the deviation,
+the squares are summed without centering, and ``(x - mean) * rstd * weight + bias`` is one factor and one shift per
+plane, or per element of a row. Otherwise too many digits would be lost, and the mean is subtracted first.
 
-Where a number per row meets a matrix of short rows, NumPy copies it for each element into a buffer; a product of two
-columns with two rows, by the BLAS, takes half of that time. Arrays are contiguous, of float32 or float64.
+If a number per row is combined with a matrix of short rows, NumPy copies it for each element into a buffer; a product
+of two columns with two rows, by the BLAS, takes half of that time. Arrays are contiguous, of float32 or float64.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
 LONG = 1 << 9
 """Minimum length of an inner loop that outweighs NumPy's overhead per row."""
 MAX_ROWS = 1 << 8
-"""Maximum number of rows that a product adds up one after the other, as in a product of `LONGEST` numbers."""
+"""Maximum number of rows that a product sums sequentially, as in a product of `LONGEST` numbers."""
 LARGEST_SQUARE = 10.0
-"""A mean of squares up to so many times the variance, less the square of the mean, gives all but three of its bits."""
+"""Up to this ratio of the mean of squares to the variance, subtracting the squared mean loses at most three bits."""
 Shape = tuple[int, ...]
 
 
 def _for_tiles(function: Callable[..., None], rows: int, width: int, *arrays: Any) -> None:
-    """Call ``function`` with some rows of all arrays, tile by tile; None, and a row for all, are passed as they are."""
+    """Call ``function`` with some rows of all arrays, tile by tile; None, and a row for all, are passed unchanged."""
     if rows <= tile_rows(width):
         function(*arrays)
         return
@@ -45,7 +45,7 @@ def _for_tiles(function: Callable[..., None], rows: int, width: int, *arrays: An
 
 
 def _sums(a: Any, b: Any) -> Any:
-    """The sums of the rows of ``a``, and of ``a * b``."""
+    """Return the sums of the rows of ``a``, and of ``a * b``."""
     result = np.empty((2, len(a)), a.dtype)
     if a.shape[1] == 1:
         result[0] = a[:, 0]
@@ -61,7 +61,7 @@ def _add_up(a: Any, b: Any, sums: Any, products: Any) -> None:
 
 
 def _is_near_zero(square: Any, variance: Any) -> bool:
-    """Whether no mean is so large that its square hides the variance.
+    """Return whether no mean is so large that its square hides the variance.
 
     :param square: the means of squares.
     """
@@ -72,10 +72,10 @@ def _is_near_zero(square: Any, variance: Any) -> bool:
 
 
 class _Planes:
-    """The planes of a batch as rows of a matrix, of which tiles are computed.
+    """The planes of a batch as rows of a matrix, which is computed in tiles.
 
-    Numbers per plane are arrays of the shape of the planes, or broadcast with it. Where planes are short and the
-    numbers are the same for all samples, a row is a whole sample: NumPy goes through long rows at twice the speed.
+    Numbers per plane are arrays of the shape of the planes, or broadcast with it. If planes are short and the numbers
+    are the same for all samples, a row is a whole sample: NumPy processes long rows at twice the speed.
 
     :param shape: samples first.
     :param axis: the dimension of ``shape`` over which statistics are taken, and over the planes themselves.
@@ -90,7 +90,7 @@ class _Planes:
         self.width = size // self.rows
 
     def spread(self, values: Any) -> Any:
-        """Numbers per plane, or per statistic, for the rows of the matrix."""
+        """Expand numbers per plane, or per statistic, for the rows of the matrix."""
         if self.by_sample:
             return np.repeat(values.reshape(-1), self.count)[None]
         if values.size != self.number:
@@ -100,11 +100,11 @@ class _Planes:
         return values.reshape(-1, 1)
 
     def sums(self, a: Any, b: Any) -> Any:
-        """The sums of ``a``, and of ``a * b``, over each plane."""
+        """Return the sums of ``a``, and of ``a * b``, over each plane."""
         return _sums(a.reshape(self.number, -1), b.reshape(self.number, -1)).reshape(2, *self.shape)
 
     def means(self, sums: Any) -> Any:
-        """The means over all that is normalised together, from two kinds of sums over planes."""
+        """Return the means over all planes normalized together, from two kinds of sums over planes."""
         size = self.shape[self.axis]
         if self.axis:  # the last one
             total = row_sums(sums.reshape(-1, size)).reshape(*sums.shape[:-1], 1)
@@ -113,20 +113,20 @@ class _Planes:
         return total / (size * self.count)
 
     def for_tiles(self, function: Callable[..., None], *arrays: Any) -> None:
-        """Call ``function`` with tiles of matrices, and of numbers that were spread."""
+        """Call ``function`` with tiles of matrices, and of expanded numbers."""
         _for_tiles(function, self.rows, self.width, *arrays)
 
     def matrix(self, a: Any) -> Any:
-        """A batch with the rows that tiles are made of."""
+        """Return a batch as the matrix whose rows form the tiles."""
         return a.reshape(self.rows, -1)
 
 
 def plane_norm(a: Any, shape: Shape, axis: int, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
-    """Mean 0 and variance 1, times weight, plus bias; then the means, reciprocal deviations, and variances.
+    """Return planes of mean 0 and variance 1, times weight, plus bias; the means, reciprocal deviations, and variances.
 
-    :param shape: the planes', samples first.
-    :param axis: the dimension of ``shape`` that is normalised together, and over the planes.
-    :param weight: a number per plane of a sample; so ``bias``. None for 1 and 0.
+    :param shape: the shape of the planes, samples first.
+    :param axis: the dimension of ``shape`` that is normalized together with the planes themselves.
+    :param weight: a number per plane of a sample, like ``bias``. None for 1 and 0.
     """
     planes = _Planes(shape, axis, a.size)
     result = caching_allocator.empty(a.shape, a.dtype)
@@ -150,7 +150,7 @@ def plane_norm(a: Any, shape: Shape, axis: int, weight: Any, bias: Any, eps: flo
 def _scale(source: Any, factors: Any, shifts: Any, out: Any) -> None:
     """Write ``source * factors + shifts``.
 
-    :param source: None for what ``out`` holds.
+    :param source: None for the values in ``out``.
     """
     if factors.shape[1] == 1 and source is not None:
         out[...] = 0 if shifts is None else shifts
@@ -162,7 +162,7 @@ def _scale(source: Any, factors: Any, shifts: Any, out: Any) -> None:
 
 
 def plane_norm_back(g: Any, a: Any, shape: Shape, axis: int, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """The gradients of ``plane_norm``: of the input, and of weight and bias, a number per plane of a sample."""
+    """Return the gradients of ``plane_norm``: of the input, and of weight and bias, a number per plane of a sample."""
     planes = _Planes(shape, axis, a.size)
     result = caching_allocator.empty(a.shape, a.dtype)
     cotangent, source, target = planes.matrix(g), planes.matrix(a), planes.matrix(result)
@@ -205,9 +205,9 @@ def _scale_back(g: Any, source: Any, scales: Any, factors: Any, shifts: Any, out
 
 
 def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
-    """Rows of a matrix with mean 0 and variance 1, times weight, plus bias; or one of them is None.
+    """Return rows of mean 0 and variance 1, times weight, plus bias, either of which may be None.
 
-    Then the means, the reciprocal deviations and the variances, a number per row.
+    Also return the means, the reciprocal deviations and the variances, a number per row.
     """
     rows, width = a.shape
     dtype = a.dtype
@@ -238,7 +238,7 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
 
 
 def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """The gradients of ``row_norm``: of the input, and of weight and bias, a number per element of a row."""
+    """Return the gradients of ``row_norm``: of the input, and of weight and bias, a number per element of a row."""
     rows, width = a.shape
     mean, rstd = mean.reshape(-1), rstd.reshape(-1)
     if width < LONG and _is_near_zero(mean * mean, 1 / (rstd * rstd)):
@@ -271,7 +271,7 @@ def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[An
 
 
 def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
-    """Write ``weights.T @ a``, adding some rows at a time one after the other, and then their sums.
+    """Write ``weights.T @ a``: sum some rows at a time sequentially, and then their sums.
 
     :param weights: some numbers for each row of ``a``, or a number.
     """
@@ -286,11 +286,11 @@ def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
         np.add(out, np.dot(weights[whole:].T, a[whole:]), out)
 
 
-# -- the same of many short rows, by products ------------------------------------------------------------------------
+# -- many short rows, by products --------------------------------------------------------------------------------------
 
 
 def _row_norm_by_products(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any] | None:
-    """``row_norm``; None where too many digits would be lost."""
+    """Compute ``row_norm`` by products; None if too many digits would be lost."""
     rows, width = a.shape
     mean, square = _sums(a, a) / width
     variance = square - mean * mean
@@ -310,7 +310,7 @@ def _row_norm_by_products(a: Any, weight: Any, bias: Any, eps: float) -> tuple[A
 
 
 def _pair_of_rows(first: Any, second: Any, like: Any) -> Any:
-    """Two rows as a matrix; the first is of ones if it is None, the second of zeros."""
+    """Return two rows as a matrix; a missing first row is ones, a missing second row zeros."""
     pair = np.empty((2, like.shape[1]), like.dtype)
     pair[0] = 1 if first is None else first
     pair[1] = 0 if second is None else second
@@ -318,14 +318,14 @@ def _pair_of_rows(first: Any, second: Any, like: Any) -> Any:
 
 
 def _with_ones(column: Any) -> Any:
-    """A column and one of ones beside it, as a matrix."""
+    """Return a column with a column of ones beside it, as a matrix."""
     pair = np.ones((len(column), 2), column.dtype)
     pair[:, 0] = column
     return pair
 
 
 def _row_norm_back_by_products(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """``row_norm_back`` where nothing has to be centred."""
+    """Compute ``row_norm_back`` by products, if no centering is needed."""
     rows, width = a.shape
     result = caching_allocator.empty(a.shape, a.dtype)
     factors, scales, levels = _pair_of_rows(weight, None, a), _with_ones(rstd), _with_ones(mean * rstd)

@@ -1,16 +1,15 @@
 """Elementary functions that give the same numbers on every processor.
 
-NumPy chooses its kernels by the processor, and those for float32 are up to three units in the last place (ulp) off:
-with AVX-512, ``log10(100)`` is 2.0000002. Here float32 is computed in float64 and rounded, complex64 in complex128. The
-result is the float32 nearest to the true value, but for about one in 10⁸, where the true value is nearly halfway
-between two; so processors agree, and what has an exact result gets it.
+NumPy chooses its kernels by the processor, and those for float32 have errors of up to three units in the last place
+(ulp): with AVX-512, ``log10(100)`` is 2.0000002. Here float32 is computed in float64 and rounded, complex64 in
+complex128. The result is the float32 nearest to the true value, except in about one of 10⁸ cases, where the true value
+is nearly halfway between two; so processors agree, and exact results are returned exactly.
 
-float64 is NumPy's own, which is within about 1 ulp where its kernel is a vectorized one. Where it is the C library's,
-and that is worse, functions go through the 80 bits of x87's long double, if the platform has it.
-``docs/accuracy.md`` has errors and costs.
+float64 uses NumPy's own kernels, with errors of about 1 ulp if vectorized. If NumPy calls the C library, and that is
+worse, functions use the 80 bits of x87's long double, if available. ``docs/accuracy.md`` lists errors and costs.
 
-Each function is called as NumPy's is, with where to write as ``out``, by name or last. Arrays that are not NumPy's
-are computed by their own library, as they come.
+Each function is called like NumPy's, with an output array as ``out``, by name or last. Arrays of other libraries are
+computed by these, unchanged.
 
 >>> log10(np.array([10, 100, 1000], np.float32)).tolist()
 [1.0, 2.0, 3.0]
@@ -27,7 +26,7 @@ from nbautograd._engine.arrays.cpu_features import has_kernels
 from nbautograd._engine.arrays.late_packages import late
 
 FUNCTIONS: dict[str, Precise] = {}
-"""All of them by name, which is NumPy's: what generated code may call as ``precise.name``."""
+"""All of them by NumPy's names, for generated code, which calls ``precise.name``."""
 
 _WIDER: dict[Any, np.dtype[Any]] = {
     np.dtype(np.float32): np.dtype(np.float64),
@@ -39,7 +38,7 @@ _EXTENDED: dict[Any, np.dtype[Any]] = _WIDER | (
 )
 _NUMBERS = (np.generic, int, float, complex)
 MIN_BUFFERED_SIZE = 1 << 13
-"""Minimum number of elements that NumPy casts by pieces which fit into the cache, not all at once."""
+"""Minimum number of elements that NumPy casts in pieces that fit into the cache, not all at once."""
 
 
 class Precise:
@@ -58,7 +57,7 @@ class Precise:
         FUNCTIONS[ufunc.__name__] = self
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
-        """The ufunc of the operands, into ``out`` if that is given."""
+        """Compute the ufunc of the operands, into ``out`` if given."""
         if out is None and len(operands) == 1:  # the usual case, at once
             a = operands[0]
             if a.__class__ is np.ndarray and (self.of_complex is None or a.dtype.kind != "c"):
@@ -86,24 +85,26 @@ class Precise:
         if wide is None:
             return self.ufunc(*operands) if out is None else self.ufunc(*operands, out)
         if out is not None:
-            return self.ufunc(*operands, out, dtype=wide, casting="same_kind")  # by pieces that fit into the cache
+            return self.ufunc(*operands, out, dtype=wide, casting="same_kind")  # in pieces that fit into the cache
         result = self.ufunc(*operands, dtype=wide)
         return result.astype(dtype) if result.__class__ is np.ndarray else dtype.type(result)
 
 
 def widened(a: Any) -> Any:
-    """What to compute with for a result in the dtype of ``a``: float64 for float32, complex128 for complex64."""
+    """Return the dtype to compute in for a result in the dtype of ``a``: float64 for float32, complex128 for
+    complex64.
+    """
     wide = _WIDER.get(a.dtype) if isinstance(a, (np.ndarray, np.generic)) else None
     return a if wide is None else a.astype(wide)
 
 
 def _absolute(z: Any) -> Any:
-    """The absolute value; NumPy's own is up to 1.4 ulp off."""
+    """Return the absolute value; NumPy's own has errors of up to 1.4 ulp."""
     return hypot(z.real, z.imag)
 
 
 def _log1p(z: Any) -> Any:
-    """SciPy's, which adds up in twice the precision; NumPy's own has no right digit near 0."""
+    """Compute log1p by SciPy, in twice the precision; NumPy's own has no correct digit near 0."""
     result = late("scipy.special").log1p(widened(z))
     return result.astype(z.dtype) if result.__class__ is np.ndarray else z.dtype.type(result)
 

@@ -1,4 +1,4 @@
-"""The bytes that arrays lie in: to copy, to pickle and to save them with their views as they are."""
+"""The bytes of arrays: to copy, pickle and save them together with their views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["address", "bytes_at", "deep_copy", "span"]
 
 
 class _Bytes:
-    """Some bytes of memory, in the form that an array can be made of."""
+    """Some bytes of memory, in a form that arrays can be made from."""
 
     def __init__(self, low: int, count: int, owner: Any) -> None:
         self.owner = owner  # kept alive
@@ -20,17 +20,17 @@ class _Bytes:
 
 
 def address(array: np.ndarray[Any, Any]) -> int:
-    """Where in memory the first element is."""
+    """Return the memory address of the first element."""
     return int(array.__array_interface__["data"][0])
 
 
 def bytes_at(low: int, count: int, owner: Any) -> np.ndarray[Any, Any]:
-    """``count`` bytes of memory from the address ``low`` on, which ``owner`` keeps."""
+    """Return ``count`` bytes of memory from the address ``low`` on, which ``owner`` keeps alive."""
     return np.asarray(_Bytes(low, count, owner)) if count else np.empty(0, np.uint8)
 
 
 def span(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
-    """The memory that the elements lie in as an array of bytes, and at which of them the first element begins."""
+    """Return the memory of an array's elements as an array of bytes, and the offset of the first element."""
     if not array.size:
         return np.empty(0, np.uint8), 0
     steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
@@ -40,7 +40,7 @@ def span(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
 
 
 def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:
-    """A copy of an array and of all the memory that it is a view of, which other views copied with this memo share."""
+    """Copy an array and all the memory that it is a view of, which other views copied with this memo share."""
     if not isinstance(array, np.ndarray) or not array.size:
         return array.copy()
     owner = strides.root(array)
@@ -50,6 +50,6 @@ def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:
         memo[key] = flat.copy(), address(flat), owner
     copied, low, _ = memo[key]
     offset = address(array) - low
-    if not 0 <= offset < copied.size:  # a view made by hand of memory that its owner does not know
+    if not 0 <= offset < copied.size:  # a hand-made view of memory outside its owner's
         return array.copy()
     return np.ndarray(array.shape, array.dtype, copied, offset, array.strides)

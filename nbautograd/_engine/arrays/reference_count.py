@@ -1,15 +1,15 @@
-"""Reference counts: whether anybody but the caller holds an array, so that its memory may be written to.
+"""Reference counts: check that only the caller holds an array, so that its memory may be overwritten.
 
-What ``sys.getrefcount`` says of an object depends on how many names and containers hold it, and on the interpreter: an
-argument that is being passed counts up to Python 3.13, and from 3.14 on it is borrowed from the caller's variable and
-does not. So the numbers to compare with are measured once, in code of the same form as the code that asks, and checked:
-one holder more has to add one to each. Where it does not, and where threads run at the same time, so that a count may
-change while it is looked at, all numbers are ``NEVER``: nothing is then taken to be nobody else's, and memory is not
-used again. ``tests/engine/test_reference_count.py`` fails where the numbers are not what the users of this module rely
-on.
+The result of ``sys.getrefcount`` depends on how many names and containers hold an object, and on the interpreter: an
+argument counts up to Python 3.13; from 3.14 on it is borrowed from the caller's variable and does not. So the numbers
+to compare with are measured once, in code of the same form as the calling code, and checked: each additional holder
+must add one. If it does not, or if threads run concurrently, so that a count may change during the check, all numbers
+are ``NEVER``: every array then counts as shared, and memory is not reused. ``tests/engine/test_reference_count.py``
+fails if the numbers break the assumptions of this module's users.
 
-From Python 3.14 on, a function that hands its parameter down is not seen by the function below. Whoever calls
-``add_gradients`` or a node's ``vjp`` must not use the gradient afterwards, unless a container or another name holds it.
+From Python 3.14 on, a function that passes its parameter on is invisible to the callee. After a call of
+``add_gradients`` or a node's ``vjp``, the caller must not use the gradient, unless a container or another name holds
+it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any
 __all__ = ["HELD_ONCE", "NEVER", "PASSED_ONCE", "PASSED_TWICE", "VIEWED_ONCE", "getrefcount", "measure"]
 
 NEVER = -sys.maxsize
-"""A number that no count is as small as."""
+"""A number below every count."""
 ROUNDS = 16
-"""How often each count is taken: an interpreter replaces instructions by faster ones after some runs."""
+"""Number of measurements of each count: an interpreter replaces instructions by faster ones after some runs."""
 
 Count = Callable[[Any], int]
 
 
 class _Probe:
-    """An object that nobody else knows."""
+    """An object without other references."""
 
     __slots__ = ("__weakref__", "base")
     base: Any
@@ -81,7 +81,7 @@ def _viewed_once(count: Count, holders: list[Any] | None) -> int:
 
 
 def measure(count: Count = getrefcount) -> tuple[int, int, int, int]:
-    """The counts below; ``NEVER`` for all where they cannot be relied on.
+    """Return the counts below; ``NEVER`` for all if they are unreliable.
 
     >>> measure(lambda thing: 1 << 30)[0] == NEVER  # as if everything were immortal
     True
@@ -100,10 +100,10 @@ def measure(count: Count = getrefcount) -> tuple[int, int, int, int]:
 
 
 HELD_ONCE, PASSED_ONCE, PASSED_TWICE, VIEWED_ONCE = measure()
-"""The count of an object, asked
+"""The count of an object, as measured
 
-- by a function for its local variable, where one container holds the object too;
-- by a function for its parameter, where a local variable of the function's caller alone holds the object;
-- the same where a method of two calls has handed it down;
-- for a local variable, where the object is the ``base`` of one view.
+- by a function for its local variable, if one container also holds the object;
+- by a function for its parameter, if only a local variable of the caller holds the object;
+- by such a function, if the parameter was passed through two method calls;
+- for a local variable, if the object is the ``base`` of one view.
 """

@@ -1,12 +1,12 @@
 """Softmax of rows, with its gradients: tile by tile, in the processor's cache.
 
 Computed step by step over a whole array, each step reads and writes memory, and its result is new memory that the
-operating system has to clear. Here some rows go through all steps before the next ones do. Arrays are contiguous, of
-float32 or float64. What is written over is always the functions' own.
+operating system has to clear. Here a few rows go through all steps before the next rows do. Arrays are contiguous, of
+float32 or float64. Only the functions' own arrays are overwritten.
 
 A row is summed as a product with ones, which costs a quarter of a reduction: the BLAS adds in as many sums as fit into
-the processor's registers. Exponentials are NumPy's own, within 2.6 ulp in float32: as for the BLAS, the last digits
-depend on the processor. Arrays that are smaller go through ``pairwise_sum`` and ``precise``.
+the processor's registers. Exponentials are NumPy's own, with errors of up to 2.6 ulp in float32: as with the BLAS, the
+last digits depend on the processor. Smaller arrays go through ``pairwise_sum`` and ``precise``.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ __all__ = [
 MIN_SIZE = 1 << 14
 """Minimum number of elements for tiles."""
 TILE_SIZE = 1 << 17
-"""About how many elements of each array are computed at a time."""
+"""Approximate number of elements of each array computed at a time."""
 TILES_PER_TASK = 2
-"""Tiles that a thread takes at a time."""
+"""Number of tiles that a thread takes at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 NARROW = 1 << 6
 """Minimum length of a row whose maximum NumPy finds quickly."""
 WIDE = 1 << 9
-"""Minimum length of a row whose maximum takes longer than NumPy's beginning."""
+"""Minimum length of a row whose maximum takes longer than NumPy's overhead per row."""
 LONGEST = 1 << 12
 """Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
 UNSHIFTED = 30.0
-"""Up to this number, exponentials and sums of them are far from overflow."""
+"""Up to this number, exponentials and their sums are far from overflow."""
 LARGEST_LOGARITHM = 345.0
-"""Up to this number, no exponential of float64 has underflown that float32 could tell from 0 next to the largest."""
+"""Up to this number, no exponential of float64 underflows that float32 could tell from 0 next to the largest."""
 HUGE = math.exp(2 * LARGEST_LOGARITHM)
 LEAST_SUM = math.exp(-10)
-"""From this sum on, no exponential has underflown whose share of the sum would not underflow as well."""
+"""From this sum on, every exponential that underflowed would also have a share that underflows."""
 
 
 def are_rows(*arrays: Any) -> bool:
-    """Whether all arrays are contiguous NumPy arrays of the same floating dtype; None stands for one that is missing.
+    """Return whether all arrays are contiguous NumPy arrays of the same floating dtype; None is ignored.
 
     >>> are_rows(np.ones((2, 3)), None), are_rows(np.ones((2, 3)).T)
     (True, False)
@@ -80,12 +80,12 @@ def are_rows(*arrays: Any) -> bool:
 
 
 def tile_rows(width: int) -> int:
-    """The number of rows of a tile."""
+    """Return the number of rows of a tile."""
     return max(1, TILE_SIZE // max(width, 1))
 
 
 def for_row_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> None:
-    """Call ``evaluate`` for each slice of rows, in several threads. The slices depend on the shape alone."""
+    """Call ``evaluate`` for each slice of rows, in several threads. The slices depend only on the shape."""
     step = tile_rows(width)
     if rows <= step:
         evaluate(slice(0, rows))
@@ -94,14 +94,14 @@ def for_row_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> N
 
 
 def row_sums(a: Any, out: Any = None) -> Any:
-    """The sums of the rows of a matrix."""
+    """Return the sums of the rows of a matrix."""
     if a.shape[1] > LONGEST:
         return np.add.reduce(a, 1, None, out)
     return np.dot(a, ones(a.shape[1], a.dtype), out)
 
 
 def row_products(a: Any, b: Any, out: Any = None) -> Any:
-    """The sums of the rows of ``a * b``. The BLAS adds up the whole of a long row one after the other: it gets pieces.
+    """Return the sums of the rows of ``a * b``, long rows in pieces, since the BLAS sums a row sequentially.
 
     :param b: a matrix, or a row for all.
     """
@@ -121,14 +121,14 @@ def row_products(a: Any, b: Any, out: Any = None) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def ones(count: int, dtype: Any) -> Any:
-    """A row of ones, kept for the next time."""
+    """Return a row of ones, cached."""
     row = np.ones(count, dtype)
     row.flags.writeable = False
     return row
 
 
 def repeated(values: Any, count: int) -> Any:
-    """``count`` copies along a new dimension: NumPy goes through a contiguous array at twice the speed."""
+    """Return ``count`` copies along a new dimension: NumPy processes a contiguous array at twice the speed."""
     copies = np.empty((count, *values.shape), values.dtype)
     copies[:] = values
     return copies
@@ -138,15 +138,15 @@ def repeated(values: Any, count: int) -> Any:
 
 
 def exponentials(x: Any, out: Any) -> Any:
-    """Write the exponentials of a matrix, in each row times the same, so that none overflows; returns the sums."""
+    """Write the exponentials of a matrix, scaled per row to avoid overflow; return their sums."""
     sums = unshifted_exponentials(x, out)
     return shifted_exponentials(x, out) if sums is None else sums
 
 
 def unshifted_exponentials(x: Any, out: Any) -> Any:
-    """Write the exponentials of a matrix as they are; returns the rows' sums, or None where too much is lost so.
+    """Write the exponentials of a matrix unscaled; return the rows' sums, or None if too much precision is lost.
 
-    Where no element is large, nothing has to be subtracted: finding the largest one of each row costs as much as the
+    If no element is large, nothing has to be subtracted: finding the largest element of each row costs as much as the
     exponentials themselves.
     """
     if np.maximum.reduce(x, None) <= UNSHIFTED:  # false for nan
@@ -158,21 +158,21 @@ def unshifted_exponentials(x: Any, out: Any) -> Any:
 
 
 def shifted_exponentials(x: Any, out: Any) -> Any:
-    """Write the exponentials of a matrix less the largest element of each row; returns the rows' sums."""
+    """Write the exponentials of a matrix minus the largest element of each row; return the rows' sums."""
     _shifted(x, out)
     np.exp(out, out)
     return row_sums(out)
 
 
 def _shifted(x: Any, out: Any) -> None:
-    """Write a matrix less the largest element of each row."""
+    """Write a matrix minus the largest element of each row."""
     shift = _row_maxima(x)
     shift[shift == -math.inf] = 0  # inf - inf is nan
     np.subtract(x, shift[:, None], out)
 
 
 def _row_maxima(x: Any) -> Any:
-    """The largest element of each row. NumPy begins anew in each row, with ``reduceat`` in half of the time."""
+    """Return the largest element of each row, by ``reduceat`` in half of the time, since NumPy has overhead per row."""
     rows, width = x.shape
     if width < NARROW:
         return np.maximum.reduce(np.ascontiguousarray(x.T), 0)
@@ -182,7 +182,7 @@ def _row_maxima(x: Any) -> Any:
 
 
 def softmax(a: Any) -> Any:
-    """Softmax over the last dimension."""
+    """Compute softmax over the last dimension."""
     result = caching_allocator.empty(a.shape, a.dtype)
     source, target = _matrix(a), _matrix(result)
 
@@ -196,13 +196,13 @@ def softmax(a: Any) -> Any:
 
 
 def log_softmax(a: Any) -> Any:
-    """The logarithm of softmax over the last dimension."""
+    """Return the logarithm of softmax over the last dimension."""
     result = caching_allocator.empty(a.shape, a.dtype)
     source, target = _matrix(a), _matrix(result)
 
     def evaluate(tile: slice) -> None:
         out = target[tile]
-        _shifted(source[tile], out)  # so that what is nearly certain has a logarithm that is nearly 0, and exact
+        _shifted(source[tile], out)  # so that a near-certain outcome has an exact logarithm near 0
         shift_rows(-precise.log(row_sums(np.exp(out))), out)
 
     for_row_tiles(evaluate, *source.shape)
@@ -210,19 +210,19 @@ def log_softmax(a: Any) -> Any:
 
 
 def small_softmax(a: Any) -> Any:
-    """Softmax over the last dimension, in float64; None where an exponential might not be a number there."""
+    """Compute softmax over the last dimension, in float64; None if an exponential might be inf or nan."""
     powers = _matrix(a).astype(np.float64)
     np.exp(powers, powers)
     sums = row_sums(powers)
     shares = 1 / sums
-    if not (sums.dot(sums) <= HUGE and shares.dot(shares) <= HUGE):  # in one go, and not for nan
+    if not (sums.dot(sums) <= HUGE and shares.dot(shares) <= HUGE):  # in one step; false for nan
         return None
     np.multiply(powers, shares[:, None], powers)
     return powers.astype(a.dtype, copy=False).reshape(a.shape)
 
 
 def small_log_softmax(a: Any) -> Any:
-    """The logarithm of ``small_softmax`` of float32; None as there, and where float64 itself is asked for."""
+    """Compute the logarithm of ``small_softmax`` for float32; None under the same conditions, and for float64."""
     if a.dtype == np.float64:
         return None
     wide = _matrix(a).astype(np.float64)
@@ -234,7 +234,7 @@ def small_log_softmax(a: Any) -> Any:
 
 
 def softmax_back(g: Any, value: Any) -> Any:
-    """The gradient of softmax over the last dimension, whose value is given."""
+    """Return the gradient of softmax over the last dimension, given its value."""
     result = caching_allocator.empty(g.shape, g.dtype)
     cotangent, powers, target = _matrix(g), _matrix(value), _matrix(result)
 
@@ -248,7 +248,7 @@ def softmax_back(g: Any, value: Any) -> Any:
 
 
 def log_softmax_back(g: Any, value: Any) -> Any:
-    """The gradient of the logarithm of softmax over the last dimension, whose value is given."""
+    """Return the gradient of log-softmax over the last dimension, given its value."""
     result = caching_allocator.empty(g.shape, g.dtype)
     cotangent, logarithms, target = _matrix(g), _matrix(value), _matrix(result)
 

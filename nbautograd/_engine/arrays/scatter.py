@@ -1,4 +1,4 @@
-"""Rows added up by where they go, on the CPU: the product with a sparse matrix that has a one for each of them."""
+"""Sums of rows by destination, on the CPU: the product with a sparse matrix that has a one for each row."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["scattered_sums"]
 
 
 def scattered_sums(places: Any, rows: Any, count: int) -> Any:
-    """A matrix of ``count`` rows, zeros at first, to which ``rows`` are added in their order.
+    """Return a matrix of ``count`` rows, initially zeros, to which ``rows`` are added in their order.
 
-    A large result lies in memory that is used again, as the gradient of an embedding needs it at every step: of new
-    memory the operating system clears each page, which takes longer than the sums. SciPy writes to memory of the
-    caller only in the function behind its product; without that it is the product itself.
+    A large result uses recycled memory, since the gradient of an embedding needs it at every step: the operating system
+    clears each page of new memory, which takes longer than the sums. Only SciPy's function behind its product writes
+    into the caller's memory; without that function, the product itself is used.
 
-    :param places: a row of the result for each of ``rows``, from 0 on.
+    :param places: for each of ``rows``, the row of the result, from 0 on.
 
     >>> scattered_sums(np.array([1, 1]), np.array([[1., 2.], [3., 4.]]), 2).tolist()
     [[0.0, 0.0], [4.0, 6.0]]

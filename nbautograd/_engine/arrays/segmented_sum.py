@@ -1,11 +1,11 @@
-"""``array[key] += values`` on a CUDA device without atomic additions: the same result each time.
+"""``array[key] += values`` on a CUDA device without atomic additions: the result is reproducible.
 
-The values are sorted by where they go, which leaves those of one place side by side, in their order; then each such
-segment is summed by threads that nobody else writes to. Long segments are cut at multiples of 64 and of 4096, so that
-no thread adds up more than 64 values, however unevenly they are spread, until a place has more than 262,144. The host
-need not know how many segments there are, so it waits for nothing.
+The values are sorted by destination, which makes those of one place adjacent, in their order; then each such segment is
+summed by threads with exclusive outputs. Long segments are cut at multiples of 64 and of 4096, so that no thread adds
+more than 64 values, however uneven the distribution, until a place has more than 262,144. The host need not know the
+number of segments, so it never waits.
 
-How fast this is has not been measured: there was no device.
+Its speed has not been measured, for lack of a device.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TYPES = {
 }  # fmt: skip
 """The C++ types of an element and of a sum, by NumPy's type character."""
 BLOCK = 256
-"""Threads of a block."""
+"""Threads per block."""
 MAX_GRID = 1 << 16
-"""The largest number of blocks; each thread takes several sums where there are more."""
+"""Maximum number of blocks; each thread takes several sums if there are more."""
 MAX_PARTIAL_SUMS = 1 << 26
-"""How many sums of parts are kept at once; wider rows are added some columns at a time."""
+"""Maximum number of partial sums kept at once; wider rows are added some columns at a time."""
 
 _SOURCE = """{include}
 typedef {element} element_type;
@@ -65,7 +65,7 @@ _kernels: dict[Any, Any] = {}
 
 
 def source(char: str) -> str:
-    """The CUDA C++ for a dtype.
+    """Return the CUDA C++ for a dtype.
 
     :param char: NumPy's type character, one of ``TYPES``.
     """
@@ -75,11 +75,11 @@ def source(char: str) -> str:
 
 
 def add_rows(library: Any, output: Any, index: Any, rows: Any) -> None:
-    """Add ``rows`` to those of ``output`` that ``index`` names, which is changed in place.
+    """Add ``rows`` in place to the rows of ``output`` at ``index``.
 
-    :param library: what makes kernels: CuPy.
+    :param library: the library that compiles kernels: CuPy.
     :param output: a matrix, C-contiguous.
-    :param index: an integer for each row, negative ones from the end.
+    :param index: an integer for each row, negative ones count from the end.
     """
     count, width = rows.shape
     if not count or not width:
@@ -107,9 +107,9 @@ def add_rows(library: Any, output: Any, index: Any, rows: Any) -> None:
 
 
 def add_at(library: Any, array: Any, key: Any, values: Any) -> None:
-    """``array[key] += values``, adding up where the key names an element more than once.
+    """Compute ``array[key] += values``; repeated indices accumulate.
 
-    :param library: what makes kernels: CuPy.
+    :param library: the library that compiles kernels: CuPy.
     """
     index = key[0] if key.__class__ is tuple and key else key
     others = key[1:] if key.__class__ is tuple else ()

@@ -1,4 +1,4 @@
-"""The shape of a tensor, and the arguments that give one."""
+"""The shape of a tensor, and arguments that specify shapes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Size(tuple[int, ...]):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape."""
+        """Return the number of elements of a tensor of this shape."""
         return math.prod(self)
 
     @overload
@@ -46,9 +46,9 @@ class Size(tuple[int, ...]):
 
 
 def as_int(value: Any, what: str) -> int:
-    """An integer argument; 0-d integer tensors count.
+    """Return an integer argument; 0-d integer tensors are accepted.
 
-    :raises TypeError: ``value`` is no integer (a bool or a float is none).
+    :raises TypeError: ``value`` is not an integer (bools and floats are not).
     """
     if value.__class__ is int:
         return value
@@ -61,7 +61,7 @@ def as_int(value: Any, what: str) -> int:
 
 
 def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
-    """The ints given either one by one or as one sequence: ``view(2, 3)`` and ``view((2, 3))`` are the same.
+    """Return the ints given one by one or as one sequence: ``view(2, 3)`` or ``view((2, 3))``.
 
     >>> sizes((2, 3)), sizes(([2, 3],)), sizes(())
     ((2, 3), (2, 3), ())
@@ -76,7 +76,7 @@ def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
 
 
 def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
-    """The shape of a new tensor.
+    """Return the shape of a new tensor.
 
     :raises RuntimeError: a size is negative.
     """
@@ -93,9 +93,9 @@ def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
 
 
 def dimension(dim: Any, ndim: int) -> int:
-    """``dim`` counted from the front; a 0-d tensor counts as 1-d.
+    """Return ``dim`` counted from the front; a 0-d tensor counts as 1-d.
 
-    :raises IndexError: out of range.
+    :raises IndexError: ``dim`` is out of range.
 
     >>> dimension(-1, 3)
     2
@@ -110,10 +110,10 @@ def dimension(dim: Any, ndim: int) -> int:
 
 
 def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions that a reduction names, from the front; None and () name all.
+    """Return the dimensions of a reduction, counted from the front; None and () mean all.
 
-    :raises IndexError: one is out of range.
-    :raises RuntimeError: one is named twice.
+    :raises IndexError: a dimension is out of range.
+    :raises RuntimeError: a dimension is named twice.
     """
     if dim is None:
         return tuple(range(ndim))
@@ -128,4 +128,4 @@ def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
     return (dimension(dim, ndim),) if ndim else (dimension(dim, 0),)[:0]
 
 
-Size.__module__ = "nbautograd"  # pickles name it so
+Size.__module__ = "nbautograd"  # pickles refer to it by this name

@@ -1,11 +1,11 @@
 """Sparse arrays: the coordinates of some elements and their values. All others are zero.
 
-The first dimensions are sparse; behind them may be dense ones, in which case each value is an array. Coordinates may
-occur several times: their values add up, and ``coalesced`` is an array in which they are sorted and occur once.
-Products are computed by SciPy's sparse arrays, which are imported when the first is.
+The first dimensions are sparse; dense ones may follow, in which case each value is an array. Coordinates may occur
+several times: their values are summed, and ``coalesced`` is an array in which they are sorted and occur once. Products
+are computed by SciPy's sparse arrays, which are imported on first use.
 
-Gradients of tables of vectors are sparse arrays, too. So a sparse array stands where a backward pass has arrays: sums
-and products with others stay sparse where they can, and everything else is computed with the elements written out.
+Gradients of embedding tables are also sparse arrays. So a backward pass may contain sparse arrays: sums and products
+with others stay sparse where possible, and everything else is computed with dense arrays.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class SparseArray:
 
     :param indices: int64, shape (sparse dimensions, count).
     :param values: shape (count, dense dimensions ...).
-    :param shape: that of the whole.
-    :param is_coalesced: whether the coordinates are known to be sorted, each occurring once.
-    :param kind: the layout that it has for users; coordinates are what is stored for rows, too.
+    :param shape: the shape of the whole array.
+    :param is_coalesced: True if the coordinates are known to be sorted, each occurring once.
+    :param kind: the layout shown to users; row layouts are also stored as coordinates.
     """
 
     __slots__ = ("indices", "is_coalesced", "kind", "shape", "values")
@@ -41,7 +41,7 @@ class SparseArray:
         self.indices, self.values, self.shape, self.kind = indices, values, shape, kind
         self.is_coalesced = is_coalesced or len(values) < 2
 
-    # -- what it is --------------------------------------------------------------------------------------------------
+    # -- properties ---------------------------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> Any:
@@ -50,12 +50,12 @@ class SparseArray:
 
     @property
     def ndim(self) -> int:
-        """How many dimensions there are."""
+        """Number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements there are, with the zeros."""
+        """Number of elements, including zeros."""
         return math.prod(self.shape)
 
     @property
@@ -65,48 +65,48 @@ class SparseArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements, with the zeros: what the array takes where it is written out."""
+        """Bytes of all elements, including zeros: the size of the dense array."""
         return self.size * self.itemsize
 
     @property
     def sparse_dim(self) -> int:
-        """How many dimensions are sparse: the first ones."""
+        """Number of sparse dimensions, which come first."""
         return int(self.indices.shape[0])
 
     @property
     def dense_dim(self) -> int:
-        """How many dimensions are dense."""
+        """Number of dense dimensions."""
         return int(self.values.ndim) - 1
 
     @property
     def nnz(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return int(self.values.shape[0])
 
     def like(self, values: Any, **changes: Any) -> SparseArray:
-        """Other values at the same coordinates."""
+        """Return an array with other values at the same coordinates."""
         parts = {"indices": self.indices, "shape": self.shape, "is_coalesced": self.is_coalesced, "kind": self.kind}
         return SparseArray(values=values, **{**parts, **changes})
 
     def copy(self) -> SparseArray:
-        """The same with memory of its own for the values."""
+        """Return a copy with its own memory for the values."""
         return self.like(self.values.copy())
 
     def astype(self, dtype: Any, copy: bool = True) -> SparseArray:
-        """The same with values of another dtype."""
+        """Return the array with values of another dtype."""
         return self.like(self.values.astype(dtype, copy=copy))
 
     # -- coordinates -------------------------------------------------------------------------------------------------
 
     def keys(self) -> Any:
-        """The coordinates as one number each: the place among all of them in row-major order."""
+        """Return the coordinates as one number each: their index in row-major order."""
         keys = np.zeros_like(self.indices, shape=(self.nnz,))
         for row, length in zip(self.indices, self.shape, strict=False):
             keys = keys * length + row
         return keys
 
     def coalesced(self) -> SparseArray:
-        """The same with sorted coordinates, each occurring once, its values added up."""
+        """Return the array with sorted coordinates, each occurring once, with the sum of its values."""
         if self.is_coalesced:
             return self
         keys, first, inverse = np.unique(self.keys(), return_index=True, return_inverse=True)
@@ -118,7 +118,7 @@ class SparseArray:
         return self.like(values, indices=np.take(self.indices, first, 1), is_coalesced=True)
 
     def places(self, keys: Any) -> tuple[Any, Any]:
-        """Where coordinates, as ``keys`` has them, are in this coalesced array; and which of them are there at all."""
+        """Return the positions of the given ``keys`` in this coalesced array, and which of them exist."""
         own = self.keys()
         if not len(own):
             return np.zeros_like(keys), np.zeros_like(keys, dtype=bool)
@@ -126,7 +126,7 @@ class SparseArray:
         return place, np.take(own, place) == keys
 
     def at(self, mask: SparseArray) -> Any:
-        """The values at the coordinates of another one."""
+        """Return the values at the coordinates of another sparse array."""
         own = self.coalesced()
         place, is_there = own.places(mask.keys())
         if not own.nnz:
@@ -135,7 +135,7 @@ class SparseArray:
         return np.where(is_there.reshape((-1,) + (1,) * own.dense_dim), values, np.zeros_like(values, shape=()))
 
     def dense(self) -> Any:
-        """The array with its zeros."""
+        """Return the array as a dense array."""
         output = np.zeros_like(self.values, shape=self.shape)
         if not self.sparse_dim:
             return self.values.sum(0, dtype=self.dtype) if self.nnz else output
@@ -146,14 +146,14 @@ class SparseArray:
         return output
 
     def crow(self) -> Any:
-        """Where each row begins among the values, and where the last one ends, of a matrix with sorted coordinates."""
+        """Return the start of each row among the values, and the end of the last one, for sorted coordinates."""
         counts = np.bincount(self.indices[0], None, self.shape[0])
         return np.concatenate((np.zeros_like(counts, shape=(1,)), np.cumsum(counts))).astype(np.int64)
 
     # -- arithmetic, also as a gradient ------------------------------------------------------------------------------
 
     def plus(self, other: SparseArray) -> SparseArray:
-        """The sum of two: their coordinates one after the other, coalesced if both are."""
+        """Return the sum of two: their coordinates concatenated, coalesced if both are."""
         if self.indices is other.indices or (
             self.indices.shape == other.indices.shape and bool((self.indices == other.indices).all())
         ):
@@ -217,13 +217,13 @@ def _written_out(value: Any) -> Any:
 
 
 def _of_scipy(a: SparseArray, kind: Any) -> Any:
-    """A matrix as SciPy has them, compressed by rows; equal coordinates add up there as well."""
+    """Return a matrix in SciPy's compressed row format, which also sums equal coordinates."""
     sparse = backend.scipy(a.values, "sparse")
     return sparse.coo_matrix((a.values.astype(kind, copy=False), (a.indices[0], a.indices[1])), a.shape).tocsr()
 
 
 def matmul(a: Any, b: Any) -> Any:
-    """The product of two matrices, or a matrix and a vector, of which at least one is sparse; of two, it is, too."""
+    """Return the product of two matrices, or a matrix and a vector, at least one sparse; sparse if both are."""
     out = np.result_type(a.dtype, b.dtype) if a.dtype.kind != "V" else a.dtype
     kind = out if out.char in _KNOWN_TO_SCIPY else np.dtype(np.float32 if out.kind in "fV" else np.int64)
     left, right = (

@@ -1,7 +1,7 @@
-"""How the elements of an array lie in memory: strides and offsets, counted in elements as PyTorch counts them.
+"""Memory layout of arrays: strides and offsets, counted in elements as in PyTorch.
 
-NumPy's own functions forget strides that do not matter to it (of lengths 1 and 0, and where an array is broadcast).
-PyTorch remembers them and readers print them, so views say here in so many words where their elements lie.
+NumPy's own functions drop strides that it does not need (of lengths 1 and 0, and of broadcast arrays). PyTorch keeps
+them and users print them, so views state their memory layout explicitly.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ __all__ = [
     "copied",
     "dense",
     "empty_as",
+    "images_like",
     "in_format",
     "is_channels_last",
     "is_dense",
@@ -42,21 +43,21 @@ Ints = tuple[int, ...]
 
 
 class Geometry(NamedTuple):
-    """Where the elements of a tensor lie in its storage."""
+    """The memory layout of a tensor in its storage."""
 
     shape: Ints
     strides: Ints
     offset: int
 
     def end(self) -> int:
-        """The minimum number of elements of the storage."""
+        """Return the minimum number of elements of the storage."""
         if 0 in self.shape:
             return self.offset
         return self.offset + 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
 
 def contiguous(shape: Ints) -> Ints:
-    """The strides of elements in row-major order without gaps.
+    """Return the strides of elements in row-major order without gaps.
 
     >>> contiguous((2, 3, 4))
     (12, 4, 1)
@@ -69,7 +70,7 @@ def contiguous(shape: Ints) -> Ints:
 
 
 def channels_last(shape: Ints) -> Ints:
-    """The strides of (N, C, ...) elements whose channels are neighbours in memory.
+    """Return the strides of (N, C, ...) elements whose channels are adjacent in memory.
 
     >>> channels_last((1, 2, 3, 4))
     (24, 1, 8, 2)
@@ -79,7 +80,7 @@ def channels_last(shape: Ints) -> Ints:
 
 
 def is_channels_last(a: Any) -> bool:
-    """Whether an array of images has their channels last in memory, and is not row-major as well.
+    """Return whether an array of images has its channels last in memory, and is not also row-major.
 
     >>> is_channels_last(np.ones((2, 3, 3, 4)).transpose(0, 3, 1, 2)), is_channels_last(np.ones((2, 3, 3, 4)))
     (True, False)
@@ -87,16 +88,25 @@ def is_channels_last(a: Any) -> bool:
     return not a.flags.c_contiguous and a.ndim in (4, 5) and strides_of(a) == channels_last(a.shape)
 
 
+def images_like(result: Any, *inputs: Any) -> Any:
+    """Return a result with its channels last in memory where those of an input are, as PyTorch lays out images."""
+    if not any(a is not None and is_channels_last(a) for a in inputs):
+        return result
+    output = empty(result, result.shape, channels_last(result.shape))
+    output[...] = result
+    return output
+
+
 def strides_of(a: Any) -> Ints:
-    """The strides of an array."""
-    if not a.size and not any(a.strides):  # NumPy does not say how an array without elements would lie
+    """Return the strides of an array."""
+    if not a.size and not any(a.strides):  # NumPy's strides are undefined for an array without elements
         return contiguous(a.shape)
     size = a.itemsize
     return tuple(s // size for s in a.strides)
 
 
 def root(a: Any) -> Any:
-    """The array that owns the memory that ``a`` is part of."""
+    """Return the array that owns the memory of ``a``."""
     while True:
         owner = version_counter.owner(a)
         if owner.__class__ is not version_counter.Apart:
@@ -105,7 +115,7 @@ def root(a: Any) -> Any:
 
 
 def offset_of(a: Any) -> int:
-    """Where the first element lies, counted from the start of the memory."""
+    """Return the offset of the first element from the start of the memory."""
     if a.__class__ is not np.ndarray and isinstance(a, np.generic):
         return 0
     start = root(a)
@@ -116,18 +126,18 @@ def offset_of(a: Any) -> int:
 
 
 def of(a: Any) -> Geometry:
-    """The geometry of an array."""
+    """Return the geometry of an array."""
     return Geometry(a.shape, strides_of(a), offset_of(a))
 
 
 def restride(a: Any, shape: Ints, strides: Ints, shift: int = 0) -> Any:
-    """A view of the memory of ``a``, from ``shift`` elements after its first one on. It must not leave that memory."""
+    """Return a view of the memory of ``a``, ``shift`` elements after its first one. It must not leave that memory."""
     if isinstance(a, np.generic):
         a = np.asarray(a)
     size = a.itemsize
     steps = tuple(s * size for s in strides)
     if a.__class__ is np.ndarray and a.flags.writeable:
-        # The quick ways: inside of the array itself, and inside of the plain array that owns its memory.
+        # The fast paths: inside the array itself, and inside the plain array that owns its memory.
         try:
             if shift >= 0 and a.flags.c_contiguous:
                 return np.ndarray(shape, a.dtype, a, shift * size, steps)
@@ -148,10 +158,10 @@ def restride(a: Any, shape: Ints, strides: Ints, shift: int = 0) -> Any:
 
 
 def view_strides(have: Geometry | tuple[Ints, Ints], shape: Ints) -> Ints | None:
-    """The strides with which the same memory has another shape; None where it takes a copy.
+    """Return the strides with which the same memory has another shape; None if a copy is needed.
 
-    Dimensions that lie without a gap inside the next are one run of memory; a run can be cut in any way, but no new
-    dimension may reach over two runs.
+    Dimensions without a gap to the next are one run of memory; a run can be cut in any way, but no new dimension may
+    span two runs.
 
     >>> view_strides(((4, 3), (3, 1)), (2, 6)), view_strides(((3, 4), (1, 3)), (12,))
     ((6, 1), None)
@@ -181,7 +191,7 @@ def view_strides(have: Geometry | tuple[Ints, Ints], shape: Ints) -> Ints | None
 
 
 def is_dense(shape: Ints, strides: Ints) -> bool:
-    """Whether the elements fill their stretch of memory, each place once, in any order of dimensions."""
+    """Return whether the elements fill their range of memory, each location once, in any order of dimensions."""
     step = 1
     for n, s in sorted(((n, s) for n, s in zip(shape, strides, strict=True) if n != 1), key=lambda pair: pair[1]):
         if n == 0:
@@ -193,7 +203,7 @@ def is_dense(shape: Ints, strides: Ints) -> bool:
 
 
 def overlaps(shape: Ints, strides: Ints) -> bool:
-    """Whether several elements may lie at one place; that dimensions interlock without it is not found out.
+    """Return whether several elements may share a location; harmless interleaving of dimensions is not detected.
 
     >>> overlaps((2, 3), (3, 1)), overlaps((2, 3), (1, 1)), overlaps((2, 3), (0, 1))
     (False, True, True)
@@ -207,7 +217,7 @@ def overlaps(shape: Ints, strides: Ints) -> bool:
 
 
 def dense(shape: Ints, strides: Ints) -> Ints:
-    """The strides of a copy that keeps the order of the dimensions in memory: of ``clone()`` and ``empty_like()``.
+    """Return the strides of a copy that keeps the memory order of dimensions, as ``clone()``, ``empty_like()`` do.
 
     >>> dense((2, 3), (1, 2)), dense((2, 3), (10, 2)), dense((2, 3), (0, 1))
     ((1, 2), (3, 1), (3, 1))
@@ -216,7 +226,8 @@ def dense(shape: Ints, strides: Ints) -> Ints:
 
 
 def ordered(shape: Ints, strides: Ints) -> Ints:
-    """Strides without gaps, with the dimensions in the order of these strides; one of stride 0 stays where it is.
+    """Return strides without gaps, with the dimensions in the order of these strides; one of stride 0 keeps its
+    position.
 
     >>> ordered((2, 3, 4), (1, 0, 6))
     (1, 2, 6)
@@ -227,7 +238,7 @@ def ordered(shape: Ints, strides: Ints) -> Ints:
         for other in range(i - 1, -1, -1):
             outer, inner = order[here], order[other]
             if not strides[inner] or not strides[outer]:
-                continue  # a broadcast dimension fits anywhere: it stays where it is
+                continue  # a broadcast dimension fits anywhere: it keeps its position
             if strides[inner] > strides[outer] or strides[inner] == strides[outer] and shape[inner] > shape[outer]:
                 order[here], order[other] = inner, outer
                 here = other
@@ -241,7 +252,7 @@ def ordered(shape: Ints, strides: Ints) -> Ints:
 
 
 def strides_for(a: Any, wanted: memory_format.memory_format | None, name: str) -> tuple[int, ...]:
-    """The strides of a copy of ``a`` in a memory format.
+    """Return the strides of a copy of ``a`` in a memory format.
 
     :raises RuntimeError: the format is for another number of dimensions.
     """
@@ -258,14 +269,14 @@ def strides_for(a: Any, wanted: memory_format.memory_format | None, name: str) -
 
 
 def empty(like: Any, shape: Ints, strides: Ints, dtype: Any = None) -> Any:
-    """An uninitialised array on the device of ``like`` with these strides."""
+    """Return an uninitialized array on the device of ``like`` with these strides."""
     dtype = like.dtype if dtype is None else dtype
     memory = backend.module(backend.device_of(like)).empty((Geometry(shape, strides, 0).end(),), dtype)
     return restride(memory, shape, strides)
 
 
 def row_major(a: Any) -> Any:
-    """The array itself if it is contiguous, otherwise a contiguous copy.
+    """Return the array itself if it is contiguous, otherwise a contiguous copy.
 
     >>> row_major(np.ones((2, 3)).T).strides
     (16, 8)
@@ -274,15 +285,15 @@ def row_major(a: Any) -> Any:
 
 
 def in_format(a: Any) -> Any:
-    """The array itself if it is row-major or its channels are last, otherwise a row-major copy.
+    """Return the array itself if it is row-major or its channels are last, otherwise a row-major copy.
 
-    So are operands prepared whose result has the memory format of the operand.
+    This prepares operands whose result has the memory format of the operand.
     """
     return a if a.flags.c_contiguous or is_channels_last(a) else a.copy()
 
 
 def copied(a: Any, dtype: Any = None) -> Any:
-    """A copy, perhaps of another dtype, with the order of the dimensions in memory: as of ``dense``.
+    """Return a copy, optionally of another dtype, with the order of the dimensions in memory, like ``dense``.
 
     >>> copied(np.broadcast_to(np.ones(2), (3, 2))).strides, copied(np.ones((2, 3)).T).strides
     ((16, 8), (8, 24))
@@ -295,7 +306,7 @@ def copied(a: Any, dtype: Any = None) -> Any:
 
 
 def laid_as(a: Any, like: Any) -> Any:
-    """A contiguous array with the order of the dimensions of ``like``, of the same shape, in memory."""
+    """Return a contiguous array with its dimensions in memory in the order of ``like``, which has the same shape."""
     if like.flags.c_contiguous:
         return a
     result = empty_as(like, a.dtype)
@@ -304,17 +315,17 @@ def laid_as(a: Any, like: Any) -> Any:
 
 
 def empty_as(a: Any, dtype: Any = None) -> Any:
-    """An uninitialised array with the order of the dimensions of ``a`` in memory."""
+    """Return an uninitialized array with the order of the dimensions of ``a`` in memory."""
     return empty(a, a.shape, dense(a.shape, strides_of(a)), dtype)
 
 
 def length_of(a: Any) -> int:
-    """How many elements of its dtype the memory that ``a`` is part of holds."""
+    """Return the number of elements of its dtype in the memory of ``a``."""
     return max(int(root(a).nbytes // a.itemsize), of(a).end())
 
 
 def laid_out(a: Any, geometry: Geometry, length: int) -> Any:
-    """A copy of ``a`` whose elements lie as ``geometry`` says, in memory of its own for ``length`` elements."""
+    """Return a copy of ``a`` with the layout ``geometry``, in its own memory for ``length`` elements."""
     shape, strides, offset = geometry
     filled_array = restride(np.zeros_like(a, shape=(length,)), shape, strides, offset)
     filled_array[...] = a
@@ -322,7 +333,7 @@ def laid_out(a: Any, geometry: Geometry, length: int) -> Any:
 
 
 def places(geometry: Geometry, like: Any) -> Any:
-    """The place in memory of each element, as indices on the device of ``like``."""
+    """Return the memory location of each element, as indices on the device of ``like``."""
     positions = np.asarray(geometry.offset)
     for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
         rest = len(geometry.shape) - d - 1

@@ -15,38 +15,38 @@ from nbautograd._engine.arrays.thread_pool import parallel_for
 __all__ = ["ONES", "broadcast_axes", "cumulative_sums", "is_half", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 MAX_SEQUENTIAL = 32
-"""Maximum number of rows that are added one after the other: the rounding error is still small."""
+"""Maximum number of rows that are added sequentially: the rounding error is still small."""
 BLOCK = 16
-"""Rows added one after the other in each round of a long sum."""
+"""Number of rows added sequentially in each round of a long sum."""
 ELEMENTS_PER_TASK = 1 << 18
-"""Elements of one long row that a thread takes at a time."""
+"""Number of elements of one long row that a thread takes at a time."""
 LONG = 1024
 """Minimum length of an inner loop that outweighs NumPy's overhead per call."""
 LARGE = 1 << 14
-"""From so many elements on, rows are summed block by block, each as a product with ones."""
+"""Minimum number of elements for which rows are summed block by block, each as a product with ones."""
 LEAST_BLOCK = 16
-"""Shorter blocks are not worth a product."""
+"""Minimum length of a block for which a product is faster."""
 
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64)}
-"""Maximum number of elements summed as a product with ones, which costs a third of a reduction."""
+"""Ones for sums as products, which cost a third of a reduction; their length is the maximum number of elements."""
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is float16 or bfloat16."""
+    """Return whether a dtype is float16 or bfloat16."""
     return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def upcast_half(a: Any) -> Any:
-    """Half precision as float32, for what adds up or squares; anything else as it is."""
+    """Return half precision as float32, for sums and squares; anything else unchanged."""
     return a.astype(np.float32) if hasattr(a, "dtype") and is_half(a.dtype) else a
 
 
 def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-    """The sum over ``axes``, all by default, with an error that hardly grows with the number of elements.
+    """Return the sum over ``axes``, all by default, with an error that hardly grows with the number of elements.
 
-    NumPy adds in pairs only where it runs along memory; otherwise one row after the other, and float16 in float16.
-    Integers and bools are summed in int64, float16 in float32.
+    NumPy sums in pairs only along contiguous memory; otherwise row by row, and float16 in float16. Here, integers and
+    bools are summed in int64, float16 in float32.
     """
     dtype = a.dtype
     if a.__class__ is not np.ndarray:  # CuPy's sum is pairwise itself
@@ -89,7 +89,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
 
 
 def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-    """The mean over ``axes``, all by default; of float16, computed in float32."""
+    """Return the mean over ``axes``, all by default; of float16, computed in float32."""
     if a.dtype is FLOAT16:
         return pairwise_mean(upcast_half(a), axes, keepdims).astype(a.dtype)
     n = a.size if axes is None else a.shape[axes[0]] if len(axes) == 1 else math.prod([a.shape[d] for d in axes])
@@ -97,7 +97,7 @@ def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = 
 
 
 def _shared(a: Any) -> Any:
-    """The sum of one long row in several threads. Its shares do not depend on the number of threads."""
+    """Sum one long row in several threads. Its shares do not depend on the number of threads."""
     sums = np.empty(-(-a.size // ELEMENTS_PER_TASK), a.dtype)
 
     def task(number: int) -> None:
@@ -108,7 +108,7 @@ def _shared(a: Any) -> Any:
 
 
 def _sums_by_blocks(a: Any) -> Any:
-    """The sums of the rows of a matrix. Of blocks that are equally long, the BLAS finds the sums at once."""
+    """Return the sums of the rows of a matrix. The BLAS sums equally long blocks at once."""
     n = a.shape[1]
     if a.size < LARGE or a.dtype not in ONES or not a.flags.c_contiguous:
         return np.add.reduce(a, 1)
@@ -129,15 +129,15 @@ def _sums_by_blocks(a: Any) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _block(length: int) -> int:
-    """The largest divisor of a length up to which the terms of a product may be added in any order."""
+    """Return the largest divisor of a length up to which the terms of a product may be added in any order."""
     return next((n for n in range(2 * MAX_SEQUENTIAL, 0, -1) if length % n == 0), 0)
 
 
 def _rows(a: Any) -> Any:
-    """The sum over the middle one of three axes: round by round, blocks of rows become one row each."""
+    """Sum over the middle one of three axes: round by round, blocks of rows become one row each."""
     while (rows := a.shape[1]) > MAX_SEQUENTIAL:
         before, _, after = a.shape
-        joined = max(1, min(LONG // max(1, after), rows // BLOCK))  # short rows side by side make a long one
+        joined = max(1, min(LONG // max(1, after), rows // BLOCK))  # short adjacent rows make a long one
         left = rows // (BLOCK * joined) * joined
         whole = a[:, : left * BLOCK].reshape(before, -1, BLOCK, joined, after)
         summed = np.add.reduce(whole, 2).reshape(before, left, after)
@@ -149,11 +149,11 @@ def _rows(a: Any) -> Any:
 
 
 def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
-    """The sum over ``axes`` of an array in any layout: in the order of memory, and the longest axis first."""
+    """Sum over ``axes`` of an array in any layout: in memory order, and the longest axis first."""
     order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
     lengths: list[int] = []
     gone: list[bool] = []
-    for d in order:  # neighbours that are both kept, or both summed, are one axis
+    for d in order:  # adjacent axes that are both kept, or both summed, are merged
         if gone and gone[-1] == (d in axes):
             lengths[-1] *= a.shape[d]
         else:
@@ -177,19 +177,19 @@ def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
 
 
 CHUNK = 16
-"""Elements whose cumulative sums are one product with a triangle of ones: faster than one after the other."""
+"""Number of elements whose cumulative sums are one product with a triangle of ones, faster than one by one."""
 MAX_TRIANGLE = 64
-"""The same for the sums of chunks, of which there may be more."""
+"""Maximum number of chunks whose cumulative sums are one such product."""
 MIN_CUMULATIVE_SIZE = 1 << 10
-"""Minimum number of elements for that."""
+"""Minimum number of elements for this method."""
 CUMULATIVE_BLOCK = 1 << 15
-"""Elements, whole rows, that are computed at a time, so that they stay in the cache."""
+"""Number of elements, in whole rows, computed at a time, so that they stay in the cache."""
 
 
 def cumulative_sums(a: Any, reverse: bool) -> Any:
-    """The cumulative sums along the last axis of a large array of float32; None if they are to be added one by one.
+    """Return the cumulative sums along the last axis of a large float32 array; None if they must be added one by one.
 
-    What comes before a chunk is added up in float64, so that the error does not grow with the length.
+    The sums before each chunk are added in float64, so that the error does not grow with the length.
 
     :param reverse: begin at the end.
     """
@@ -211,7 +211,7 @@ def cumulative_sums(a: Any, reverse: bool) -> Any:
 
 
 def _before(sums: Any, reverse: bool) -> Any:
-    """What comes before each chunk; before the first it is 0, and added to sums of -0 makes them 0, as in PyTorch."""
+    """Return the sum before each chunk; the first is 0, which turns sums of -0 into 0, as in PyTorch."""
     width = sums.shape[1]
     if width <= MAX_TRIANGLE:
         return (sums @ _triangle(width, reverse, True)).astype(FLOAT32)
@@ -225,14 +225,14 @@ def _before(sums: Any, reverse: bool) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _triangle(size: int, reverse: bool, strict: bool = False) -> Any:
-    """Ones by which a row is multiplied for its cumulative sums; a strict one, of float64, leaves out each itself."""
+    """Return the triangle of ones that gives a row's cumulative sums; ``strict``, in float64, for exclusive sums."""
     ones = np.ones((size, size), np.float64 if strict else FLOAT32)
     return np.tril(ones, -strict) if reverse else np.triu(ones, strict)
 
 
 @functools.lru_cache(maxsize=1024)
 def broadcast_axes(shape: tuple[int, ...], to: tuple[int, ...]) -> tuple[int, ...]:
-    """The dimensions that broadcasting ``to`` to ``shape`` added or repeated."""
+    """Return the dimensions that broadcasting ``to`` to ``shape`` added or repeated."""
     extra = len(shape) - len(to)
     if extra < 0 or any(n != 1 and n != shape[d + extra] for d, n in enumerate(to)):
         raise RuntimeError(f"size {list(to)} is not expandable to size {list(shape)}")

@@ -1,7 +1,7 @@
-"""The thread pool for large arrays, and how many threads it has.
+"""The thread pool for large arrays, and its number of threads.
 
-NumPy releases the GIL while it computes, so tiles of one array can be computed side by side. There is no
-thread before the first array that is large enough, and none when the process forks.
+NumPy releases the GIL while it computes, so tiles of one array can be computed in parallel. No thread exists before the
+first array that is large enough, and none when the process forks.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = [
 
 
 def _available() -> int:
-    """The initial number of threads: ``OMP_NUM_THREADS``, or the cores that the process may use."""
+    """Return the initial number of threads: ``OMP_NUM_THREADS``, or the cores that the process may use."""
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(int(asked), cores) if asked.isdecimal() and int(asked) else cores
 
 
 class _Threads(threading.local):
-    """The process's thread pool and its settings; ``inside`` is per thread: whether it is a worker of the pool."""
+    """The process's thread pool and its settings; ``inside`` is per thread: True for a worker of the pool."""
 
     count = _available()
     interop: int | None = None
@@ -56,7 +56,7 @@ _threads = _Threads()
 
 
 def get_num_threads() -> int:
-    """How many threads a large array is computed in; at first, as many as the process may use cores.
+    """Return the number of threads for a large array; initially, the cores that the process may use.
 
     >>> import nbautograd as torch
     >>> torch.get_num_threads() >= 1
@@ -66,10 +66,10 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int) -> None:
-    """Compute large arrays in so many threads; what comes out is the same, bit for bit.
+    """Set the number of threads for large arrays; results are the same, bit for bit.
 
-    NumPy's matrix products have threads of their own: they are told too if ``threadpoolctl`` is installed (extra
-    ``threads``), otherwise by ``OMP_NUM_THREADS`` before the program starts.
+    NumPy's matrix products have their own threads: this also sets their number if ``threadpoolctl`` is installed (extra
+    ``threads``); otherwise set ``OMP_NUM_THREADS`` before the program starts.
 
     :raises RuntimeError: ``num`` is not a positive int.
 
@@ -90,7 +90,7 @@ def set_num_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """What ``set_num_interop_threads`` was given; at first the number of cores. No operation here runs beside another.
+    """Return the value of ``set_num_interop_threads``; initially the number of cores. Operations never run in parallel.
 
     >>> import nbautograd as torch
     >>> torch.get_num_interop_threads() >= 1
@@ -100,7 +100,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Accepted once and remembered, as in PyTorch: operations here run one after the other.
+    """Store the number of threads once, as in PyTorch: operations here run one after another.
 
     :raises RuntimeError: ``num`` is not a positive int, or this has been called before.
     """
@@ -119,9 +119,9 @@ def _positive(name: str, num: Any) -> int:
 
 
 def parallel_for(task: Callable[[int], None], count: int) -> None:
-    """Call ``task`` with each number below ``count``, in several threads if there are; without NumPy's warnings.
+    """Call ``task`` with each number below ``count``, in several threads if available; without NumPy's warnings.
 
-    Whatever a call raises is raised, after the calls that have begun; the others do not begin.
+    An exception is raised after the calls that have begun; the others do not begin.
     """
     numbers = iter(range(count))  # shared by all threads
     tasks = [task]  # emptied at the end, so that a late thread does not keep the task's arrays alive
@@ -144,7 +144,7 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
     except BaseException:
         for _ in numbers:
             pass
-        for future in others:  # a call in another thread ends before the caller goes on with what it writes to
+        for future in others:  # calls in other threads end before the caller uses their results
             if not future.cancel():
                 future.exception()
         raise
@@ -157,8 +157,8 @@ def for_each_tile(
 ) -> None:
     """Call ``evaluate(tile, buffers)`` for each slice of ``step`` below ``length``, in several threads.
 
-    :param per_task: how much a thread takes at a time, a multiple of ``step``.
-    :param scratch: makes the buffers that a thread uses for all its tiles.
+    :param per_task: the range that a thread takes at a time, a multiple of ``step``.
+    :param scratch: a function that makes the buffers of a thread for all its tiles.
     """
 
     def task(number: int) -> None:
@@ -171,7 +171,7 @@ def for_each_tile(
 
 
 def _submitted(work: Callable[[], None], count: int) -> list[Future[None]]:
-    """``work`` in ``count`` further threads, or in fewer where threads are not to be had."""
+    """Submit ``work`` to ``count`` further threads, or to fewer if threads are not available."""
     if count < 1 or _threads.inside:
         return []
     executor = _Threads.executor
@@ -183,7 +183,7 @@ def _submitted(work: Callable[[], None], count: int) -> list[Future[None]]:
     try:
         for _ in range(count):
             futures.append(executor.submit(work))
-    except RuntimeError:  # the interpreter ends, or the system has no more threads
+    except RuntimeError:  # the interpreter exits, or the system has no more threads
         pass
     return futures
 

@@ -1,9 +1,9 @@
-"""Which arrays share memory, and when that memory was last written to.
+"""Shared memory of arrays, and the time of the last write to it.
 
-One clock orders everything: ``next_sequence_nr`` numbers the nodes of the graph and the in-place writes. A node that
-saved an array at time *n* has lost it when the array's memory was written to at a time after *n*; so operations record
-nothing about versions, and only writes cost. Backward looks at versions only when something, anywhere, was written to
-after the node was made.
+One clock orders everything: ``next_sequence_nr`` numbers the nodes of the graph and the in-place writes. The array that
+a node saved at time *n* is invalid if the array's memory was written to after *n*; so operations record nothing about
+versions, and only writes have a cost. Backward checks versions only if any memory was written to after the node was
+created.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ next_sequence_nr = count(1).__next__
 
 
 class _Clock:
-    """When the last in-place write to any tensor happened."""
+    """The time of the last in-place write to any tensor."""
 
     __slots__ = ("last_write", "place")
 
     def __init__(self) -> None:
         self.last_write = 0
-        self.place: Callable[[], tuple[str, int]] | None = None  # where we are in the user's code; None: not noted
+        self.place: Callable[[], tuple[str, int]] | None = None  # the current location in user code; None: not recorded
 
 
 clock = _Clock()
 
 
 def _forgotten(table: dict[int, Any], key: int, thing: Any) -> weakref.ref[Any]:
-    """A weak reference to ``thing`` whose callback removes ``key`` from the table.
+    """Return a weak reference to ``thing`` whose callback removes ``key`` from the table.
 
-    No Python code runs then, which an interrupt could end too early: the exception would be lost, and the key, an id
-    that another object gets next, would stay. The reference itself is passed on as ``pop``'s default.
+    The callback runs no Python code, which an interrupt could end too early: the exception would be lost, and the key,
+    an id that another object may get, would stay. The reference itself is passed as ``pop``'s default.
     """
     return weakref.ref(thing, partial(table.pop, key))
 
@@ -69,9 +69,9 @@ class _History:
 
     def __init__(self, owner: Any, former: np.generic | None) -> None:
         self.times: list[int] = []
-        self.place: tuple[str, int] | None = None  # where the last write was called, if places are noted
-        self.dropped = 0  # writes so old that only their number is kept
-        self.former = former  # the scalar that the memory was before it was memory; alive, so that its id stays taken
+        self.place: tuple[str, int] | None = None  # the call of the last write, if locations are recorded
+        self.dropped = 0  # old writes of which only the number is kept
+        self.former = former  # the scalar that became this memory; kept alive, so that its id stays taken
         self.owners = [_forgotten(_histories, id(thing), owner) for thing in (owner, former) if thing is not None]
         for thing in (owner, former):
             if thing is not None:
@@ -84,11 +84,11 @@ class _History:
             self.dropped += self.KEEP
 
 
-_histories: dict[int, _History] = {}  # by the id of the owner (see ``owner``); removed when the owner dies
+_histories: dict[int, _History] = {}  # by the id of the owner (see ``owner``); removed when the owner is freed
 
 
 class Apart:
-    """Memory under another name: an array made from this shares memory with ``array`` but not its write history.
+    """Memory under another name: an array made from it shares memory with ``array`` but not its write history.
 
     The array that owns the memory is kept alive as ``self.array``.
     """
@@ -99,14 +99,14 @@ class Apart:
         self.__array_interface__ = array.__array_interface__
         self.array: Any = array
         base: Any = array
-        while isinstance(base, np.ndarray):  # to the memory itself, lest ``p.data -= step`` in a loop makes a chain
+        while isinstance(base, np.ndarray):  # to the memory itself: ``p.data -= step`` in a loop builds no chain
             self.array, base = base, base.base
             if isinstance(base, Apart):
                 base = base.array
 
 
 def owner(array: Any) -> Any:
-    """The object that stands for the memory of ``array``: the array at the end of its chain of bases."""
+    """Return the object that represents the memory of ``array``: the array at the end of its chain of bases."""
     while array.__class__ is not Apart:
         base = getattr(array, "base", None)
         if base is None or not (hasattr(base, "base") or base.__class__ is Apart):
@@ -118,37 +118,37 @@ def owner(array: Any) -> Any:
     return array
 
 
-_adopted: dict[int, tuple[Any, Any]] = {}  # by the id of the array: a weak reference to it, and whose memory it shows
+_adopted: dict[int, tuple[Any, Any]] = {}  # by the id of the array: a weak reference to it, and the memory's owner
 
 
 def adopt(array: Any, parent: Any) -> None:
-    """Note that ``array`` shows the memory of ``parent`` where it does not know so itself (CuPy's strided views)."""
+    """Record that ``array`` is a view of the memory of ``parent``, if it has no base itself (CuPy's strided views)."""
     if getattr(array, "base", None) is None:
         key = id(array)
         _adopted[key] = (_forgotten(_adopted, key, array), parent)
 
 
 def same_memory(a: Any, b: Any) -> bool:
-    """Whether two arrays are views of the same piece of memory."""
+    """Return whether two arrays are views of the same piece of memory."""
     return owner(a) is owner(b)
 
 
 def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory with a write history of its own, for ``Tensor.data``."""
+    """Return an array over the same memory with its own write history, for ``Tensor.data``."""
     if not isinstance(array, np.ndarray):
-        return array.view()  # on another device: a view with an owner of its own is not to be had
+        return array.view()  # on another device: a view with its own owner is not possible
     if not array.size:
         return array.copy()
     apart = np.asarray(Apart(array))
-    if apart.strides != array.strides:  # NumPy's interface forgets those of lengths of 1
+    if apart.strides != array.strides:  # NumPy's interface drops those of lengths of 1
         apart = np.lib.stride_tricks.as_strided(apart, strides=array.strides)
     return apart.view(array.dtype) if array.dtype.kind == "V" else apart  # NumPy's interface does not name bfloat16
 
 
 def continued(array: Any, former: Any, always: bool) -> Any:
-    """An array in the place of another, whose write history it goes on with: for ``tensor.data = ...``.
+    """Return an array in place of another, whose write history it continues: for ``tensor.data = ...``.
 
-    :param always: even where neither has been written to, since others share that history.
+    :param always: also if neither has been written to, since others share that history.
     """
     old, new = _histories.get(id(owner(former))), _histories.get(id(owner(array)))
     if old is new and not always or isinstance(former, np.generic) or is_inference(array):
@@ -158,7 +158,7 @@ def continued(array: Any, former: Any, always: bool) -> Any:
     array = unshared(array)
     history = _history(former)
     key, apart = id(owner(array)), owner(array)
-    history.owners[1:] = [ref for ref in history.owners[1:] if ref() is not None]  # a loop may come here each time
+    history.owners[1:] = [ref for ref in history.owners[1:] if ref() is not None]  # a loop may get here each time
     history.owners.append(_forgotten(_histories, key, apart))
     _histories[key] = history
     return array
@@ -170,7 +170,7 @@ def _history(array: Any, former: np.generic | None = None) -> _History:
 
 
 def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
-    """An array that takes the place of a 0-d tensor's scalar, so that others can share it or write to it.
+    """Return an array that replaces a 0-d tensor's scalar, so that others can share it or write to it.
 
     Nodes may have saved the scalar; it shares the array's history, so that they notice writes to the array.
     """
@@ -180,20 +180,20 @@ def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
 
 
 def alias_of(scalar: np.generic) -> Any:
-    """The array that has taken the place of a scalar; the scalar itself if there is none."""
+    """Return the array that replaced a scalar; the scalar itself if none did."""
     history = _histories.get(id(scalar))
     array = None if history is None or history.former is not scalar else history.owners[0]()
     return scalar if array is None else array
 
 
 def former_scalar(array: Any) -> np.generic | None:
-    """The scalar whose place an array has taken."""
+    """Return the scalar that an array replaced."""
     history = _histories.get(id(array))
     return None if history is None else history.former
 
 
 def record_write(array: Any) -> None:
-    """Note that the memory of ``array`` has just been written to."""
+    """Record a write to the memory of ``array``."""
     time = next_sequence_nr()
     history = _histories.get(id(array)) or _history(array)  # most arrays that are written to own their memory
     history.add(time)
@@ -202,37 +202,38 @@ def record_write(array: Any) -> None:
 
 
 def where_written(array: Any) -> tuple[str, int] | None:
-    """The file and line of the last write to the memory of ``array``, if tracing was on."""
+    """Return the file and line of the last write to the memory of ``array``, if tracing was on."""
     history = _histories.get(id(owner(array)))
     return None if history is None else history.place
 
 
 def version_of(array: Any) -> int:
-    """How many in-place writes the memory of ``array`` has seen."""
+    """Return the number of in-place writes to the memory of ``array``."""
     history = _histories.get(id(owner(array)))
     return 0 if history is None else history.dropped + len(history.times)
 
 
 def version_at(array: Any, time: int) -> int:
-    """How many of them happened before ``time``."""
+    """Return the number of in-place writes to the memory of ``array`` before ``time``."""
     history = _histories.get(id(owner(array)))
     return 0 if history is None else history.dropped + bisect_right(history.times, time)
 
 
 def changed_since(array: Any, time: int) -> bool:
-    """Whether the memory of ``array`` was written to after ``time``."""
+    """Return whether the memory of ``array`` was written to after ``time``."""
     history = _histories.get(id(owner(array)))
     return history is not None and bool(history.times) and history.times[-1] > time
 
 
-# -- memory made in inference mode -----------------------------------------------------------------------------------
+# -- memory created in inference mode
+# -----------------------------------------------------------------------------------
 
 inferred: dict[int, Any] = {}
-"""Weak references to the owners of memory that was made in inference mode, by their id."""
+"""Weak references to the owners of memory created in inference mode, by their id."""
 
 
 def mark_inference(array: Any) -> None:
-    """Note that the memory of ``array`` was made in inference mode."""
+    """Record that the memory of ``array`` was created in inference mode."""
     whose = owner(array)
     key = id(whose)
     if key not in inferred:
@@ -240,5 +241,5 @@ def mark_inference(array: Any) -> None:
 
 
 def is_inference(array: Any) -> bool:
-    """Whether the memory of ``array`` was made in inference mode."""
+    """Return whether the memory of ``array`` was created in inference mode."""
     return bool(inferred) and id(owner(array)) in inferred

@@ -1,1 +1,1 @@
-"""Helpers that every wing may use: files written at once, advice on what to install, where users' code is."""
+"""Helpers for every wing: atomic files, installation advice, locations in user code."""

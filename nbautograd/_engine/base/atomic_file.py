@@ -13,10 +13,10 @@ __all__ = ["replacing"]
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of the one at ``path`` when the ``with`` block ends without an error.
+    """Yield a file that replaces the one at ``path`` when the ``with`` block ends without an error.
 
-    Readers never see half of it, and a full disk or an interrupt leaves the old file. A link stays a link. A pipe or a
-    device is written to directly.
+    Readers never see a partial file, and a full disk or an interrupt leaves the old file. A link stays a link. A pipe
+    or a device is written to directly.
 
     :raises OSError: the file cannot be written; the message names ``path``.
 

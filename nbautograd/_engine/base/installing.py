@@ -1,4 +1,4 @@
-"""The command that installs what is missing, as it can be typed where it is read."""
+"""Commands that install missing packages, ready to type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def command(*packages: str) -> str:
-    """The command that installs packages into the environment of this process: in a notebook a magic.
+    """Return the command that installs packages into the environment of this process: in a notebook a magic.
 
     :param packages: names, with versions where these matter; options such as ``-e`` stay as they are.
     """
@@ -22,12 +22,12 @@ def command(*packages: str) -> str:
 
 
 def extra(name: str) -> str:
-    """The command that installs one of this package's extras, as fits the way in which the package is installed.
+    """Return the command that installs one of this package's extras, matching how the package is installed.
 
-    With no name, it installs the package itself.
+    Without a name, it installs the package itself.
 
-    From a clone, editable or not installed at all, and from a file or an address that is known, it names that; else the
-    missing packages themselves, since the package index need not have this package.
+    If the package comes from a clone, a file or a known address, the command names that; otherwise it names the missing
+    packages themselves, since the package index need not have this package.
     """
     clone, named = Path(__file__).resolve().parents[3], f"[{name}]" if name else ""
     if _is_clone(clone):
@@ -47,14 +47,14 @@ def extra(name: str) -> str:
 
 
 def requirements(name: str) -> list[str]:
-    """What an extra brings, with versions, as the metadata of this package say; nothing where there are none."""
+    """Return the packages of an extra, with versions, from this package's metadata; empty if the extra is unknown."""
     own = _distribution(PACKAGE)
     known = (own.requires if own is not None else None) or []
     return [each.partition(";")[0].strip() for each in known if re.search(rf"extra == ['\"]{name}['\"]", each)]
 
 
 def _pip() -> str:
-    """How pip is called, so that it installs into this environment."""
+    """Return the pip call that installs into this environment."""
     import shutil
 
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -65,7 +65,7 @@ def _pip() -> str:
 
 
 def _shown(path: Path) -> str:
-    """A path as short as can be from the current folder; ``.`` is that folder itself."""
+    """Return a path relative to the current folder if shorter; ``.`` is that folder itself."""
     try:
         short = str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -74,7 +74,7 @@ def _shown(path: Path) -> str:
 
 
 def _quoted(word: str) -> str:
-    """A word as the system's shell takes it."""
+    """Quote a word for the system's shell."""
     import shlex
 
     if os.name != "nt":
@@ -83,7 +83,7 @@ def _quoted(word: str) -> str:
 
 
 def _is_clone(folder: Path) -> bool:
-    """Whether a folder holds the sources of this package."""
+    """Return whether a folder holds the sources of this package."""
     try:
         return f'name = "{PACKAGE}"' in (folder / "pyproject.toml").read_text(encoding="utf-8")
     except OSError:
@@ -91,7 +91,7 @@ def _is_clone(folder: Path) -> bool:
 
 
 def _distribution(name: str) -> Any:
-    """The metadata of an installed package, or None. The import takes a while, so it waits for a need."""
+    """Return the metadata of an installed package, or None. The import is slow, so it is deferred."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -101,7 +101,7 @@ def _distribution(name: str) -> Any:
 
 
 def _direct_url() -> dict[str, Any]:
-    """From where the package was installed, if not from an index (PEP 610)."""
+    """Return the address from which the package was installed, if not from an index (PEP 610)."""
     import json
 
     own = _distribution(PACKAGE)
@@ -113,11 +113,11 @@ def _direct_url() -> dict[str, Any]:
 
 
 def _file_of(url: str) -> Path | None:
-    """The path of a ``file:`` address; None for another."""
+    """Return the path of a ``file:`` address; None for another."""
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(url)
     if parts.scheme != "file":
         return None
     path = unquote(parts.path)
-    return Path(path[1:] if re.match("/[A-Za-z]:", path) else path)  # a drive of Windows comes after the slash
+    return Path(path[1:] if re.match("/[A-Za-z]:", path) else path)  # the drive of a Windows path follows the slash

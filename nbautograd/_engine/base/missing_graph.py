@@ -1,7 +1,7 @@
-"""Why a tensor has no graph: five causes, each with the line that caused it and the line to write instead.
+"""Explanations of why a tensor has no graph: five causes, each with the line that caused it and its replacement.
 
-A tensor without a graph knows nothing of what it was computed from. But the code that is running names it, and the
-assignments above tell how it came about. Where they are not known, there is no cause to name.
+A tensor without a graph has no record of its computation. But the running code names it, and the assignments above show
+how it was computed. If that code is unknown, no cause is named.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ TEXTS = {
     ),
     "other_unknown": "Set requires_grad=True where a tensor is made",
 }
-"""Of each cause: what is wrong, what to write, and what to do where no line can be given."""
+"""For each cause: the problem, the replacement, and the advice if no line can be shown."""
 
 METHODS = {"detach", "detach_", "item", "numpy", "tolist"}
 COPIES = {"tensor", "as_tensor", "from_numpy"}
 FLOATS = {"ones", "zeros", "empty", "rand", "randn", "linspace", "logspace", "eye", "normal"}
-"""Functions that make a leaf of a floating dtype, unless another is given."""
+"""Functions that make a leaf of a floating dtype by default."""
 LIKE = {f"{name}_like" for name in ("ones", "zeros", "empty", "full", "rand", "randn", "randint")}
 MAKERS = COPIES | FLOATS | LIKE | {"full", "randint", "arange"}
 """Functions that make a leaf."""
 NO_KEYWORD = {"from_numpy", "as_tensor"}
 INTEGERS = ("int", "uint", "bool", "long", "short", "byte", "char")
-FARTHEST = 20  # assignments that are read from the tensor back
+FARTHEST = 20  # maximum number of assignments traced back from the tensor
 
 
 class Cut(NamedTuple):
-    """Where a gradient cannot go on."""
+    """The call that stops a gradient."""
 
     name: str
     """The variable that no gradient reaches this way."""
@@ -75,21 +75,21 @@ class Cause(NamedTuple):
     kind: str
     """``forgot``, ``integers``, ``detached``, ``no_grad``, ``unrecorded`` or ``unknown``."""
     name: str
-    """What has no graph because of it."""
+    """The name of the tensor without a graph."""
     source: str = ""
-    """The variable, or expression, that should have led to one."""
+    """The variable, or expression, that should have had a graph."""
     call: str = ""
-    """What cut the graph off."""
+    """The call that cut the graph."""
     dtype: str = ""
     place: tuple[str, int] | None = None
     """File name and line of the code that caused it."""
     old: str = ""
-    """That code."""
+    """The code at that place."""
     new: str = ""
     """The code to write in its place."""
 
     def told(self, texts: Mapping[str, str]) -> tuple[str, str]:
-        """What is wrong, and what to do, by texts such as ``TEXTS``."""
+        """Return the problem and the advice, by texts such as ``TEXTS``."""
         place = ""
         if self.place is not None:
             label, _ = SourceLocator.locate(*self.place)
@@ -100,7 +100,7 @@ class Cause(NamedTuple):
 
 
 def explained(head: str, cause: Cause) -> str:
-    """The message of a cause.
+    """Return the message of a cause.
 
     >>> explained("y does not require grad", Cause("forgot", "y", "x", new="x = ones(2, requires_grad=True)"))
     'y does not require grad: x was made without requires_grad=True. Write `x = ones(2, requires_grad=True)`.'
@@ -110,19 +110,19 @@ def explained(head: str, cause: Cause) -> str:
 
 
 def cause_of(tensor: Any, variables: Mapping[str, Any] | None = None, input_number: int | None = None) -> Cause:
-    """Why a tensor has no graph, as far as the code that is running shows it.
+    """Return the cause of a tensor's missing graph, judging by the running code.
 
-    :param variables: by name; by default those of that code.
-    :param input_number: which of the inputs of ``grad()`` it is; None for what is differentiated.
+    :param variables: by name; by default those of the running code.
+    :param input_number: the index of the input of ``grad()``; None for the output.
     """
     try:
         return _Search(tensor, variables, input_number).cause()
-    except Exception:  # the error that is being explained must not get lost
+    except Exception:  # the error being explained must not get lost
         return Cause("unknown", "it")
 
 
 class _Place(NamedTuple):
-    """From where in the code a name is looked up."""
+    """The position in the code from which a name is looked up."""
 
     filename: str
     position: tuple[int, int]
@@ -130,7 +130,7 @@ class _Place(NamedTuple):
 
 
 class _Search:
-    """Goes back from a tensor, by the assignments of the variables that it was computed from."""
+    """A search back from a tensor, by the assignments of the variables that it was computed from."""
 
     def __init__(self, tensor: Any, variables: Mapping[str, Any] | None, input_number: int | None) -> None:
         self.tensor, self.input_number = tensor, input_number
@@ -147,7 +147,7 @@ class _Search:
         self.read: list[tuple[str, Assignment]] = []
 
     def _name(self) -> str:
-        """What the tensor is called: the variable that the call names, another that holds it, or the expression."""
+        """Return the tensor's name: the variable in the call, another that holds it, or the expression."""
         expression = self.call.expression if self.call is not None else ""
         if self.input_number is not None:
             inputs = self.call.inputs if self.call is not None else ()
@@ -169,11 +169,11 @@ class _Search:
         return Cause("unknown", self.name)
 
     def _cut(self) -> Cause | None:
-        """The first cut on the way back, nearest to the tensor; notes the assignments that were read."""
+        """Return the first cut on the way back, nearest to the tensor; record the assignments that were read."""
         expression = _parsed(self.name)
         if expression is None:
             return None
-        if not isinstance(expression, ast.Name):  # such as y.detach(): it stands in the call itself
+        if not isinstance(expression, ast.Name):  # such as y.detach(): it is in the call itself
             found = self._cut_in(self.name, expression, "", None)
             if found is not None:
                 return found
@@ -210,7 +210,7 @@ class _Search:
         return None
 
     def _without(self, made: Assignment | None, node: ast.expr, base: ast.expr) -> str:
-        """The statement without a call that cuts the graph."""
+        """Return the statement without the call that cuts the graph."""
         if not isinstance(node, ast.Attribute) and not (isinstance(node, ast.Call) and not _is_copy(node)):
             return ""
         name = node.attr if isinstance(node, ast.Attribute) else node.func.attr  # type: ignore[attr-defined]
@@ -229,7 +229,7 @@ class _Search:
         return bare if bare != shorter and _same(bare, shorter) else shorter
 
     def _unrecorded(self, name: str, gradient: ast.expr, made: Assignment | None) -> Cause:
-        """A gradient that was computed without ``create_graph=True``."""
+        """Return the cause for a gradient that was computed without ``create_graph=True``."""
         if isinstance(gradient, ast.Call):
             cause = Cause("unrecorded", name, _text(gradient.args[0]), call="grad()")
             if made is None:
@@ -246,7 +246,7 @@ class _Search:
         return cause._replace(source=call.expression, place=(filename, line), old=call.text, new=new)
 
     def _made(self, integer: bool) -> Cause | None:
-        """The variable that a gradient should have been asked for, and how."""
+        """Return the cause for a variable that should have required a gradient, with the cure."""
         makers = []
         for name, made in self.read:
             value = self.variables.get(name)
@@ -255,20 +255,20 @@ class _Search:
             if value is not self.tensor or _maker(made.value) is not None:
                 makers.append((name, made, value))
         if not integer and any(self._is_tracked(name) for name, _ in self.read):
-            return None  # something cut it off that does not stand in this code
+            return None  # the cut is not in this code
         if not makers:
             return self._literal()
         floats = [one for one in makers if not _is_integer(one[2])]
         name, made, value = (floats or makers)[0]
         if integer and floats:
-            return None  # its operations make integers of floating-point numbers
+            return None  # its operations convert floating-point numbers to integers
         kind = "forgot" if floats else "integers"
         place, dtype = (made.filename, made.position[0]), _dtype(value)
         new = _asking(name, made, integers=not floats)
         return Cause(kind, self.name, name, dtype=dtype, place=place, old=made.text, new=new)
 
     def _literal(self) -> Cause | None:
-        """A tensor that is made in the middle of an expression, as in ``torch.ones(1).sum().backward()``."""
+        """Return the cause for a tensor made inside an expression, as in ``torch.ones(1).sum().backward()``."""
         for made in [None, *(one for _, one in self.read)]:
             tree = made.value if made is not None else _parsed(self.name)
             for node in ast.walk(tree) if tree is not None else ():
@@ -291,7 +291,7 @@ class _Search:
         return None
 
     def _with(self, column: int, added: str) -> str:
-        """The running call, with something added to the expression in it."""
+        """Return the running call, with an addition to the expression in it."""
         text = self.name.encode()
         changed = (text[:column] + added.encode() + text[column:]).decode()
         return self.call.text.replace(self.name, changed, 1) if self.call is not None else changed
@@ -306,7 +306,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _is_tracked(value: Any) -> bool:
-    """Whether it requires a gradient, as a tensor, or has parameters that do."""
+    """Return whether it requires a gradient, as a tensor, or has parameters that do."""
     try:
         if _is_tensor(value):
             return bool(value.requires_grad)
@@ -333,7 +333,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _asks(tree: ast.AST) -> bool:
-    """Whether an expression asks for a gradient itself."""
+    """Return whether an expression requests a gradient itself."""
     return any(isinstance(node, ast.keyword) and node.arg == "requires_grad" for node in ast.walk(tree))
 
 
@@ -342,7 +342,7 @@ def _is_copy(node: ast.Call) -> bool:
 
 
 def _calls(value: ast.expr, mode: str) -> Iterator[tuple[ast.expr, str, ast.expr | None]]:
-    """What no gradient goes through in an expression: what it is applied to, how it is called, and its own node."""
+    """Yield the parts of an expression that stop gradients: the operand, the name of the call, and its node."""
     if mode:
         yield value, mode, None
     for node in ast.walk(value):
@@ -357,7 +357,7 @@ def _calls(value: ast.expr, mode: str) -> Iterator[tuple[ast.expr, str, ast.expr
 
 
 def _gradient(value: ast.expr) -> ast.expr | None:
-    """The part of an expression that is a gradient: ``x.grad``, or ``autograd.grad(y, x)`` that does not record."""
+    """Return the part of an expression that is a gradient: ``x.grad``, or an unrecorded ``autograd.grad(y, x)``."""
     called = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
     for node in ast.walk(value):
         if isinstance(node, ast.Attribute) and node.attr == "grad" and id(node) not in called:
@@ -370,7 +370,7 @@ def _gradient(value: ast.expr) -> ast.expr | None:
 
 
 def _added(call: ast.Call, argument: str) -> tuple[tuple[int, int], tuple[int, int], str]:
-    """The edit that adds an argument to a call."""
+    """Return the edit that adds an argument to a call."""
     end = (call.end_lineno or 0, (call.end_col_offset or 1) - 1)
     return end, end, f"{', ' if call.args or call.keywords else ''}{argument}"
 
@@ -383,7 +383,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts are the same program."""
+    """Return whether two texts are the same program."""
     try:
         return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     except SyntaxError:
@@ -391,14 +391,14 @@ def _same(one: str, other: str) -> bool:
 
 
 def _maker(node: ast.AST) -> str | None:
-    """The module's name with a dot, if an expression calls a function of it that makes a leaf."""
+    """Return the prefix of the module, if an expression calls one of its functions that make a leaf."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
     return _text(node.func.value) if node.func.attr in MAKERS - NO_KEYWORD else None
 
 
 def _asking(name: str, made: Assignment, integers: bool) -> str:
-    """The assignment of a leaf, with a gradient asked for, in a floating dtype."""
+    """Return the assignment of a leaf, with a gradient requested, in a floating dtype."""
     module = _maker(made.value)
     given = {each.arg for each in made.value.keywords} if isinstance(made.value, ast.Call) else set()
     if module is None or "requires_grad" in given or (integers and "dtype" in given):
@@ -409,11 +409,11 @@ def _asking(name: str, made: Assignment, integers: bool) -> str:
 
 
 def cut_of(name: str, filename: str, lineno: int, variables: Mapping[str, Any]) -> Cut | None:
-    """The call that cut a variable off from the graph, if the code above a line of the same cell or file shows it.
+    """Return the call that detached a variable from the graph, if the code above a line of the cell or file shows it.
 
-    :param name: of the variable that holds a constant.
-    :param filename: what the operation that uses it says about its place; ``lineno`` likewise.
-    :param variables: by name, to tell whether a gradient was asked for.
+    :param name: the variable that holds a constant.
+    :param filename: the file of the operation that uses it; ``lineno``: its line.
+    :param variables: by name, to check whether a gradient was requested.
     """
     place = _Place(filename, (lineno + 1, 0), MODULE)
     for _ in range(5):

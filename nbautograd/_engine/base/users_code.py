@@ -1,6 +1,6 @@
-"""What the user's code says about an error: which call is running, and where a variable was assigned.
+"""Analysis of user code for error messages: the running call, and the assignments of variables.
 
-It reads source text, never runs it. Where the text is not known (``python -c``), there is no answer.
+It reads source text, never runs it. If the text is not known (``python -c``), it returns no answer.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _MAGIC = re.compile(
     r"get_ipython\(\)\.run_line_magic\("
     r"(?P<name>'\w+'), (?P<line>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)"
 )
-"""What IPython makes of a magic."""
+"""IPython's translation of a magic."""
 _OPTION = re.compile(r"(?:(?:-g|--gradient|--inputs|--in)(?:=|\s*)\S+|--?[a-z][\w-]*)(?:\s+|$)")
 """An option of ``%backward`` with its value."""
 
 
 class Assignment(NamedTuple):
-    """Where a variable got its value."""
+    """The assignment of a variable."""
 
     filename: str
     scope: str
@@ -48,7 +48,7 @@ class Assignment(NamedTuple):
     statement: ast.stmt
     value: ast.expr
     mode: str
-    """``no_grad()`` where nothing is recorded."""
+    """``no_grad()`` if nothing is recorded."""
 
     @property
     def position(self) -> tuple[int, int]:
@@ -57,12 +57,12 @@ class Assignment(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The statement as it was typed, in one line."""
+        """The statement as typed, in one line."""
         return edited(self.filename, self.statement)
 
 
 class Call(NamedTuple):
-    """A call that the user wrote, be it of a magic.
+    """A call in user code, possibly of a magic.
 
     >>> Call("y.backward()", "y", True).with_argument("retain_graph")
     'y.backward(retain_graph=True)'
@@ -72,20 +72,20 @@ class Call(NamedTuple):
 
     text: str
     expression: str
-    """What is differentiated."""
+    """The expression that is differentiated."""
     is_method: bool = False
     position: tuple[int, int] = (0, 0)
     """Line and column."""
     inputs: tuple[str, ...] = ()
-    """What is differentiated by, as ``grad()`` is given it."""
+    """The inputs of ``grad()``."""
 
     @property
     def is_magic(self) -> bool:
-        """Whether it is a line such as ``%backward y``."""
+        """True if it is a line such as ``%backward y``."""
         return self.text.startswith("%")
 
     def with_argument(self, name: str, value: str = "True") -> str:
-        """The call with one more argument."""
+        """Return the call with one more argument."""
         if self.is_magic:
             option = f"-g {value}" if name == "gradient" else f"--{name.replace('_', '-')}"
             magic, _, line = self.text.partition(" ")
@@ -94,7 +94,7 @@ class Call(NamedTuple):
         return f"{head}{'' if head.endswith('(') else ', '}{name}={value})"
 
     def of_sum(self, reduction: str = "sum") -> str:
-        """The same call of the sum of the elements."""
+        """Return the call applied to the sum of the elements."""
         if self.is_method:
             head, dot, rest = self.text.rpartition(".backward(")
             return f"{head}.{reduction}(){dot}{rest}"
@@ -103,7 +103,7 @@ class Call(NamedTuple):
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame of code that is not a library's."""
+    """Return the innermost frame of code outside libraries."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
@@ -114,7 +114,9 @@ def user_frame() -> FrameType | None:
 
 
 def running_call(frame: FrameType | None) -> Call | None:
-    """The call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; None where unknown."""
+    """Return the call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; None if
+    unknown.
+    """
     if frame is None:
         return None
     filename, tree = frame.f_code.co_filename, _parsed(_source(frame.f_code.co_filename))
@@ -131,7 +133,7 @@ def running_call(frame: FrameType | None) -> Call | None:
 
 
 def failed_expression(trace: TracebackType) -> ast.expr | None:
-    """The expression at which a frame of a traceback stopped; None where the code is not known."""
+    """Return the expression at which a frame of a traceback stopped; None if the code is not known."""
     code = trace.tb_frame.f_code
     tree = _parsed(_source(code.co_filename))
     at = list(code.co_positions())[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else None
@@ -140,7 +142,7 @@ def failed_expression(trace: TracebackType) -> ast.expr | None:
 
 
 def _call(filename: str, node: ast.Call) -> Call | None:
-    """What is known of a call that runs a backward pass."""
+    """Return the details of a call that runs a backward pass."""
     text, name = edited(filename, node), _called(node)
     if name == "run_line_magic":
         parts = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
@@ -160,7 +162,7 @@ def _call(filename: str, node: ast.Call) -> Call | None:
 
 
 def _called(node: ast.Call) -> str:
-    """The last part of the name of what is called."""
+    """Return the last part of the called name."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
@@ -172,14 +174,14 @@ def _source(filename: str) -> str:
 def _parsed(source: str) -> ast.Module | None:
     try:
         return ast.parse(source) if source else None
-    except (SyntaxError, ValueError):  # a cell with magics that were not translated
+    except (SyntaxError, ValueError):  # a cell with untranslated magics
         return None
 
 
 def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, int], tuple[int, int], str]) -> str:
-    """The text of a statement or expression as it was typed, on one line, after edits.
+    """Return the text of a statement or expression as typed, on one line, after edits.
 
-    :param edits: each from where to where, as line and column, and the text to put there.
+    :param edits: start and end of each, as line and column, and the new text.
     """
     lines = [line.encode() for line in _source(filename).splitlines(keepends=True)]
     starts = [0]
@@ -198,7 +200,7 @@ def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, in
 
 
 def assignments(filename: str) -> dict[str, list[Assignment]]:
-    """Of each variable of a cell or file, the places where it is assigned, from top to bottom."""
+    """Return, for each variable of a cell or file, its assignments, from top to bottom."""
     return _assignments(filename, _source(filename))
 
 
@@ -229,7 +231,7 @@ def _assignments(filename: str, source: str) -> dict[str, list[Assignment]]:
 
 
 def _mode(node: ast.expr) -> str:
-    """``no_grad()`` and the like, where an expression switches recording off."""
+    """Return ``no_grad()`` and the like, if an expression disables recording."""
     named = node.func if isinstance(node, ast.Call) else node
     name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
     if name == "set_grad_enabled" and isinstance(node, ast.Call) and node.args:
@@ -238,7 +240,7 @@ def _mode(node: ast.expr) -> str:
 
 
 def _targets(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The variables that a statement assigns, each with the expression."""
+    """Yield the variables that a statement assigns, each with the expression."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             pairs = [(target, node.value)]
@@ -255,7 +257,9 @@ def _targets(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 
 def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, Call] | None:
-    """The last call of ``backward()`` before a place, there or in earlier cells: its file, its line, itself."""
+    """Return the last call of ``backward()`` before a position, there or in earlier cells: its file, its line,
+    itself.
+    """
     for cell in (filename, *SourceLocator.earlier(filename)):
         tree = _parsed(_source(cell))
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
@@ -268,11 +272,11 @@ def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, C
 
 
 def last_assignment(name: str, filename: str, position: tuple[int, int], scope: str = MODULE) -> Assignment | None:
-    """The assignment that gave a variable its value, seen from a place: in its function, its file, earlier cells."""
+    """Return the last assignment of a variable before a position: in its function, its file, or earlier cells."""
     here = assignments(filename).get(name, [])
     own = [one for one in here if one.scope == scope]
     before = [one for one in own if one.position < position]
-    if before or own:  # in a loop, it may stand further down
+    if before or own:  # in a loop, it may be further down
         return (before or own)[-1]
     outer = [one for one in here if one.scope == MODULE]
     if outer and scope != MODULE:

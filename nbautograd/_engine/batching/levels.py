@@ -1,4 +1,4 @@
-"""Unwraps batched tensors level by level, for backward passes over their samples and for tangents."""
+"""Unwrapping of batched tensors level by level, for backward passes over their samples and for tangents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["batched_at", "joined", "map_samples", "on_level", "on_same_levels", 
 
 
 def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
-    """Call ``function`` with the values below all levels, and batch its result as the tensors are.
+    """Call ``function`` with the values below all levels, and batch its result like the tensors.
 
     All tensors are batched at the same levels; see ``on_same_levels``.
     """
@@ -26,7 +26,7 @@ def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
 
 
 def batched_at(t: Any, level: Level) -> bool:
-    """Whether a tensor is batched at a level."""
+    """Return whether a tensor is batched at a level."""
     while isinstance(t, BatchedTensor):
         if t.level is level:
             return True
@@ -35,7 +35,7 @@ def batched_at(t: Any, level: Level) -> bool:
 
 
 def on_level(t: Any, level: Level) -> Any:
-    """The tensor, batched at a level; if it is not, it is expanded to the batch size."""
+    """Return the tensor, batched at a level; if it is not, it is expanded to the batch size."""
     if level_of(t) > level.number:
         return batched(on_level(t.value, level), t.bdim, t.level)
     if level_of(t) == level.number:
@@ -44,7 +44,7 @@ def on_level(t: Any, level: Level) -> Any:
 
 
 def on_same_levels(*tensors: Any) -> list[Any]:
-    """The tensors, each batched at all levels at which any of them is."""
+    """Return the tensors, each batched at all levels at which any of them is."""
     levels = {}
     for t in tensors:
         while isinstance(t, BatchedTensor):
@@ -57,7 +57,7 @@ def on_same_levels(*tensors: Any) -> list[Any]:
 
 
 def split(t: Any, level: Level) -> Any:
-    """The tensor without a level, whose batch dimension comes first."""
+    """Return the tensor without a level, whose batch dimension comes first."""
     if level_of(t) > level.number:
         return batched(split(t.value, level), t.bdim + 1, t.level)
     if level_of(t) == level.number:
@@ -66,9 +66,9 @@ def split(t: Any, level: Level) -> Any:
 
 
 def joined(t: Tensor, level: Level, dim: int = 0) -> Any:
-    """The inverse of ``split``: dimension ``dim`` becomes the batch dimension of a level."""
+    """Return the inverse of ``split``: dimension ``dim`` becomes the batch dimension of a level."""
     if level_of(t) <= level.number:
         return batched(t, dim, level)
     assert isinstance(t, BatchedTensor)
-    place = dim if dim < t.bdim else dim + 1  # in the value, which has the batch dimension of the higher level, too
+    place = dim if dim < t.bdim else dim + 1  # in the value, which also has the batch dimension of the higher level
     return batched(joined(t.value, level, place), t.bdim - (place < t.bdim), t.level)

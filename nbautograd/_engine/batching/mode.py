@@ -37,17 +37,17 @@ RANDOM = (
 )  # fmt: skip
 """Operations that draw random numbers."""
 NOT_BATCHED = False
-"""The entry in ``Call.batched`` of an argument that is the same for all samples."""
+"""The entry in ``Call.batched`` of an argument shared by all samples."""
 
 
 class Unsuitable(Exception):  # noqa: N818 - no error: control flow between a rule and the mode
-    """Raised by a rule that does not support a call, which then runs sample by sample."""
+    """An error of a rule that does not support a call, which then runs sample by sample."""
 
 
 class Call:
     """One call of an operation with batched arguments.
 
-    ``values`` holds the arguments by name. Where ``batched`` is True, dimension 0 of the tensor is the batch dimension;
+    ``values`` holds the arguments by name. If ``batched`` is True, dimension 0 of the tensor is the batch dimension;
     for a list of tensors both are lists.
     """
 
@@ -58,39 +58,39 @@ class Call:
         self.values, self.batched = values, is_batched
 
     def ndim(self, name: str) -> int:
-        """The number of dimensions of one sample."""
+        """Return the number of dimensions of one sample."""
         return int(self.values[name]._a.ndim) - bool(self.batched.get(name))
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of one sample."""
+        """Return the shape of one sample."""
         shape = tuple(self.values[name]._a.shape)
         return shape[1:] if self.batched.get(name) else shape
 
     def full(self, name: str, ndim: int | None = None) -> Any:
-        """The tensor with the batch dimension in front; expanded if it is the same for all samples.
+        """Return the tensor with the batch dimension in front; expanded if it is shared by all samples.
 
-        :param ndim: dimensions of length 1 are inserted behind the first until a sample has so many.
+        :param ndim: dimensions of length 1 are inserted behind the first until a sample has this number of dimensions.
         """
         return aligned(self.values[name], self.batched.get(name, False), self.size, ndim)
 
     def as_sample(self, name: str) -> Any:
-        """The argument as a batched tensor, for rules that are written for one sample."""
+        """Return the argument as a batched tensor, for rules that are written for one sample."""
         value = self.values[name]
         return batched(value, 0, self.level) if self.batched.get(name) else value
 
     def from_sample(self, result: Any) -> Any:
-        """The value of a batched result, with the batch dimension in front; expanded if it is not batched."""
+        """Return the value of a batched result, with the batch dimension in front; expanded if it is not batched."""
         value, flag = lowered(result, self.level.number)
         return aligned(value, bool(flag), self.size)
 
     def run(self, **changes: Any) -> Any:
-        """The operation itself, with some of its arguments changed."""
+        """Call the operation itself, with some of its arguments changed."""
         return invoke(self.op, {**self.values, **changes})
 
     def require_options(self, *names: str) -> None:
-        """Make sure that no other arguments than these are batched.
+        """Check that no arguments other than these are batched.
 
-        :raises Unsuitable: another one is.
+        :raises Unsuitable: another argument is batched.
         """
         if any(flag and name not in names for name, flag in self.batched.items()):
             raise Unsuitable
@@ -106,7 +106,7 @@ how: dict[str, str] = {}
 
 
 def rule(names: str, word: str) -> Callable[[Rule], Rule]:
-    """Decorator that registers a rule for operations; ``word`` describes it in the documentation."""
+    """Return a decorator that registers a rule for operations; ``word`` describes it in the documentation."""
 
     def add(function: Rule) -> Rule:
         for name in names.split():
@@ -124,7 +124,7 @@ def invoke(op: Any, values: dict[str, Any]) -> Any:
 
 
 def aligned(value: Any, is_batched: bool, size: int, ndim: int | None = None) -> Any:
-    """See ``Call.full``."""
+    """Compute ``Call.full`` for a value."""
     if not is_batched:
         value = expand(value, size, *value._a.shape)
     missing = 0 if ndim is None else ndim + 1 - value._a.ndim
@@ -132,7 +132,7 @@ def aligned(value: Any, is_batched: bool, size: int, ndim: int | None = None) ->
 
 
 def to_front(value: Any, dim: int) -> Any:
-    """The tensor with a dimension moved to the front."""
+    """Return the tensor with a dimension moved to the front."""
     if not dim:
         return value
     order = [dim, *(d for d in range(value._a.ndim) if d != dim)]
@@ -140,7 +140,7 @@ def to_front(value: Any, dim: int) -> Any:
 
 
 def contains(value: Any, number: int) -> bool:
-    """Whether an argument is, or holds, a batched tensor of a level."""
+    """Return whether an argument is, or contains, a batched tensor of a level."""
     if isinstance(value, (tuple, list)):
         return any(contains(part, number) for part in value)
     if value.__class__ is SampleArray and value.tensor is None:
@@ -149,7 +149,7 @@ def contains(value: Any, number: int) -> bool:
 
 
 def lowered(value: Any, number: int) -> tuple[Any, Any]:
-    """The value of an argument, batch dimension in front, and whether it was batched; for a list, two lists."""
+    """Return the value of an argument, batch dimension in front, and whether it was batched; for a list, two lists."""
     if isinstance(value, (tuple, list)):
         if not contains(value, number):
             return value, NOT_BATCHED
@@ -162,7 +162,7 @@ def lowered(value: Any, number: int) -> tuple[Any, Any]:
 
 
 class Mode:
-    """The dispatch mode that is pushed while a level is active."""
+    """The dispatch mode pushed while a level is active."""
 
     __slots__ = ("level",)
 
@@ -179,7 +179,7 @@ class Mode:
             return call(*args, **kwargs)
         if kwargs.get("out") is not None:
             raise AutogradError(
-                f"vmap: out= is not possible for {op.name}() with batched tensors: leave it out, or write in place"
+                f"vmap: out= is not possible for {op.name}() with batched tensors. Omit it, or write in place"
             )
         values, flags = {}, {}
         for name, value in named(op, args, kwargs).items():
@@ -190,7 +190,7 @@ class Mode:
 
 
 def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by name, defaults included."""
+    """Return the arguments of a call by name, defaults included."""
     values = dict(zip(op.positional[::-1], (op.body.__defaults__ or ())[::-1], strict=False))
     values.update(op.body.__kwdefaults__ or {})
     values.update(zip(op.positional, args, strict=False))
@@ -204,7 +204,7 @@ def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
 
 
 def compute(call: Call) -> Any:
-    """The result for all samples, with the batch dimension in front."""
+    """Compute the result for all samples, with the batch dimension in front."""
     rule = rules.get(call.op.name)
     if rule is None and call.op.kind == "pointwise":
         rule = rules["pointwise"]
@@ -217,7 +217,7 @@ def compute(call: Call) -> Any:
 
 
 def wrapped(result: Any, level: Level) -> Any:
-    """A result for all samples as a batched tensor."""
+    """Return a result for all samples as a batched tensor."""
     if isinstance(result, Tensor):
         assert result._a.shape[0] == level.size, "a rule has lost the batch"
         return batched(result, 0, level)
@@ -228,7 +228,7 @@ def wrapped(result: Any, level: Level) -> Any:
 
 
 def rebuilt(like: Any, parts: list[Any]) -> Any:
-    """Results as a tuple, list or named tuple of the type of ``like``."""
+    """Return results as a tuple, list or named tuple of the type of ``like``."""
     make = getattr(type(like), "_make", type(like))
     return make(parts)
 
@@ -237,7 +237,7 @@ def rebuilt(like: Any, parts: list[Any]) -> Any:
 
 
 def loop(call: Call) -> Any:
-    """The operation sample by sample."""
+    """Run the operation sample by sample."""
     op = call.op
     arrays = {name for name in call.values if name not in op.tensors}
 
@@ -251,7 +251,7 @@ def loop(call: Call) -> Any:
 
 
 def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
-    """One sample of an argument."""
+    """Return one sample of an argument."""
     if isinstance(flag, list):
         parts = [_sample(part, f, i, as_array) for part, f in zip(value, flag, strict=True)]
         return tuple(parts) if as_array else parts
@@ -262,7 +262,7 @@ def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
 
 
 def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
-    """Any function of tensors, called once for each sample of a level."""
+    """Call any function of tensors once for each sample of a level."""
     number = level.number
     positions = [lowered(value, number) for value in args]
     names = {name: lowered(value, number) for name, value in kwargs.items()}
@@ -274,7 +274,7 @@ def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 def on_elements(public: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of a function that reads elements: once for each sample of the innermost level among its arguments."""
+    """Call a function that reads elements once for each sample of the innermost level among its arguments."""
     for level in reversed(batched_tensors.levels()):
         if any(contains(value, level.number) for value in (*args, *kwargs.values())):
             return per_sample(public, args, kwargs, level)
@@ -285,7 +285,7 @@ batched_tensors.on_elements = on_elements
 
 
 def joined(results: list[Any], name: str) -> Any:
-    """The results of all samples, stacked along a batch dimension in front."""
+    """Return the results of all samples, stacked along a batch dimension in front."""
     if not results:
         _no_samples(name)
     first = results[0]
@@ -305,6 +305,6 @@ def joined(results: list[Any], name: str) -> Any:
 
 def _no_samples(name: str) -> NoReturn:
     raise AutogradError(
-        f"vmap: a batch of size 0 is not possible with {name}(), which is run sample by sample: there is no result to "
+        f"vmap: a batch of size 0 is not possible with {name}(), which runs sample by sample: no result exists to "
         "take the shape from"
     )

@@ -1,4 +1,4 @@
-"""Random functions inside of ``vmap``, by ``randomness``: an error, the same or different numbers for each sample."""
+"""Random functions inside ``vmap``, by ``randomness``: an error, equal or different numbers for each sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["get_state", "set_state"]
 
 
 def get_state() -> Any:
-    """The state of the default generator."""
+    """Return the state of the default generator."""
     return generator.default_generator.get_state()
 
 
@@ -29,7 +29,7 @@ def set_state(state: Any) -> None:
 
 
 def check(level: Level) -> None:
-    """Make sure that random numbers may be drawn.
+    """Check that random numbers are allowed.
 
     :raises RuntimeError: ``randomness`` is ``"error"``.
     """
@@ -41,7 +41,7 @@ def check(level: Level) -> None:
 
 
 def on_random(how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of a random function inside of ``vmap``; ``how`` is its signature, a key of ``_HOW``."""
+    """Call a random function inside ``vmap``; ``how`` is its signature, a key of ``_HOW``."""
     level = core_batched.innermost()
     assert level is not None
     check(level)
@@ -50,7 +50,7 @@ def on_random(how: str, function: Callable[..., Any], args: tuple[Any, ...], kwa
 
 
 def _new(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Functions that create a tensor; the second argument is its shape."""
+    """Batch functions that create a tensor; the second argument is its shape."""
     if level.randomness == "same":
         return function(*args, **kwargs)
     name, shape, *rest = args
@@ -60,14 +60,14 @@ def _new(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwar
 
 
 def _permutation(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Permutations, drawn one after the other for each sample."""
+    """Draw permutations sequentially for each sample."""
     if level.randomness == "same":
         return function(*args, **kwargs)
     return batched(stack([function(*args, **kwargs) for _ in range(level.size)]), 0, level)
 
 
 def _like(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Functions that create a tensor with the shape and dtype of the second argument."""
+    """Batch functions that create a tensor with the shape and dtype of the second argument."""
     name, input, *rest = args
     if level.randomness == "same" or not isinstance(input, Tensor):
         return function(*args, **kwargs)
@@ -75,7 +75,7 @@ def _like(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
 
 
 def _fill(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """In-place functions that fill the first argument."""
+    """Batch in-place functions that fill the first argument."""
     t, *rest = args
     if level_of(t) != level.number:
         if level.randomness == "different":
@@ -91,7 +91,7 @@ def _fill(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
 
 
 def _elements(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A random number for each element of the first argument, whose values are not parameters: dropout."""
+    """Draw a random number for each element of the first argument, whose values are not parameters: dropout."""
     if level.randomness == "same":
         return function(*args, **kwargs)
     input, *rest = args
@@ -101,19 +101,19 @@ def _elements(level: Level, function: Callable[..., Any], args: tuple[Any, ...],
 
 
 def _channels(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A random number for each channel of the first argument: channel dropout."""
+    """Draw a random number for each channel of the first argument: channel dropout."""
     if level.randomness == "same":
         return function(*args, **kwargs)
     input, *rest = args
     whole = _samples(input, level)
     if whole._a.ndim < 3:
-        return function(*args, **kwargs)  # which raises the error
+        return function(*args, **kwargs)  # raises the error
     result = function(reshape(whole, -1, *whole._a.shape[2:]), *rest, **kwargs)
     return batched(reshape(result, *whole._a.shape), 0, level)
 
 
 def _distribution(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Tensors are parameters of distributions; their leading dimensions are batch dimensions."""
+    """Batch distributions whose parameters are tensors; their leading dimensions are batch dimensions."""
     _check_same(level, (*args, *kwargs.values()))
     if level.randomness == "same":
         return function(*args, **kwargs)
@@ -122,7 +122,7 @@ def _distribution(level: Level, function: Callable[..., Any], args: tuple[Any, .
 
 
 def _rows(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The parameters are the rows of a matrix, or a single row: ``multinomial``."""
+    """Batch functions whose parameters are the rows of a matrix, or a single row: ``multinomial``."""
     _check_same(level, args)
     if level.randomness == "same":
         return function(*args, **kwargs)
@@ -135,7 +135,7 @@ def _rows(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
 
 
 def _each(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Sample by sample: how many numbers are drawn depends on the elements."""
+    """Draw sample by sample: the number of draws depends on the elements."""
     state = get_state()
 
     def run_sample(*args: Any, **kwargs: Any) -> Any:
@@ -155,7 +155,7 @@ def _check_same(level: Level, values: tuple[Any, ...]) -> None:
 
 
 def _samples(input: Tensor, level: Level) -> Any:
-    """The tensor with the batch dimension in front; expanded and copied if it is not batched."""
+    """Return the tensor with the batch dimension in front; expanded and copied if it is not batched."""
     value, is_batched = lowered(input, level.number)
     return value if is_batched else expand(input, level.size, *input._a.shape).clone()
 

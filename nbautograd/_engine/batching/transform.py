@@ -34,15 +34,15 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The vectorized function: maps ``func`` over a dimension of its arguments, all samples at once.
+    """Vectorize a function: map ``func`` over a dimension of its arguments, all samples at once.
 
     :param in_dims: the dimension to map over: an int for all arguments, or a tuple with an entry per argument. An entry
-        is an int, None for an argument that is the same for all samples, or nested as the argument is.
-    :param out_dims: the position of the batch dimension in the results, for all of them or nested as they are. None for
-        a result that is the same for all samples.
-    :param randomness: what random functions do inside: ``"error"``, draw ``"different"`` numbers for each sample, or
-        the ``"same"``.
-    :param chunk_size: how many samples are computed at once; None for all.
+        is an int, None for an argument shared by all samples, or nested like the argument.
+    :param out_dims: the position of the batch dimension in the results, for all of them or nested like them. None for a
+        result shared by all samples.
+    :param randomness: the mode of random functions: raise an ``"error"``, draw ``"different"`` numbers for each sample,
+        or the ``"same"``.
+    :param chunk_size: the number of samples computed at once; None for all.
     :raises ValueError: ``in_dims`` or ``out_dims`` do not match the arguments or results, or batch sizes differ.
     :raises RuntimeError: ``func`` reads an element of a batched tensor, as by ``.item()`` or ``if``.
 
@@ -91,7 +91,7 @@ def entered(size: int, randomness: str = "error") -> Iterator[Level]:
 
 
 class _WriteObserver:
-    """Registered for writes while a level is active, so that no method writes directly; it has nothing to do."""
+    """An observer of writes while a level is active, so that no method writes directly; it does nothing."""
 
     @staticmethod
     def _nothing(*values: Any) -> None:
@@ -111,7 +111,7 @@ def _run(
     randomness: str,
     kwargs: dict[str, Any],
 ) -> Any:
-    """One call of the function for ``size`` samples."""
+    """Call the function once for ``size`` samples."""
     with entered(size, randomness) as level:
         inputs = [x if d is None else batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
         answer = func(*tree_unflatten(inputs, spec), **kwargs)
@@ -122,7 +122,7 @@ def _run(
 
 
 def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any], Any, list[int | None], int]:
-    """The leaves of the arguments, their structure, the dimension of each that is mapped over, and the batch size."""
+    """Return the leaves of the arguments, their structure, the mapped dimension of each, and the batch size."""
     called = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -154,7 +154,7 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any],
 
 
 def _in_dim(called: str, x: Any, dim: Any) -> int | None:
-    """The dimension to map over of one argument, as a nonnegative index."""
+    """Return the dimension of one argument to map over, as a nonnegative index."""
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -179,14 +179,14 @@ def _in_dim(called: str, x: Any, dim: Any) -> int | None:
 
 
 def _outputs(name: str, answer: Any, out_dims: Dims, level: Level) -> Any:
-    """The results of a function, unwrapped, with the batch dimensions at ``out_dims``."""
+    """Return the results of a function, unwrapped, with the batch dimensions at ``out_dims``."""
     leaves, spec = tree_flatten(answer)
     dims = _out_dims(name, out_dims, spec)
     return tree_unflatten([_out(name, x, d, level) for x, d in zip(leaves, dims, strict=True)], spec)
 
 
 def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
-    """The position of the batch dimension for each leaf of the results."""
+    """Return the position of the batch dimension for each leaf of the results."""
     if not all(d is None or isinstance(d, int) for d in tree_flatten(out_dims)[0]):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
@@ -204,7 +204,7 @@ def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
 
 
 def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
-    """One result, unwrapped."""
+    """Return one result, unwrapped."""
     if dim is None:
         if isinstance(x, BatchedTensor) and x.level is level:
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -221,7 +221,7 @@ def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
 
 
 def placed(x: Tensor, dim: int, level: Level) -> Any:
-    """The value of a result, with the batch dimension at ``dim``."""
+    """Return the value of a result, with the batch dimension at ``dim``."""
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
         return x.value
     value, is_batched = lowered(x, level.number)
@@ -233,7 +233,7 @@ def placed(x: Tensor, dim: int, level: Level) -> Any:
 
 
 def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
-    """The results of all chunks, concatenated."""
+    """Return the results of all chunks, concatenated."""
     columns = [tree_flatten(part)[0] for part in parts]
     spec = tree_flatten(parts[0])[1]
     dims = _out_dims("", out_dims, spec)

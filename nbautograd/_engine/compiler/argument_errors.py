@@ -1,7 +1,7 @@
-"""Errors of arguments: which one has the wrong type, and which operation an error of shapes or dtypes is about.
+"""Errors of arguments: the argument of the wrong type, or the operation whose shapes or dtypes do not match.
 
-All of it is worked out after an error, so that good calls pay nothing. What an argument may be is read off the
-annotations, so that they say it once.
+All work is done after an error, so that valid calls have no cost. Accepted types are read from the annotations, so that
+they are stated once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nbautograd import errors
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
 from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subclasses
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = [
@@ -49,11 +49,11 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "Dims": ("int or tuple of ints", (tuple, list, *_INTS)),
     "None": ("None", (type(None),)),
 }
-"""For a word of an annotation: what a message calls it, and the types that are accepted."""
+"""For a word of an annotation: its name in messages, and the accepted types."""
 
 
 def with_argument_errors(function: F) -> F:
-    """A function whose errors are clear: a TypeError says which argument has the wrong type, others name the function.
+    """Return a function with clear errors: a TypeError names the argument of the wrong type, others the function.
 
     >>> @with_argument_errors
     ... def twice(input: Tensor) -> Tensor:
@@ -62,6 +62,7 @@ def with_argument_errors(function: F) -> F:
     Traceback (most recent call last):
     TypeError: twice(): argument 'input' (position 1) must be Tensor, not str
     """
+    function.__qualname__ = function.__qualname__.lstrip("_")  # which Python names in errors of arguments
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -83,9 +84,9 @@ def with_argument_errors(function: F) -> F:
 
 
 def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise a TypeError for the first argument that does not match its annotation, if there is one.
+    """Raise a TypeError for the first argument that does not match its annotation, if any.
 
-    :raises TypeError: one is not.
+    :raises TypeError: an argument does not match.
     """
     signature = inspect.signature(function)
     try:
@@ -101,13 +102,14 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
             if expected is not None:
                 by_name = several or name in kwargs or parameter.kind is parameter.KEYWORD_ONLY
                 place = "" if by_name else f" (position {position})"
+                public = function.__name__.lstrip("_")
                 raise TypeError(
-                    f"{function.__name__}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
+                    f"{public}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
                 ) from None
 
 
 def _unlike(annotation: str, value: Any) -> str | None:
-    """What an argument with this annotation must be, if the value is not; None if it is, or nothing is known."""
+    """Return the types required by an annotation, if the value does not match; None if it does, or if unknown."""
     outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
     kinds = [_KINDS.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
     if None in kinds or isinstance(value, tuple(t for kind in kinds if kind for t in kind[1])):
@@ -121,8 +123,17 @@ def _unlike(annotation: str, value: Any) -> str | None:
 
 
 def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What an argument's ``__torch_function__`` makes of the call; without one, as ``raise_bad_argument``."""
-    return _offered(op, values, args, kwargs) if overloaded(values) else raise_bad_argument(op, values)
+    """Offer the call to an argument's ``__torch_function__``; without one, act as ``raise_bad_argument``."""
+    if overloaded(values):
+        return _offered(op, values, args, kwargs)
+    if op.name in OF_TWO_NUMBERS and all(isinstance(value, (int, float, complex)) for value in values):
+        first = np.array(values[0], dtypes.of_number(values[0]).numpy)
+        return op.function(wrap(first), *args[1:], **kwargs)
+    return raise_bad_argument(op, values)
+
+
+OF_TWO_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
+"""Operations that PyTorch computes of two numbers; all others need a tensor."""
 
 
 def _offered(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -137,7 +148,7 @@ def _offered(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwarg
 
 
 def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
-    """Raise a TypeError for the argument that is no tensor; if all are tensors, re-raise the current error."""
+    """Raise a TypeError for the argument that is not a tensor; if all are tensors, re-raise the current error."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
         accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
@@ -149,20 +160,21 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
             if not isinstance(item, accepted):
                 expected = "tuple of Tensors" if name in op.lists else "Tensor"
                 raise TypeError(
-                    f"{op.name}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be {expected}, "
-                    f"not {kind_of(item)}"
+                    f"{public_name(op)}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be "
+                    f"{expected}, not {kind_of(item)}"
                 ) from None
     if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
         raise TypeError(
-            f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
+            f"{public_name(op)}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
         ) from None
     raise
 
 
 def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = (), kwargs: Any = None) -> Any:
-    """For operators: NotImplemented, so that Python tries the other operand's method or raises its own TypeError.
+    """Return NotImplemented for operators, so that Python tries the other operand's method or raises a TypeError.
 
-    A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
+    PyTorch's tensors do not support ours, and their class is also called Tensor; comparisons would be False without an
+    error.
     """
     if overloaded(values) and not any(is_pytorchs(value) for value in values):
         return _offered(op, values, args, kwargs or {})
@@ -179,7 +191,7 @@ def name_operation(op: OpSchema, error: Exception) -> None:
 
 
 def public_name(op: OpSchema) -> str:
-    """The name under which users know an operation: if that is not its own, as of ``pow_tensor``, its node's."""
+    """Return the public name of an operation: for ``pow_tensor`` and the like, the name of its node."""
     exported = getattr(sys.modules.get(op.body.__module__), "__all__", None)
     bare = op.name.lstrip("_")
     if exported is None or bare in exported:

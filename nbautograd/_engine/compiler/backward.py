@@ -1,4 +1,4 @@
-"""Makes the node class of an operation from the formulas of its declaration.
+"""Generation of an operation's node class from the formulas of its declaration.
 
 Each formula is compiled twice: over arrays (``vjp``), where the name of an operation means its body, and over tensors
 (``vjp_graph``), where it means the operation itself. ``nbautograd.library.source(torch.mul, "backward")`` shows them.
@@ -40,9 +40,10 @@ __all__ = ["Prepared", "array_vocabulary", "formula_kernels", "make_node"]
 
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:
-    """The node class of an operation: ``real``; ``complex``, with conjugates; ``half``; or a variant of ``real``.
+    """Return the node class of an operation: ``real``; ``complex``, with conjugates; ``half``; or a variant of
+    ``real``.
 
-    These are ``TILED``, which computes tile by tile, and ``TEMPORARY_VIEW``, which the engine skips.
+    The variants are ``TILED``, which computes tile by tile, and ``TEMPORARY_VIEW``, which the engine skips.
     """
     if variant == TEMPORARY_VIEW:
         real: type[Node] = op.node("real")
@@ -54,7 +55,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
     slots = [slot(what) for what in saved] + ["all_edges"] * op.many_edges + ["count"] * op.many
     members: dict[str, Any] = {
         "__slots__": tuple(slots),
-        "__module__": "builtins",  # as PyTorch's print: <AddBackward0 object at 0x...>
+        "__module__": "builtins",  # printed as in PyTorch: <AddBackward0 object at 0x...>
         "__doc__": op.body.__doc__,
         "arity": len(op.formulas),
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
@@ -74,7 +75,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
     if op.many:
         members["outputs"] = lambda self: self.count
     bases: tuple[type[Node], ...] = (Node,)
-    if variant == TILED:  # variants share what is saved and the public name
+    if variant == TILED:  # variants share the saved values and the public name
         bases, members["__slots__"] = (op.node("real"),), ()
     node_class: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
     for recorded in (False, True):
@@ -83,7 +84,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
 
 
 def _compile_when_called(node_class: type[Node], op: OpSchema, saved: list[str], recorded: bool, variant: str) -> None:
-    """Give a node class its ``vjp`` or ``vjp_graph``, which is compiled when it is first called: few need both."""
+    """Give a node class a ``vjp`` or ``vjp_graph`` that is compiled on its first call: few need both."""
     name = "vjp_graph" if recorded else "vjp"
 
     def compile_it() -> Any:
@@ -102,11 +103,11 @@ def _compile_when_called(node_class: type[Node], op: OpSchema, saved: list[str],
 
 
 class VjpWriter:
-    """Writes the source of a node's ``vjp`` (over arrays) or ``vjp_graph`` (over tensors), line by line.
+    """A writer of the source of a node's ``vjp`` (over arrays) or ``vjp_graph`` (over tensors), line by line.
 
     :param inputs: the differentiable inputs, in order.
-    :param saved: what the formulas name, as in ``OpSchema.saves``.
-    :param scope: what names in the source mean; further ones are added.
+    :param saved: the values named by the formulas, as in ``OpSchema.saves``.
+    :param scope: the meaning of names in the source; further ones are added.
     """
 
     def __init__(
@@ -127,13 +128,15 @@ class VjpWriter:
         self.grads = {name: f"grad_{name}" for name in inputs}
 
     def lines(self) -> list[str]:
-        """The whole function: load what was saved, a line per formula, undo broadcasting, let go of what was saved."""
+        """Return the whole function: load the saved values, a line per formula, undo broadcasting, free the saved
+        values.
+        """
         name = "vjp_graph" if self.recorded else "vjp"
         body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
         return [f"def {name}(node, g, retain_graph, needed):", *(f"    {line}" for line in body)]
 
     def load(self) -> list[str]:
-        """Load the edges and the saved values; over tensors, saved arrays are wrapped as the tensors that they were."""
+        """Write lines that load the edges and the saved values; over tensors, saved arrays become tensors again."""
         op, inputs = self.op, self.inputs
         lines = []
         if op.many_edges and not op.lists:
@@ -160,7 +163,7 @@ class VjpWriter:
         return lines
 
     def wrap(self, what: str) -> str:
-        """The line that makes a saved array the tensor that it was."""
+        """Return the line that turns a saved array into its original tensor."""
         op = self.op
         if what in op.lists:
             return f"{what} = [wrap_saved(a, edge) for a, edge in zip({what}, node.all_edges)]"
@@ -177,7 +180,7 @@ class VjpWriter:
     # -- the formulas --------------------------------------------------------------------------------------------------
 
     def compute(self) -> list[str]:
-        """A line per formula, after those that it takes."""
+        """Write a line per formula, after those of its inputs."""
         op, variant = self.op, self.variant
         prepare = Prepared(set(self.saved), variant == "complex")
         trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
@@ -201,7 +204,7 @@ class VjpWriter:
         return lines
 
     def share(self, trees: list[ast.expr]) -> list[str]:
-        """The line that computes all gradients where each formula takes an item of the same call, and is made that."""
+        """Write the line that computes all gradients at once, if the formulas are items of one call."""
         items = [
             [part for part in ast.walk(tree) if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Call)]
             for tree in trees
@@ -214,7 +217,7 @@ class VjpWriter:
         return [f"gradients = {calls.pop()}"]
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
-        """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
+        """Write the formulas as texts, with preceding lines: a fast variant where NumPy's overhead counts."""
         op = self.op
         arrays = set()
         if op.kind == POINTWISE:
@@ -228,9 +231,9 @@ class VjpWriter:
         return texts, [constant(number, value, "g") for number, value in numbers.items()]
 
     def tiled(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
-        """The same for formulas that are computed tile by tile, or lazily, if they are elementwise."""
+        """Write formulas that are computed tile by tile, or lazily, if they are elementwise."""
         kernels = {part: self.kernel(part) for tree in trees for part in _branches(tree)}
-        # g itself may be overwritten by the last one that is wanted, if all of them make new arrays.
+        # The last requested formula may overwrite g itself, if all of them make new arrays.
         tileable = all(kernel is not None and kernel.steps is not None for kernel in kernels.values())
         reuses = len(trees) < 3 and tileable
         texts = []
@@ -250,7 +253,7 @@ class VjpWriter:
         return texts, [*before, "reusable_g = reusable(g, node.extras)"] if reuses else before
 
     def tiled_call(self, part: ast.expr, kernels: dict[ast.expr, ElementwiseKernel | None], rest: str) -> str:
-        """The call that computes a formula, or a branch of it."""
+        """Return the call that computes a formula, or a branch of it."""
         if isinstance(part, ast.IfExp):
             body, orelse = self.tiled_call(part.body, kernels, rest), self.tiled_call(part.orelse, kernels, rest)
             return f"({body} if {ast.unparse(part.test)} else {orelse})"
@@ -264,7 +267,7 @@ class VjpWriter:
         return call if kernel.steps is not None else f"({ast.unparse(part)} if g.__class__ is ndarray else {call})"
 
     def kernel(self, tree: ast.expr) -> ElementwiseKernel | None:
-        """The kernel of a formula, which has no steps where that cannot be tiled; None for a gradient as it is."""
+        """Return the kernel of a formula, without steps if it cannot be tiled; None for an unchanged gradient."""
         if isinstance(tree, ast.Name):
             return None
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -274,7 +277,7 @@ class VjpWriter:
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def unbroadcast(self) -> list[str]:
-        """Bring gradients back to the shapes and dtypes of the inputs."""
+        """Write lines that bring gradients back to the shapes and dtypes of the inputs."""
         op = self.op
         if op.kind != POINTWISE and self.variant != "half":
             return []
@@ -285,13 +288,13 @@ class VjpWriter:
         return lines
 
     def release(self) -> list[str]:
-        """Free the saved values: at the end, so that after an error the backward pass can be tried again."""
+        """Write the line that frees the saved values: at the end, so that after an error the pass can be repeated."""
         if not self.saved_tensors:
             return []
         return [f"if not retain_graph: {' = '.join(f'node.{slot(what)}' for what in self.saved_tensors)} = FREED"]
 
     def result(self) -> str:
-        """The gradients as the engine takes them: two, or a list."""
+        """Write the line that returns the gradients for the engine: two, or a list."""
         op = self.op
         if op.lists:
             grads = [f"*{grad}" if name in op.lists else grad for name, grad in self.grads.items()]
@@ -302,7 +305,7 @@ class VjpWriter:
 
 
 def formula_kernels(op: OpSchema) -> dict[str, ElementwiseKernel | None]:
-    """The kernels of an operation's formulas, by input and branch; None for a gradient that is handed on as it is.
+    """Return the kernels of an operation's formulas, by input and branch; None for an unchanged gradient.
 
     >>> import nbautograd
     >>> [(name, kernel.names) for name, kernel in formula_kernels(OPS["exp"]).items()]
@@ -321,7 +324,7 @@ def formula_kernels(op: OpSchema) -> dict[str, ElementwiseKernel | None]:
 
 
 class Prepared(ast.NodeTransformer):
-    """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` where nothing is complex."""
+    """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` for real values."""
 
     def __init__(self, saved: set[str], is_complex: bool) -> None:
         self.saved, self.is_complex = saved, is_complex
@@ -347,7 +350,7 @@ class Prepared(ast.NodeTransformer):
 
 
 class _TemporaryViews(ast.NodeTransformer):
-    """Replaces view calls that are direct arguments of an operation by their temporary variant."""
+    """A transformer that replaces view calls that are direct arguments of an operation by their temporary variant."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
         self.scope = scope
@@ -370,12 +373,14 @@ def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
 
 
 def _pytorchs_order(what: str) -> tuple[bool, str]:
-    """The key by which PyTorch sorts what it saves, and so shows it to hooks: results last, ``input`` as ``self``."""
+    """Return the key by which PyTorch sorts saved values, and shows them to hooks: results last, ``input`` as
+    ``self``.
+    """
     return what.startswith("result"), "self" if what == "input" else what
 
 
 def _branches(tree: ast.expr) -> list[ast.expr]:
-    """The expressions between which a formula chooses."""
+    """Return the expressions between which a formula chooses."""
     return [*_branches(tree.body), *_branches(tree.orelse)] if isinstance(tree, ast.IfExp) else [tree]
 
 
@@ -384,12 +389,12 @@ def _branches(tree: ast.expr) -> list[ast.expr]:
 
 @functools.cache
 def array_vocabulary(op: OpSchema) -> dict[str, Any]:
-    """What names mean in a formula over arrays, for whoever evaluates parts of it."""
+    """Return the meaning of names in a formula over arrays, for code that evaluates parts of it."""
     return _vocabulary(op, recorded=False)
 
 
 def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
-    """What names mean in a formula: an operation's body over arrays, the operation itself over tensors."""
+    """Return the meaning of names in a formula: operations' bodies over arrays, operations themselves over tensors."""
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if recorded else other.body
@@ -416,13 +421,13 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
 
 
 def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
-    """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
+    """Return a saved value as the original tensor, in its own dtype; a number in place of a tensor stays a number."""
     if saved.__class__ is np.ndarray and meta is None and dispatch_mode.on_unpack is None:
         return wrap(saved, edge)
     if isinstance(saved, Tensor) or isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
-        return saved  # a tensor that hooks have unpacked, or a number in the place of one
+        return saved  # a tensor unpacked by hooks, or a number in place of a tensor
     as_saved = saved
-    if meta is not None and saved.dtype != meta[1]:  # it was saved promoted; its gradient is wanted as it was
+    if meta is not None and saved.dtype != meta[1]:  # saved promoted; its gradient needs the original dtype
         saved = (saved.real if saved.dtype.kind == "c" and meta[1].kind != "c" else saved).astype(meta[1])
     t = wrap(saved, edge)
     if dispatch_mode.on_unpack is not None:
@@ -431,7 +436,7 @@ def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
 
 
 def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
-    """One of several results as the tensor that it was."""
+    """Return one of several results as the original tensor."""
     if isinstance(saved, Tensor):
         return saved
     t: Tensor = _wrap_saved(saved, OutputEdge(node, index) if saved.dtype.kind in dtypes.INEXACT else None)

@@ -1,4 +1,4 @@
-"""The kernels of an operation on a CUDA device, as CUDA C++ to be read; that takes neither CuPy nor a device."""
+"""The kernels of an operation on a CUDA device, as CUDA C++ for readers; it requires neither CuPy nor a device."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 __all__ = ["cuda_listing"]
 
 EXAMPLE = 2.0
-"""The value of an option without a default, where the code depends on it."""
+"""The value of an option without a default, if the code depends on it."""
 
 
 def cuda_listing(op: OpSchema) -> str | None:
-    """The kernels of an operation and of its formulas, for float32 (int64 where it takes integers only).
+    """Return the kernels of an operation and of its formulas, for float32 (int64 if it takes only integers).
 
     None if the operation is not elementwise: CuPy's functions compute it.
 
@@ -47,7 +47,7 @@ def cuda_listing(op: OpSchema) -> str | None:
 
 
 def _part(op: OpSchema, what: str, name: str, kernel: ElementwiseKernel, dtype: np.dtype[Any]) -> str:
-    """One kernel, below a comment that says what it computes."""
+    """Return one kernel, below a comment that describes it."""
     try:
         program, note = _program(op, kernel, dtype)
     except NotFusable as error:
@@ -58,7 +58,7 @@ def _part(op: OpSchema, what: str, name: str, kernel: ElementwiseKernel, dtype: 
 
 
 def _program(op: OpSchema, kernel: ElementwiseKernel, dtype: np.dtype[Any]) -> tuple[CudaProgram, str]:
-    """The program, and what values its code depends on."""
+    """Return the program, and the values that its code depends on."""
     defaults = op.option_defaults() or {}
     options = {name for name in (*op.positional, *op.keywords) if name not in op.tensors}
     kinds: list[Any] = []

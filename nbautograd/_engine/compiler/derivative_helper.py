@@ -1,7 +1,7 @@
 """``@derivative_helper``: a function that formulas call, written once and run over arrays and over tensors.
 
-A formula that is one line is text in its ``@op``. One that takes several steps is a function, in which the name of an
-operation has to mean its body over arrays and the operation itself over tensors, just as in the text.
+A one-line formula is text in its ``@op``. A formula of several steps is a function, in which the name of an operation
+must mean its body over arrays and the operation itself over tensors, just as in the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def derivative_helper(function: F) -> F:
-    """Let ``function``, called with arrays, use the bodies of operations, and called with tensors, the operations."""
+    """Make ``function`` use the bodies of operations for arrays, and the operations themselves for tensors."""
     compiled: dict[bool, Callable[..., Any]] = {}
 
     @functools.wraps(function)

@@ -1,13 +1,13 @@
-"""Lowers elementwise expressions to ufuncs: one reading of the expression, and a target for each use.
+"""Lowering of elementwise expressions to ufuncs: one analysis of the expression, and a target for each use.
 
-``ufunc_call`` says which ufunc an operator or a call is; every target is written in terms of it:
+``ufunc_call`` returns the ufunc of an operator or a call; every target is based on it:
 
 - ``single_call``: the whole expression is one ufunc of its operands, called without NumPy's warnings (forward);
 - ``operators_as_ufuncs``: nested calls that write over their own temporaries (small backward formulas);
 - ``write_into``: the last step writes into a given array (``x.mul_(y)``);
 - ``lower_to_ufuncs``, in ``compiler/lowering.py``: a sequence of calls with ``out=``, for tiles (large arrays).
 
-``constants_as_arrays`` exchanges numbers next to arrays for 0-d arrays of their dtype, which NumPy need not look at.
+``constants_as_arrays`` replaces numbers next to arrays by 0-d arrays of their dtype, which NumPy need not convert.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ PROMOTING = ("power", "float_power", "ldexp")
 
 
 class UfuncCall(NamedTuple):
-    """An operator or a call read as a ufunc of operands."""
+    """An operator or a call, analyzed as a ufunc of operands."""
 
     ufunc: Any
     text: str
-    """How generated code names the ufunc: ``np.multiply``, ``precise.exp``."""
+    """The name of the ufunc in generated code: ``np.multiply``, ``precise.exp``."""
     operands: list[ast.expr]
     operator: type[ast.AST] | None
-    """The operator that it was written as; None for a call."""
+    """The original operator; None for a call."""
 
     def keeps_dtype(self) -> bool:
-        """Whether floating operands give one floating result, with as many operands as there are here."""
+        """Return whether floating operands give one floating result, for this number of operands."""
         return self.ufunc.nout == 1 and "f" * len(self.operands) + "->f" in self.ufunc.types
 
 
 def elementwise(tree: ast.expr) -> Any:
-    """The function of arrays, element by element, that an expression names: a ufunc or a precise one; else None.
+    """Return the elementwise function that an expression names, a ufunc or a precise one; else None.
 
     >>> elementwise(ast.parse("np.sqrt", mode="eval").body)
     <ufunc 'sqrt'>
@@ -85,7 +85,7 @@ def elementwise(tree: ast.expr) -> Any:
 
 
 def ufunc_call(tree: ast.AST) -> UfuncCall | None:
-    """The outermost step of an expression as a ufunc call; None if it is none.
+    """Return the outermost step of an expression as a ufunc call; None if it is not one.
 
     >>> ufunc_call(ast.parse("a * b", mode="eval").body).text
     'np.multiply'
@@ -112,13 +112,13 @@ def _of_operator(operator: ast.AST, operands: list[ast.expr]) -> UfuncCall:
 _EAGER_OPERATORS = {
     ast.Add: "operator_add", ast.Sub: "operator_sub", ast.Mult: "operator_mul", ast.Div: "operator_truediv"
 }  # fmt: skip
-"""What computes an operator of scalars, and of arrays that are not NumPy's."""
+"""Functions for operators of scalars, and of arrays of other libraries."""
 
 
 def single_call(tree: ast.expr, array: str) -> str | None:
-    """The arguments of ``quietly`` for an expression that is one operator or one ufunc of its operands; else None.
+    """Return the arguments of ``quietly`` for an expression of one operator or one ufunc of its operands; else None.
 
-    :param array: an operand: whether it is an array of NumPy's decides between ufunc and operator.
+    :param array: an operand: its type, NumPy array or not, decides between ufunc and operator.
     """
     call = ufunc_call(tree)
     if call is None or (call.operator is not None and call.operator not in ARITHMETIC):
@@ -134,7 +134,7 @@ def single_call(tree: ast.expr, array: str) -> str | None:
 
 
 def is_one_step(tree: ast.expr | None, options: dict[str, Any] | None) -> bool:
-    """Whether an expression is one ufunc of its operands, where options have their defaults.
+    """Return whether an expression is one ufunc of its operands, if options have their defaults.
 
     >>> is_one_step(ast.parse("a + b if alpha == 1 else a + alpha * b", mode="eval").body, {"alpha": 1})
     True
@@ -148,13 +148,13 @@ def is_one_step(tree: ast.expr | None, options: dict[str, Any] | None) -> bool:
 # -- target: into an array -------------------------------------------------------------------------------------------
 
 _OUT_BY_NAME = ("np.maximum", "np.minimum")
-"""Ufuncs that want ``out`` by its name; others are faster without."""
+"""Ufuncs that require ``out`` by name; others are faster without."""
 _QUIET_FUNCTIONS = ("times",)
-"""Functions that keep NumPy from warning themselves."""
+"""Functions that silence NumPy's warnings themselves."""
 
 
 def write_into(tree: ast.expr, array: str) -> list[str] | None:
-    """Lines that compute an expression whose last step is a ufunc into ``array``; None for any other."""
+    """Return lines that compute an expression whose last step is a ufunc into ``array``; None for any other."""
     if isinstance(tree, ast.IfExp):
         body, orelse = write_into(tree.body, array), write_into(tree.orelse, array)
         if body is None or orelse is None:
@@ -178,7 +178,7 @@ def write_into(tree: ast.expr, array: str) -> list[str] | None:
 
 
 def _is_quiet(part: ast.expr) -> bool:
-    """Whether computing an operand cannot make NumPy warn."""
+    """Return whether computing an operand cannot cause a NumPy warning."""
     return isinstance(part, (ast.Name, ast.Constant)) or (
         isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in _QUIET_FUNCTIONS
     )
@@ -188,7 +188,7 @@ def _is_quiet(part: ast.expr) -> bool:
 
 
 class _OverArrays(ast.NodeTransformer):
-    """Knows which parts of an elementwise expression are arrays, given the names that are."""
+    """An analysis of which parts of an elementwise expression are arrays, given the names of arrays."""
 
     def __init__(self, arrays: Container[str]) -> None:
         self.arrays = arrays
@@ -207,9 +207,9 @@ class _OverArrays(ast.NodeTransformer):
 
 
 def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[str] = ()) -> ast.expr:
-    """An elementwise expression with ufuncs for operators between arrays, which NumPy then need not look up.
+    """Return an elementwise expression with ufuncs for operators between arrays, which NumPy then need not look up.
 
-    What one step makes for the next to use is written over by that, so that fewer arrays are made.
+    The next step overwrites the temporary of the step before, so that fewer arrays are made.
 
     :param full: the names of arrays that have the shape of the whole expression.
 
@@ -248,9 +248,9 @@ class _NestedUfuncs(_OverArrays):
         return self.reusing_temporary(lowered) if reuse else lowered
 
     def reusing_temporary(self, call: ast.Call) -> ast.Call:
-        """The step with ``out=`` one of its operands, if that is a temporary.
+        """Return the step with ``out=`` one of its operands, if that is a temporary.
 
-        One name is enough: where ``temporary`` is bound again before it is written to, the other array is used up.
+        One name is enough: if ``temporary`` is rebound before it is written to, the other array is no longer needed.
         """
         for index, part in enumerate(call.args):
             if self.is_temporary(part):
@@ -260,7 +260,7 @@ class _NestedUfuncs(_OverArrays):
         return call
 
     def is_temporary(self, part: ast.expr) -> bool:
-        """Whether a subexpression is a temporary: a floating array of the full shape, computed by a step."""
+        """Return whether a subexpression is a temporary: a floating array of the full shape, computed by a step."""
         if isinstance(part, ast.NamedExpr):
             return True
         if not isinstance(part, ast.Call) or not _computes_in_dtype(part.func):
@@ -272,7 +272,7 @@ class _NestedUfuncs(_OverArrays):
 
 
 def _computes_in_dtype(tree: ast.expr) -> bool:
-    """Whether an expression names an elementwise function that computes in its operands' dtype."""
+    """Return whether an expression names an elementwise function that computes in its operands' dtype."""
     function = elementwise(tree)
     return function is not None and function.__name__ not in PROMOTING
 
@@ -281,7 +281,7 @@ def _computes_in_dtype(tree: ast.expr) -> bool:
 
 
 class Constants(dict[Any, Any]):
-    """One number as a 0-d array by dtype: of float32 and float64; for other dtypes the number itself."""
+    """One number as a 0-d array by dtype: for float32 and float64; for other dtypes the number itself."""
 
     def __init__(self, value: float) -> None:
         self.value = value
@@ -296,7 +296,7 @@ class Constants(dict[Any, Any]):
 
 
 class _ByText(dict[str, Constants]):
-    """Constants by the text of the number, in which 1 is not 1.0 and 0.0 is not -0.0."""
+    """Constants by the text of the number, which distinguishes 1 from 1.0 and 0.0 from -0.0."""
 
     def __missing__(self, text: str) -> Constants:
         constants = self[text] = Constants(ast.literal_eval(text))
@@ -307,7 +307,7 @@ CONSTANTS = _ByText()
 
 
 def constant(name: str, value: float, array: str) -> str:
-    """The line that loads a number, as an array where ``array`` is one.
+    """Return the line that loads a number, as an array if ``array`` is one.
 
     >>> constant("constant0", 1, "g")
     "constant0 = CONSTANTS['1'][g.dtype] if g.__class__ is ndarray else 1"
@@ -316,9 +316,9 @@ def constant(name: str, value: float, array: str) -> str:
 
 
 def constants_as_arrays(tree: ast.expr, arrays: Container[str], names: dict[str, float]) -> ast.expr:
-    """An elementwise expression with names for the numbers next to arrays, which are added to ``names``.
+    """Return an elementwise expression with names for the numbers next to arrays; the names are added to ``names``.
 
-    :param arrays: the names that are surely arrays, all of one dtype.
+    :param arrays: the names that are certainly arrays, all of one dtype.
 
     >>> numbers = {}
     >>> tree = ast.parse("g * (1 - result * result)", mode="eval").body
@@ -335,7 +335,7 @@ class _Numbers(_OverArrays):
         self.names = names
 
     def name_of(self, part: ast.expr) -> ast.expr:
-        """The name that stands for a number; anything else as it is."""
+        """Return the name that replaces a number; anything else unchanged."""
         match part:
             case ast.Constant(value) if value.__class__ in (int, float):
                 for name, other in self.names.items():

@@ -1,4 +1,4 @@
-"""Signatures of PyTorch's early days, with factors before tensors: ``x.add_(2., y)`` for ``x.add_(y, alpha=2.)``."""
+"""PyTorch's early signatures, with factors before tensors: ``x.add_(2., y)`` for ``x.add_(y, alpha=2.)``."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["call_former"]
 def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: Any = None) -> Any:
     """Call an operation with arguments in a former order, and warn.
 
-    :param args: as they came, with a trailing ``...`` for each that did not.
-    :param method: what to call instead of the operation's function: its method in place.
-    :raises TypeError: they are not in such an order.
+    :param args: the arguments as passed, with a trailing ``...`` for each missing one.
+    :param method: the function to call instead of the operation's own: its in-place method.
+    :raises TypeError: the arguments are not in such an order.
     """
     while args and args[-1] is ...:
         args = args[:-1]
@@ -45,7 +45,7 @@ def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: An
 
 
 def _orders(op: OpSchema) -> set[str]:
-    """The former orders, with T for a tensor and N for a number."""
+    """Return the former orders, with T for a tensor and N for a number."""
     rest = "T" * (len(op.tensors) - 1)
     if len(op.former) == 1:
         return {f"TN{rest}"}
@@ -53,6 +53,6 @@ def _orders(op: OpSchema) -> set[str]:
 
 
 def _described(order: str, op: OpSchema) -> str:
-    """The parameters in a former order."""
+    """Return the parameters in a former order."""
     tensors, numbers = iter(op.tensors), iter(op.former)
     return ", ".join(f"Tensor {next(tensors)}" if kind == "T" else f"Number {next(numbers)}" for kind in order)

@@ -1,7 +1,7 @@
-"""Writes the source of an operation's function: straight-line code for this very operation, from its declaration.
+"""Generation of an operation's function: straight-line source code for this operation, from its declaration.
 
-Generated code calls the array of the tensor ``input`` ``input_array``, and the edge to it ``input_edge``. What it calls
-by name is in ``compiler/runtime.py``. ``nbautograd.library.source(torch.mul)`` shows it.
+Generated code calls the array of the tensor ``input`` ``input_array``, and the edge to it ``input_edge``. The names
+that it calls are in ``compiler/runtime.py``. ``nbautograd.library.source(torch.mul)`` shows it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 
+from nbautograd._engine.compiler.argument_errors import public_name
 from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
 from nbautograd._engine.compiler.rewrite import substituted
@@ -21,17 +22,17 @@ __all__ = ["OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 FORMER = ("former_1", "former_2")
-"""Parameters that only calls in a former order reach: see ``compiler/former_signatures.py``."""
+"""Parameters used only by calls in a former order: see ``compiler/former_signatures.py``."""
 NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
 """The end of a ``try`` that checks shapes and dtypes; without an error it costs nothing."""
 
 
 class ForwardWriter:
-    """Writes the source of one operation's function, line by line.
+    """A writer of the source of one operation's function, line by line.
 
-    :param traced: report each call to whoever traces.
+    :param traced: report each call to the tracer.
     :param half: for float16 and bfloat16: compute in float32, and round.
-    :param device: for arrays on a device that has kernels of its own.
+    :param device: for arrays on a device with its own kernels.
     :param function_variant: ``OPERATOR``, ``TEMPORARY_VIEW``, or "" for the function itself.
     """
 
@@ -43,23 +44,23 @@ class ForwardWriter:
         self.traced = traced
         self.half = half
         self.function_variant = function_variant
-        # An operator gets operands only, so that its options are known.
+        # An operator takes only operands, so that its options are known.
         is_operator = function_variant == OPERATOR
         self.fixed = op.option_defaults() if is_operator and op.takes_operands_only else None
         self.bad_argument = "not_implemented_or_raise" if is_operator else "refuse_or_offer"
         self.arrays = {name: array_name(name) for name in op.tensors}
         self.first_array = next(iter(self.arrays.values()), "")
-        # What is saved of them; with half precision that is not what is computed with.
+        # The saved arrays; with half precision they differ from the computed ones.
         self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays
         self.edges = {name: f"{name}_edge" for name in op.tensors if name in op.formulas}
-        self.sets_tiled_node = False  # whether the branch of large arrays has chosen the node
+        self.sets_tiled_node = False  # True if the branch for large arrays has chosen the node
 
     def lines(self) -> list[str]:
-        """The whole function."""
+        """Return the whole function."""
         op = self.op
         body = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
         if "dim" in op.numpy_names and op.required_dim:
-            body.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
+            body.append(f"if dim is None: raise TypeError(\"{public_name(op)}() missing 1 required argument: 'dim'\")")
         if self.fixed is not None:
             body = [f"{name} = {value!r}" for name, value in self.fixed.items()]
         elif op.former:
@@ -81,14 +82,14 @@ class ForwardWriter:
         return [f"def {op.name}({self.signature()}):", *_indented(body)]
 
     def signature(self) -> str:
-        """The parameters, with None for whatever default there is."""
+        """Return the parameters, with None for any default."""
         op = self.op
         if self.fixed is not None:
             return ", ".join(op.tensors)
         defaults = len(op.body.__defaults__ or ())
         first_default = len(op.positional) - defaults
         parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
-        if op.required_dim:  # what follows it gets a default with it, and is missed when it is used
+        if op.required_dim:  # later parameters also get a default; a missing one is reported on use
             for i in range(op.positional.index("dim"), first_default):
                 parts[i] = f"{op.positional[i]}=None"
         parts += [f"{name}=None" for name in FORMER[: len(op.former)]]
@@ -101,19 +102,19 @@ class ForwardWriter:
         return ", ".join(parts + keywords)
 
     def call(self) -> str:
-        """The arguments as they came, to call the function again."""
+        """Return the original arguments, to call the function again."""
         op = self.op
         rest = [f"*{op.rest}"] if op.rest else []
         return ", ".join([*op.positional, *rest, *(f"{name}={name}" for name in op.keywords)])
 
     def options(self) -> str:
-        """A tuple of the arguments after the first, for replaying a view (views have no keyword-only ones)."""
+        """Return a tuple of the arguments after the first, for replaying a view (views have no keyword-only ones)."""
         op = self.op
         rest = [f"*{op.rest}"] if op.rest else []
         return "(" + "".join(f"{name}, " for name in [*op.positional[1:], *rest]) + ")"
 
     def refuse(self) -> str:
-        """The statement that raises the TypeError for a wrong argument."""
+        """Return the statement that raises the TypeError for a wrong argument."""
         op = self.op
         args = ", ".join([*op.positional, *([f"*{op.rest}"] if op.rest else [])])
         keywords = ", ".join(f"{name!r}: {name}" for name in op.keywords)
@@ -122,14 +123,14 @@ class ForwardWriter:
     # -- loading the inputs: the array and the edge of each ------------------------------------------------------------
 
     def load(self, name: str) -> list[str]:
-        """Lines that take the array of the tensor ``name``, and its edge if it is differentiable."""
+        """Write lines that load the array of the tensor ``name``, and its edge if it is differentiable."""
         array, edge = self.arrays[name], self.edges.get(name)
         if edge is None:
             return [f"{array} = {name}._a"]
         return [f"{array} = {name}._a; {edge} = {name}._fn", f"if {edge} is LEAF: {edge} = {name}"]
 
     def load_or(self, name: str, otherwise: str) -> list[str]:
-        """The same for a parameter that need not be a tensor."""
+        """Write these lines for a parameter that need not be a tensor."""
         edge = self.edges.get(name)
         none = f"{edge} = None; " if edge else ""
         return [
@@ -139,7 +140,7 @@ class ForwardWriter:
         ]
 
     def load_plain(self) -> list[str]:
-        """Take the arrays as they are."""
+        """Write lines that load the arrays unchanged."""
         op = self.op
         lines = ["try:"]
         for name in op.tensors:
@@ -169,7 +170,7 @@ class ForwardWriter:
         return lines
 
     def load_pointwise(self) -> list[str]:
-        """The fast path for inputs of one real floating dtype; ``promote`` handles all others."""
+        """Write the fast path for inputs of one real floating dtype; ``promote`` handles all others."""
         op = self.op
         names = ", ".join(op.tensors)
         slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},), True)"
@@ -188,7 +189,7 @@ class ForwardWriter:
         return [*lines, *self.exits()]
 
     def exits(self) -> list[str]:
-        """The ``except`` clauses of the ``try`` in which operands are promoted and broadcast."""
+        """Write the ``except`` clauses of the ``try`` in which operands are promoted and broadcast."""
         lines = [
             f"except HalfPrecision: return half_variant()({self.call()})",
             f"except OnDevice: return device_variant()({self.call()})",
@@ -198,7 +199,7 @@ class ForwardWriter:
         return lines
 
     def load_slowly(self, slow: str) -> list[str]:
-        """The slow path: lines that call ``promote``."""
+        """Write the slow path: lines that call ``promote``."""
         op = self.op
         lines = [line for name in op.tensors for line in self.load_or(name, name)]
         strict = [name for name in op.tensors if name not in op.numbers]
@@ -211,7 +212,7 @@ class ForwardWriter:
         ]
 
     def check_dtype(self, slow: str) -> list[str]:
-        """Lines for the only operand, which is loaded."""
+        """Write lines that check the only operand, which is loaded."""
         first, array = self.op.tensors[0], self.first_array
         return [
             f"if {first}_class is ndarray:",
@@ -221,7 +222,7 @@ class ForwardWriter:
         ]
 
     def load_second(self, slow: str) -> list[str]:
-        """Lines that load the second of two operands, and tell whether the first, which is loaded, goes with it."""
+        """Write lines that load the second of two operands, and check it against the first, which is loaded."""
         op = self.op
         (first, second), (a, b) = op.tensors, self.arrays.values()
         array_or_scalar = f"{second}_class is ndarray or {second}_class is float32 or {second}_class is float64"
@@ -250,7 +251,7 @@ class ForwardWriter:
         ]
 
     def load_number_first(self, slow: str) -> list[str]:
-        """Lines for a number first and a tensor second, as in ``torch.mul(2, x)``."""
+        """Write lines for a number first and a tensor second, as in ``torch.mul(2, x)``."""
         first = self.op.tensors[0]
         edges = "; ".join(
             f"{edge} = None" if name == first else f"{edge} = edge_of({name})" for name, edge in self.edges.items()
@@ -266,7 +267,7 @@ class ForwardWriter:
         ]
 
     def load_half(self) -> list[str]:
-        """``input_array``, to compute with, in float32; ``input_saved`` as it came; and the dtype to round to."""
+        """Write lines that load ``input_array`` in float32, the original ``input_saved``, and the dtype to round to."""
         op = self.op
         computed = ", ".join(self.arrays.values())
         saved = ", ".join(self.saved.values())
@@ -281,7 +282,7 @@ class ForwardWriter:
         return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
     def load_on_device(self) -> list[str]:
-        """The arrays for a kernel: half precision is not widened, as the kernel does that itself."""
+        """Write lines that load the arrays for a kernel, which widens half precision itself."""
         op = self.op
         lines = [line for name in op.tensors for line in self.load_or(name, name)]
         promoted = f"promote_on_device(OP, ({', '.join(op.tensors)},))"
@@ -291,7 +292,9 @@ class ForwardWriter:
     # -- computing the result ------------------------------------------------------------------------------------------
 
     def compute(self) -> list[str]:
-        """Compute ``result_array``: tile by tile where it is large and the body can be lowered to ufuncs."""
+        """Write lines that compute ``result_array``: tile by tile if it is large and the body can be lowered to
+        ufuncs.
+        """
         op = self.op
         tree = expression_of(op.body)
         if tree is not None:
@@ -314,12 +317,12 @@ class ForwardWriter:
         ]
 
     def compute_on_device(self) -> list[str]:
-        """Compute ``result_array`` by one kernel, whatever the body is made of."""
+        """Write lines that compute ``result_array`` by one kernel, for any body."""
         values = [self.arrays.get(name, name) for name in (*self.op.positional, *self.op.keywords)]
         return [f"try: result_array = compute_tiled(OP, None, {', '.join(values)})", NAME_OPERATION]
 
     def compute_whole(self, tree: ast.expr | None) -> list[str]:
-        """Compute it at once."""
+        """Write lines that compute ``result_array`` at once."""
         op = self.op
         if tree is None:
             values = [self.arrays.get(name, name) for name in op.positional]
@@ -355,7 +358,7 @@ class ForwardWriter:
         ]
 
     def tiled_expression(self, tree: ast.expr | None) -> tuple[str | None, str]:
-        """What large arrays are computed by, if the body can be lowered; and on what condition on the options."""
+        """Return the expression for large arrays, if the body can be lowered, and its condition on the options."""
         op = self.op
         if tree is None or op.kind != POINTWISE or self.half or len(op.tensors) > 2 or "f" not in op.accepts:
             return None, ""
@@ -380,7 +383,7 @@ class ForwardWriter:
     # -- recording it --------------------------------------------------------------------------------------------------
 
     def record(self) -> list[str]:
-        """Make the tensor, and the node if a gradient may be wanted."""
+        """Write lines that make the tensor, and the node if a gradient may be needed."""
         op = self.op
         if op.many:
             return self.record_many()
@@ -401,7 +404,7 @@ class ForwardWriter:
         return [*lines, "return output"]
 
     def record_many(self) -> list[str]:
-        """The same for several results."""
+        """Write lines that make several tensors and their node."""
         op = self.op
         lines = [
             "outputs = []",
@@ -426,7 +429,7 @@ class ForwardWriter:
         return [*lines, "return tuple(outputs)"]
 
     def unrecorded(self) -> str:
-        """The condition under which nothing is recorded."""
+        """Return the condition under which nothing is recorded."""
         op = self.op
         wanted = [
             f"{edge} is None" if name not in op.lists else f"all(e is None for e in {edge})"
@@ -435,7 +438,7 @@ class ForwardWriter:
         return f"{' and '.join(wanted)} or not is_grad_enabled()"
 
     def node_class(self) -> str:
-        """The name of the class that the node gets."""
+        """Return the name of the class of the node."""
         if self.half:
             return "HalfBackward"
         if self.op.kind == POINTWISE:
@@ -446,7 +449,7 @@ class ForwardWriter:
         return "Backward"
 
     def save(self) -> list[str]:
-        """Fill the node: its edges, what its formulas name, its number."""
+        """Write lines that fill the node: its edges, the saved values, its number."""
         op = self.op
         if op.many_edges:
             parts = [f"*{edge}" if name in op.lists else edge for name, edge in self.edges.items()]
@@ -457,7 +460,7 @@ class ForwardWriter:
         needs = op.saves()
         for what in sorted(set().union(*needs.values())):
             value = self.value_of(what)
-            # Kept only if some gradient that is wanted needs it.
+            # Kept only if a requested gradient needs it.
             wanted = [self.edges[name] for name, uses in needs.items() if what in uses]
             if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
                 value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
@@ -466,7 +469,7 @@ class ForwardWriter:
         return [*lines, f"node.input_meta = {meta}; node.extras = None", "node._seq = next_sequence_nr()"]
 
     def value_of(self, what: str) -> str:
-        """The expression of something saved."""
+        """Return the expression of a saved value."""
         name, _, attribute = what.partition(".")
         if name.partition("[")[0] == "result":
             base = name.replace("result", "result_array")
@@ -477,7 +480,7 @@ class ForwardWriter:
         return f"{base}.{attribute}" if attribute else base
 
     def trace(self, output: str) -> str:
-        """The line that reports the call to the tracer."""
+        """Return the line that reports the call to the tracer."""
         op = self.op
         named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
         pairs = ", ".join(f"({label!r}, {value})" for label, value in named)

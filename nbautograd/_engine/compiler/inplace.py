@@ -1,7 +1,7 @@
-"""Writes the methods with a trailing underscore: straight-line code for ``x.sub_(y)``, from what is declared of it.
+"""Generation of methods with a trailing underscore: straight-line code for ``x.sub_(y)``, from its declaration.
 
-A method of an elementwise operation computes straight into the tensor's array where nothing records it, all operands
-are of one real floating dtype, and nobody watches. Everything else computes a new tensor and writes that (in
+A method of an elementwise operation computes directly into the tensor's array if nothing records it, all operands are
+of one real floating dtype, and there are no observers. Otherwise it computes a new tensor and writes that (in
 ``core/inplace.py``). As with the functions (see ``compiler/op.py``), the code is written at the first call.
 """
 
@@ -23,34 +23,35 @@ __all__ = ["inplace_code", "make_inplace_method"]
 
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
-    """The method ``name`` that writes the result of ``function`` into its tensor.
+    """Return the method ``name`` that writes the result of ``function`` into its tensor.
 
-    :param op: the declaration of ``function`` if it may compute straight into the tensor.
+    :param op: the declaration of ``function`` if it may compute directly into the tensor.
     """
     code = _out_of_place.__code__ if op is None or "f" not in op.accepts else _first_call.__code__
     scope = {"__name__": function.__module__, "__builtins__": __builtins__}
     method: Any = types.FunctionType(code, scope, name)
+    method.__qualname__ = name  # which Python names in errors of its arguments
     scope.update(INPLACE, COMPILE=_compile, OP=op, METHOD=method, NAME=name, FUNCTION=function)
     method.__doc__ = f"In-place version of ``{name[:-1]}``: writes the result into this tensor and returns it."
     method.__module__ = __name__
     if op is not None:
-        method.__wrapped__ = op.body  # for help() and inspect.signature(), before the first call and after it
+        method.__wrapped__ = op.body  # for help() and inspect.signature(), before and after the first call
     return method
 
 
 def _out_of_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The code of methods that always compute a new tensor first; the names in capitals are globals of their own."""
+    """Run methods that always compute a new tensor first; the names in capitals are their own globals."""
     return apply_inplace(input, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Tensor:
-    """The code of the others, until they are first called."""
+    """Compile the other methods on their first call."""
     COMPILE(METHOD, OP)  # type: ignore[name-defined]  # noqa: F821
     return METHOD(*args, **kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
 def inplace_code(method: Any, op: OpSchema) -> types.CodeType | None:
-    """The code of an operation's in-place method, compiled if it has not been; None where it computes a new tensor."""
+    """Return the code of an operation's in-place method, compiled on first use; None if it computes a new tensor."""
     if method is None or getattr(method, "__globals__", {}).get("OP") is not op:
         return None
     if method.__code__ is _first_call.__code__:
@@ -72,14 +73,14 @@ def _compile(method: Any, op: OpSchema) -> None:
         return
     source = "\n".join(_lines(op, computing))
     method.__globals__.update({**op.body.__globals__, **method.__globals__})
-    # A call from another thread in between finds the former code, which has no use for defaults.
+    # A concurrent call from another thread finds the former code, which does not use defaults.
     defaults = (*(op.body.__defaults__ or ()), *(...,) * len(op.former))
     method.__defaults__, method.__kwdefaults__ = defaults or None, op.body.__kwdefaults__
     method.__code__ = compiled(source, f"<nbautograd {method.__name__}>", method.__name__)
 
 
 def _lines(op: OpSchema, computing: list[str]) -> list[str]:
-    """The whole method, around the lines that compute into the tensor's own array."""
+    """Return the whole method, around the lines that compute into the tensor's own array."""
     name, (first, *others) = op.name + "_", op.tensors
     target = array_name(first)
     optional = len(op.body.__defaults__ or ())

@@ -1,8 +1,8 @@
 """Interception of single functions: a handler is called in place of a function that many modules have imported.
 
-A dispatch mode sees every operation. What concerns a few functions only, as autocast does, is cheaper when it exchanges
-the code of these and leaves all others alone. A declared operation is asked to divert itself (see ``compiler/op.py``);
-of any other function the code object is exchanged here, so that whoever holds the function calls the handler.
+A dispatch mode sees every operation. For a few functions, as in autocast, it is cheaper to exchange their code and
+leave all others alone. A declared operation diverts itself (see ``compiler/op.py``); for any other function the code
+object is exchanged here, so that every reference to the function calls the handler.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from nbautograd._engine.core import tracing
 __all__ = ["Handler", "intercept", "is_intercepted", "release"]
 
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
-"""Called with the function as it was, and the arguments of the call."""
+"""A function called with the original function, and the arguments of the call."""
 
 _usual: dict[Any, tuple[types.CodeType, Any, Any]] = {}
-"""Of each function whose code is exchanged: its code, its defaults of keywords, and what it wraps."""
+"""For each function with exchanged code: its code, its keyword defaults, and its wrapped function."""
 _ABSENT = object()
 
 
 def intercept(function: Any, handler: Handler) -> None:
-    """Have ``handler(plain, args, kwargs)`` called for ``function`` until ``release``."""
+    """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``."""
     op = _declaration(function)
     if op is not None:
         op.interceptor = handler
@@ -36,7 +36,7 @@ def intercept(function: Any, handler: Handler) -> None:
         return
     method_of = getattr(function, "__globals__", {}).get("OP")
     if method_of is not None:
-        inplace_code(function, method_of)  # a method compiles itself once, which would take the place of this code
+        inplace_code(function, method_of)  # a method compiles itself once, which would replace this code
     plain = types.FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -48,7 +48,7 @@ def intercept(function: Any, handler: Handler) -> None:
 
 
 def release(function: Any) -> None:
-    """Give a function its own code back."""
+    """Restore a function's own code."""
     op = _declaration(function)
     if op is not None:
         op.interceptor = None
@@ -62,13 +62,13 @@ def release(function: Any) -> None:
 
 
 def is_intercepted(function: Any) -> bool:
-    """Whether a handler is called for ``function``."""
+    """Return whether a handler is called for ``function``."""
     op = _declaration(function)
     return function in _usual if op is None else op.interceptor is not None
 
 
 def _declaration(function: Any) -> Any:
-    """The declaration that a function belongs to, if it is an operation itself."""
+    """Return the declaration of a function, if it is an operation itself."""
     op: Any = getattr(function, "__globals__", {}).get("OP")
     declared: Any = None if op is None else OPS.get(op.name)
     return op if declared is op and op is not None and op.function is function else None
@@ -76,7 +76,7 @@ def _declaration(function: Any) -> Any:
 
 @cache
 def _diverted(free: int) -> types.CodeType:
-    """The code that calls the handler, for functions with so many variables of a scope around them."""
+    """Return the code that calls the handler, for functions with this number of closure variables."""
     names = ", ".join(f"free_{i}" for i in range(free))
     lines = [
         f"def around({names}):",

@@ -1,4 +1,4 @@
-"""Lowers elementwise expressions to steps with ``out=``, which are run tile by tile: see ``fusion/tiling.py``."""
+"""Lowering of elementwise expressions to steps with ``out=``, which run tile by tile: see ``fusion/tiling.py``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ BOUNDS = ("np.maximum", "np.minimum")
 
 
 class NotElementwise(Exception):  # noqa: N818 - a way out
-    """The expression is not elementwise, or not in a way that is known here."""
+    """An error for an expression that is not elementwise, or in an unknown way."""
 
 
 def compile_kernel(expression: str, names: list[str], scope: dict[str, Any]) -> ElementwiseKernel:
-    """The kernel of an expression of ``names``; without steps if the expression is not elementwise.
+    """Return the kernel of an expression of ``names``; without steps if the expression is not elementwise.
 
-    :param scope: what other names mean, as in the function that the expression was written in.
+    :param scope: the meaning of other names, as in the function that contains the expression.
 
     >>> import numpy as np
     >>> compile_kernel("1 / (1 + np.exp(-x))", ["x"], {"np": np}).scratch
@@ -53,9 +53,9 @@ def compile_kernel(expression: str, names: list[str], scope: dict[str, Any]) -> 
 
 
 def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
-    """The lines that compute an expression, the last one into ``out_``, and how many scratch arrays they need.
+    """Return the lines that compute an expression, the last one into ``out_``, and their number of scratch arrays.
 
-    None if it cannot be lowered so. Intermediate results never lie in ``out_``: that may be an operand.
+    None if it cannot be lowered. Intermediate results are never in ``out_``: that may be an operand.
 
     >>> lower_to_ufuncs(ast.parse("g * (1 - r)", mode="eval").body, ["g", "r"], {})
     (['np.subtract(1, r, out=scratch_[0])', 'np.multiply(g, scratch_[0], out=out_)'], 1)
@@ -78,11 +78,11 @@ class _Lowering:
         self.lines: list[str] = []
         self.free: list[str] = []
         self.scratch = 0
-        self.assigned: dict[str, str] = {}  # the register that a name stands for
-        self.uses: Counter[str] = Counter()  # how often a register is still to be used; if never, it is free
+        self.assigned: dict[str, str] = {}  # the register of each name
+        self.uses: Counter[str] = Counter()  # remaining uses of each register; without any, it is free
 
     def operand(self, node: ast.expr) -> str:
-        """What an operand is called, once the lines that compute it are written."""
+        """Return the name of an operand, after writing the lines that compute it."""
         if isinstance(node, (ast.Name, ast.Constant)):
             if isinstance(node, ast.Name) and node.id in self.assigned:
                 return self.assigned[node.id]
@@ -108,14 +108,14 @@ class _Lowering:
         return self.emit(call.text, operands, register)
 
     def count(self, tree: ast.expr) -> None:
-        """Look through a whole expression: which names are arrays, and how often those that it assigns are used."""
+        """Record which names in a whole expression are arrays, and count the uses of those that it assigns."""
         named = [node.target for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)]
         self.arrays = self.names | {target.id for target in named}
         self.loads = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
         self.loads.subtract(target.id for target in named)
 
     def number(self, node: ast.expr) -> str:
-        """What an expression of numbers comes to."""
+        """Return the value of an expression of numbers."""
         for part in ast.walk(node):
             if isinstance(part, (ast.Name, ast.Constant)):
                 self.check(part)
@@ -142,14 +142,14 @@ class _Lowering:
             raise NotElementwise
 
     def step(self, node: ast.expr) -> UfuncCall:
-        """The ufunc call of a node that is floating as its operands are."""
+        """Return the ufunc call of a node that is floating if its operands are."""
         call = self.choice(node) or ufunc_call(node)
         if call is None or not call.keeps_dtype():
             raise NotElementwise
         return call
 
     def choice(self, node: ast.expr) -> UfuncCall | None:
-        """A choice by a comparison, as one step; None for anything else."""
+        """Return a choice by a comparison, as one step; None for anything else."""
         match node:
             case ast.Call(ast.Name(name), [value, ast.Compare(left, [operator], [right]), *rest], []):
                 key = name, UFUNCS.get(type(operator), "")
@@ -159,8 +159,8 @@ class _Lowering:
 
 
 def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
-    """Whether an expression, a floating one, is nothing but elementwise steps."""
-    # Options such as the dimension of a cross product mean that elements are looked at together.
+    """Return whether a floating expression consists only of elementwise steps."""
+    # Options such as the dimension of a cross product mean that elements interact.
     bodies = {
         id(op.body)
         for op in OPS.values()

@@ -4,23 +4,23 @@
     def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
         return input * other
 
-From that come the function ``mul`` over tensors, the method ``Tensor.mul``, the in-place ``mul_``, ``out=``, the node
-class ``MulBackward0``, what is saved for backward, and derivatives of every order.
+From this the compiler makes the function ``mul`` over tensors, the method ``Tensor.mul``, the in-place ``mul_``,
+``out=``, the node class ``MulBackward0``, the saved values, and derivatives of every order.
 
 - A formula is Python over ``g`` (the gradient of the result), the inputs, the options, ``result``, shapes such as
-  ``input.shape``, and any declared operation. **What it names is what is saved**, of several results those that are
-  named by number (``result[1]``); nothing is kept for a gradient that nobody wants. ``conj`` is dropped where nothing
-  is complex.
-- It is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it means
-  the operation itself, so that a backward pass can record itself (``create_graph=True``). Its text is what the
-  pictures show, so the formula on the screen is the one that ran.
-- Undoing broadcasting and type promotion is done here, once, for all formulas.
+    ``input.shape``, and any declared operation. **The values that it names are saved**, of several results those named
+    by number (``result[1]``); nothing is kept for a gradient that is not requested. ``conj`` is dropped for real
+    values.
+- It is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it means the
+    operation itself, so that a backward pass can record itself (``create_graph=True``). Pictures show its text, so the
+    formula on the screen is the one that ran.
+- Broadcasting and type promotion are undone here, once, for all formulas.
 - float16 and bfloat16 are computed in float32 and rounded, in both directions, as PyTorch does; neither bodies nor
   formulas see them.
 
-An operation compiles itself when it is first called: its function starts as a stub whose code object is then replaced
-by straight-line code written for this very operation, which is what makes small tensors fast. The generated source is
-in ``linecache``, so tracebacks and debuggers show it. Declaring costs next to nothing, so importing stays fast.
+An operation compiles itself on its first call: its function starts as a stub whose code object is then replaced by
+straight-line code for this operation, which makes small tensors fast. The generated source is in ``linecache``, so
+tracebacks and debuggers show it. Declaring costs next to nothing, so importing stays fast.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CompiledOp(OpSchema):
-    """One operation as declared, and what is compiled from it on its first use: function variants and node variants."""
+    """An operation as declared, and its compiled parts, made on first use: function variants and node variants."""
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
         super().__init__(body, options, formulas)
@@ -112,7 +112,9 @@ class CompiledOp(OpSchema):
 
     @property
     def temporary_view(self) -> Any:
-        """Variant for temporary views: used once inside a formula, never returned to the user; no view is recorded."""
+        """A variant for temporary views: used once inside a formula, never returned to the user; no view is
+        recorded.
+        """
         if self._temporary_view is None:
             self._temporary_view = _stub(self)
             if self.compiled:
@@ -120,12 +122,12 @@ class CompiledOp(OpSchema):
         return self._temporary_view
 
     def _function_variants(self) -> dict[str, Any]:
-        """The function and its variants, by what is particular about them."""
+        """Return the function and its variants, by their keys."""
         variants = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._temporary_view}
         return {variant: function for variant, function in variants.items() if function is not None}
 
     def use_code(self, traced: bool) -> None:
-        """Switch between the traced and the usual code, if the operation has been compiled at all."""
+        """Switch between the traced and the usual code, if the operation has been compiled."""
         if self.compiled:
             if traced not in self._plain:
                 self._plain[traced] = [
@@ -140,7 +142,7 @@ class CompiledOp(OpSchema):
     def divert(self, on: bool) -> None:
         """Call ``dispatch`` for the function and its variants; or, unless there is an interceptor, their own code."""
         is_diverted = on or self.interceptor is not None
-        for function, plain in self._in_use:  # modes come and go by the thousand, and all operations with them
+        for function, plain in self._in_use:  # modes change by the thousand, and all operations with them
             function.__code__ = _DIVERTED if is_diverted else plain.__code__
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
@@ -152,11 +154,11 @@ class CompiledOp(OpSchema):
         return code
 
     def half(self) -> Callable[..., Any]:
-        """The function for float16 and bfloat16, which computes in float32: compiled when it is first wanted."""
+        """Return the function for float16 and bfloat16, which computes in float32: compiled on first use."""
         return self._other("half")
 
     def on_device(self) -> Callable[..., Any]:
-        """The function for arrays on a device that has kernels of its own: compiled when it is first wanted."""
+        """Return the function for arrays on a device with its own kernels: compiled on first use."""
         return self._other("device")
 
     def _other(self, kind: str) -> Callable[..., Any]:
@@ -186,11 +188,13 @@ class CompiledOp(OpSchema):
 
     @functools.cached_property
     def is_one_step(self) -> bool:  # type: ignore[override]
-        """Whether the body is one ufunc of its operands, as options usually are."""
+        """True if the body is one ufunc of its operands for the usual options."""
         return is_one_step(expression_of(self.body), self.option_defaults())
 
     def code(self, kind: str) -> types.CodeType | None:
-        """The code of a variant of the function or the node, see ``library.source``; None if there is none."""
+        """Return the code of a variant of the function or the node, see ``library.source``; None if it does not
+        exist.
+        """
         if kind in ("forward", "traced"):
             return self._code(kind == "traced", "")
         if kind == "operator":
@@ -236,7 +240,7 @@ class CompiledOp(OpSchema):
     # -- the node ----------------------------------------------------------------------------------------------------
 
     def node(self, variant: str) -> type[Node]:
-        """The node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
+        """Return the node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
         if variant not in self._nodes:
             self._nodes[variant] = make_node(self, variant)
         return self._nodes[variant]
@@ -263,28 +267,28 @@ def op(
 ) -> Callable[[F], F]:
     """Declare an operation by its body over arrays.
 
-    Parameters annotated ``Tensor`` arrive in the body as arrays; ``Tensor | Number`` lets a number stand there,
-    ``Tensor | None`` makes it optional, ``Sequence[Tensor]`` takes several, and a ``Mask`` keeps its dtype where others
-    are promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices,
-    is saved as tensors are.
+    Parameters annotated ``Tensor`` arrive in the body as arrays; ``Tensor | Number`` also accepts a number, ``Tensor |
+    None`` makes it optional, ``Sequence[Tensor]`` takes several, and a ``Mask`` keeps its dtype where others are
+    promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices, is
+    saved like tensors.
 
-    :param node: the name of the node class; None where nothing is differentiable.
-    :param symbol: what a picture writes into the node.
+    :param node: the name of the node class; None if nothing is differentiable.
+    :param symbol: the text of the node in pictures.
     :param kind: ``PLAIN``, ``POINTWISE`` or ``VIEW``.
     :param operators: the special methods that it implements, such as ``"__mul__ __rmul__"``.
-    :param method: whether it is a method of Tensor.
-    :param inplace_method: whether there is ``name_``; by default for pointwise operations.
+    :param method: True for a method of Tensor.
+    :param inplace_method: True to add ``name_``; by default for pointwise operations.
     :param floating: integer inputs become the default float.
-    :param accepts: for pointwise operations, the categories of dtypes that they take, after promotion: bool,
+    :param accepts: for pointwise operations, the accepted categories of dtypes, after promotion: bool,
         integer, floating, complex.
-    :param accepts_each: the same of each operand, before promotion.
+    :param accepts_each: the accepted categories of each operand, before promotion.
     :param many: the body returns several arrays and the formulas get a list of gradients.
-    :param out: whether there is ``out=``; by default for pointwise operations.
+    :param out: True to add ``out=``; by default for pointwise operations.
     :param into: how ``name_`` writes into the array of its tensor; by default the body's last step does, if it can.
-    :param name: the public name where it differs from the body's.
-    :param half: what happens to float16 and bfloat16: ``UPCAST`` computes in float32 and rounds; ``NATIVE`` is for
+    :param name: the public name if it differs from the body's.
+    :param half: the treatment of float16 and bfloat16: ``UPCAST`` computes in float32 and rounds; ``NATIVE`` is for
         operations that only move or cast values; ``UNSUPPORTED`` raises.
-    :param former: the factors that may stand between the tensors, as in PyTorch's early days.
+    :param former: the factors allowed between the tensors, as in PyTorch's early signatures.
     :param formulas: for each differentiable input, its gradient.
     """
     pointwise = kind == POINTWISE
@@ -333,7 +337,7 @@ def op(
 def composite(
     *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False, names: str = ""
 ) -> Callable[[F], F]:
-    """Declare a function that is written in terms of other operations; it needs no formulas of its own.
+    """Declare a function written in terms of other operations; it needs no formulas of its own.
 
     :param out: give it the keyword ``out=``: a tensor, or several for several results.
     :param names: further names of its parameters, such as ``"input2=L"``.
@@ -355,12 +359,12 @@ def composite(
 
 
 def with_numpy_names(function: F) -> F:
-    """A function that takes NumPy's names of its parameters, too, such as ``axis`` for ``dim``."""
+    """Return a function that also accepts NumPy's names of its parameters, such as ``axis`` for ``dim``."""
     return _with_keywords(function, out=False)  # type: ignore[return-value]
 
 
 def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -> Callable[..., Any]:
-    """A composite that takes ``out=``, NumPy's names and further ones, where it does not do so itself."""
+    """Return a composite that accepts ``out=``, NumPy's names and further ones, unless it does so itself."""
     docstrings.describe(function, further=("out",) if out else ())
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -406,7 +410,7 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
 
 
 def alias(**names: Callable[..., Any]) -> None:
-    """Give functions further names as methods, in place too where they have that."""
+    """Give functions further names as methods, also in place if supported."""
     for name, function in names.items():
         setattr(Tensor, name, function)
         written = getattr(Tensor, function.__name__ + "_", None)
@@ -418,13 +422,13 @@ def alias(**names: Callable[..., Any]) -> None:
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    """The code of every stub: OP and STUB are globals of the stub's own."""
+    """Compile the operation on its first call; OP and STUB are the stub's own globals."""
     OP.compile()  # type: ignore[name-defined]  # noqa: F821
     return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
 
 
 def _diverted(*args: Any, **kwargs: Any) -> Any:
-    """Stand in for the code of every operation while a mode of dispatch is on."""
+    """Replace the code of every operation while a dispatch mode is on."""
     return DETOUR(OP, UNDIVERTED, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -432,7 +436,7 @@ _DIVERTED = _diverted.__code__
 
 
 def _undiverted(function: Any, code: types.CodeType) -> Any:
-    """The function that ``dispatch`` calls in place of ``function``."""
+    """Return the function that ``dispatch`` calls in place of ``function``."""
     plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     plain.__kwdefaults__ = function.__kwdefaults__
     function.__globals__["DETOUR"] = dispatch_mode.dispatch

@@ -1,4 +1,4 @@
-"""Promotion and broadcasting of operands: one dtype, one shape, one device; and their undoing, for gradients."""
+"""Promotion and broadcasting of operands to one dtype, shape and device, and their inverse for gradients."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ _constants: dict[Any, Any] = {}
 
 
 def number_like(value: Any, cls: type, array: Any) -> Any:
-    """A Python number as a cached 0-d array, or scalar, of the other operand's dtype; None if that needs promotion."""
+    """Return a Python number as a cached 0-d array or scalar of the other operand's dtype; None if that needs
+    promotion.
+    """
     if value.__class__ is not float and value.__class__ is not int:
         return None
     key = (value or repr(value), array.dtype.char if cls is np.ndarray else cls)  # 0.0 equals -0.0
@@ -65,7 +67,8 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
 
 
 def unbroadcast_specs(*arrays: Any) -> tuple[Any, ...] | None:
-    """For arrays of unlike shapes, the (shape, dtype, device) to which each one's gradient is brought back, or None.
+    """Return the (shape, dtype, device) to which each gradient is brought back, for arrays of different shapes; or
+    None.
 
     A device of None is the gradient's own.
     """
@@ -76,21 +79,21 @@ def unbroadcast_specs(*arrays: Any) -> tuple[Any, ...] | None:
 
 @functools.lru_cache(maxsize=1024)
 def unbroadcast_spec(first: tuple[int, ...], second: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """The same for two arrays of unlike shapes and one dtype."""
+    """Return this for two arrays of different shapes and one dtype."""
     shape = broadcast_shapes(first, second)
     return None if first == shape else (first, dtype, None), None if second == shape else (second, dtype, None)
 
 
 @functools.lru_cache(maxsize=1024)
 def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that both broadcast to.
+    """Return the shape that both broadcast to.
 
     :raises ShapeError: they do not broadcast.
     """
     n = max(len(a), len(b))
     left, right = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     shape = [1] * n
-    for d in reversed(range(n)):  # the last that does not fit is named, as by PyTorch
+    for d in reversed(range(n)):  # the last mismatch is named, as by PyTorch
         m, k = left[d], right[d]
         if m != k and m != 1 and k != 1:
             raise ShapeError(
@@ -103,7 +106,7 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether one shape broadcasts to the other."""
+    """Return whether one shape broadcasts to the other."""
     try:
         return broadcast_shapes(shape, target) == target
     except ShapeError:
@@ -111,12 +114,12 @@ def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def promote(op: OpSchema, values: tuple[Any, ...], diverts: bool = False) -> tuple[Any, ...]:
-    """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class.
+    """Return the arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class.
 
-    :param diverts: whether to raise ``OnDevice``.
+    :param diverts: if True, raise ``OnDevice``.
     :raises UnsupportedDtypeError: the operation is not defined for the dtype.
-    :raises HalfPrecision: it is computed in float32 instead.
-    :raises OnDevice: it is computed by a kernel of the device.
+    :raises HalfPrecision: the operation is computed in float32 instead.
+    :raises OnDevice: the operation is computed by a kernel of the device.
     """
     alike = _alike(op, values)
     if alike is not None:
@@ -135,7 +138,7 @@ def promote(op: OpSchema, values: tuple[Any, ...], diverts: bool = False) -> tup
 def _promoted(
     op: OpSchema, values: tuple[Any, ...], arrays: list[Any], result: dtypes.dtype, device: Any, variant: str
 ) -> tuple[Any, ...]:
-    """The arrays in the dtype ``result``; how to undo that; and the node's class."""
+    """Return the arrays in the dtype ``result``; how to undo that; and the node's class."""
     cast = [
         _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, device)
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
@@ -151,11 +154,11 @@ def _promoted(
 
 
 def _operands(op: OpSchema, values: tuple[Any, ...]) -> tuple[list[Any], list[tuple[dtypes.dtype, int]], Any]:
-    """Arrays and numbers as they came; for promotion, their dtypes and categories; and the device to compute on."""
+    """Return arrays and numbers unchanged; their dtypes and categories, for promotion; and the device to compute on."""
     arrays: list[Any] = []
     kinds: list[tuple[dtypes.dtype, int]] = []
     device = None
-    of_dimensions = False  # whether the device is that of a tensor with dimensions, which others follow
+    of_dimensions = False  # True if the device is that of a tensor with dimensions, which others follow
     for name, value in zip(op.tensors, values, strict=True):
         if isinstance(value, np.ndarray):
             value = wrap(value)
@@ -182,7 +185,7 @@ _OF_BOOLS = {
 
 
 def _unsupported(op: OpSchema, kind: dtypes.dtype, accepts: str, kinds: list[tuple[dtypes.dtype, int]]) -> DtypeError:
-    """The error of an operation that is not defined for a dtype; of ``-``, what to write instead for bools."""
+    """Return the error of an operation that is not defined for a dtype; for ``-`` on bools, with the alternative."""
     text = _OF_BOOLS.get(public_name(op), "")
     if kind.rank or not text:
         return UnsupportedDtypeError(public_name(op), kind, accepts)
@@ -193,7 +196,7 @@ def _unsupported(op: OpSchema, kind: dtypes.dtype, accepts: str, kinds: list[tup
 
 
 def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes.dtype:
-    """The dtype to compute in, if the operation takes it."""
+    """Return the dtype to compute in, if the operation accepts it."""
     for kind, _ in kinds:
         if "bifc"[kind.rank] not in op.accepts_each:
             raise _unsupported(op, kind, op.accepts_each, kinds)
@@ -210,7 +213,7 @@ def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes
 
 
 def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
-    """The arrays of ``values`` that NumPy may have as they are, of one usual floating dtype; None for others."""
+    """Return the arrays of ``values`` if NumPy can use them unchanged, of one usual floating dtype; None for others."""
     arrays, like, numbers = [], None, 0
     for name, value in zip(op.tensors, values, strict=True):
         a = value._a if isinstance(value, Tensor) else value
@@ -232,15 +235,15 @@ def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
 
 
 class HalfPrecision(Exception):  # noqa: N818 - no error, but the way out of the fast path
-    """The inputs are of half precision."""
+    """A signal that the inputs are of half precision."""
 
 
 class OnDevice(Exception):  # noqa: N818 - no error either
-    """The arrays are on a device that has kernels of its own."""
+    """A signal that the arrays are on a device with its own kernels."""
 
 
 def promote_on_device(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same as ``promote`` for kernels of a device, which compute half precision in float32 themselves.
+    """Promote like ``promote`` for kernels of a device, which compute half precision in float32 themselves.
 
     :raises UnsupportedDtypeError: the operation is not defined for the dtype.
     """
@@ -253,7 +256,7 @@ def promote_on_device(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _half_on_device(op: OpSchema, values: tuple[Any, ...], arrays: list[Any], device: Any) -> tuple[Any, ...]:
-    """Half precision as it came, and all else in float32."""
+    """Return half precision unchanged, and all other arrays in float32."""
     cast = []
     for name, a, value in zip(op.tensors, arrays, values, strict=True):
         is_tensor = isinstance(value, (Tensor, np.ndarray))
@@ -269,10 +272,18 @@ def _half_on_device(op: OpSchema, values: tuple[Any, ...], arrays: list[Any], de
 
 
 def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arrays in float32, then as they are to be saved; how to undo that for gradients; and the result's dtype."""
+    """Return the arrays in float32, then as saved; how to undo that for gradients; and the result's dtype."""
     operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
     result = dtypes.result_dtype(
         [(v.dtype, 2 if v._a.ndim else 1) if isinstance(v, Tensor) else (dtypes.of_number(v), 0) for v in operands]
+    )
+    if op.floating and result.rank < 2:
+        result = dtypes.get_default_dtype()
+    values = tuple(
+        wrap(value._a.astype(result.numpy), value._fn)  # integers, beside a tensor or a default dtype of half precision
+        if isinstance(value, Tensor) and value.dtype.rank < 2 and name not in op.masks
+        else value
+        for name, value in zip(op.tensors, values, strict=True)
     )
     wide = tuple(wrap(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
     *cast, _, _ = promote(op, wide)
@@ -287,7 +298,7 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
+    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to."""
     inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
     kinds = {a.dtype for a in inexact if a.ndim} or {a.dtype for a in inexact}
     input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
@@ -295,12 +306,12 @@ def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def upcast_half_recorded(t: Any) -> Any:
-    """The same for a tensor, recorded."""
+    """Return a half-precision tensor in float32, recorded."""
     return OPS["cast"].function(t, F32) if isinstance(t, Tensor) and t.dtype in dtypes.HALVES else t
 
 
 def narrow(a: Any, dtype: np.dtype[Any]) -> Any:
-    """A float32 result rounded to half precision."""
+    """Round a float32 result to half precision."""
     return a.astype(dtype) if a.dtype == F32 else a
 
 
@@ -330,7 +341,7 @@ def check_devices(op: OpSchema, arrays: tuple[Any, ...]) -> None:
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], own_device: Any) -> Any:
-    """A gradient brought back to the shape, dtype and device of its input."""
+    """Return a gradient in the shape, dtype and device of its input."""
     if g.shape != shape:
         g = OPS["sum_to"].body(g, shape)
     if g.dtype is not dtype and g.dtype != dtype:
@@ -339,7 +350,7 @@ def unbroadcast(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], own_device
 
 
 def unbroadcast_recorded(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], own_device: Any) -> Tensor:
-    """The same for a tensor, recorded."""
+    """Return a gradient tensor, recorded, in the shape, dtype and device of its input."""
     if g._a.shape != shape:
         g = OPS["sum_to"].function(g, shape)
     have = g._a.dtype

@@ -1,4 +1,4 @@
-"""What has been declared: every operation, and every function made of operations."""
+"""The registry of declarations: every operation, and every function composed of operations."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ __all__ = [
 OPS: dict[str, OpSchema] = {}
 """Every declared operation by name."""
 HELPERS: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""Every function that formulas call over arrays and over tensors, and what it is over both."""
+"""Every function that formulas call over arrays and over tensors, and its versions for both."""
 COMPOSITES: dict[str, Callable[..., Any]] = {}
-"""Every function that is written in terms of operations, by name."""
+"""Every function written in terms of operations, by name."""

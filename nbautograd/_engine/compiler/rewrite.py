@@ -1,7 +1,7 @@
-"""Rewrites expressions before they are compiled: other expressions with the same results, by fewer and cheaper calls.
+"""Rewriting of expressions before they are compiled: equal results, by fewer and cheaper calls.
 
-What stands in a declaration is what is meant, and what pictures show. What runs is the same after these rewrites, and
-after ``constants_as_arrays`` in ``compiler/elementwise.py``:
+Pictures show the expression of the declaration. The compiled expression has the same meaning, after these rewrites and
+``constants_as_arrays`` in ``compiler/elementwise.py``:
 
 - a call of an operation whose body is one expression becomes that expression (inlining);
 - a choice between something and zeros, or its multiple, becomes a bit mask, which is computed without branches.
@@ -26,7 +26,9 @@ __all__ = ["Substitute", "in_full", "inlined", "substituted"]
 
 
 class Substitute(ast.NodeTransformer):
-    """Substitutes expressions for names, and folds conditional expressions with constant conditions."""
+    """A transformer that substitutes expressions for names, and folds conditional expressions with constant
+    conditions.
+    """
 
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self.values = values
@@ -46,7 +48,7 @@ class Substitute(ast.NodeTransformer):
 
 
 def substituted(tree: Any, names: Mapping[str, str], constants: Mapping[str, Any] | None = None) -> Any:
-    """An expression with names substituted by other names or constants.
+    """Return an expression with names substituted by other names or constants.
 
     >>> ast.unparse(substituted(ast.parse("a if alpha == 1 else b", mode="eval"), {"a": "x"}, {"alpha": 1}))
     'x'
@@ -57,19 +59,19 @@ def substituted(tree: Any, names: Mapping[str, str], constants: Mapping[str, Any
 
 
 def inlined(tree: ast.expr, scope: dict[str, Any], helpers: bool = False) -> ast.expr:
-    """A formula over arrays with its calls of operations replaced by their bodies.
+    """Return a formula over arrays with its calls of operations replaced by their bodies.
 
-    :param scope: what the names in the formula mean; what names in the bodies mean is added.
-    :param helpers: the same for derivative helpers, whose assignments become ``(name := expression)``.
+    :param scope: the meaning of names in the formula; that of names in the bodies is added.
+    :param helpers: likewise for derivative helpers, whose assignments become ``(name := expression)``.
     """
     changed: ast.expr = _Inliner(scope, helpers).visit(tree)
     return changed
 
 
 def in_full(formula: str) -> str:
-    """A formula that is one call of an operation which only calculates, as what that calculates: for pictures.
+    """Return a formula that is one call of a purely arithmetic operation, with the call expanded: for pictures.
 
-    Over tensors such a formula is one node instead of several.
+    Over tensors, the unexpanded formula is one node instead of several.
 
     >>> import nbautograd
     >>> in_full("tanh_slope(g, conj(result))")
@@ -112,7 +114,9 @@ class _Inliner(ast.NodeTransformer):
         return self._body(op, node) or node
 
     def _body(self, op: OpSchema, call: ast.Call) -> ast.expr | None:
-        """The body with the arguments in it; None where it is no expression, or an argument would be computed twice."""
+        """Return the body with the arguments inserted; None if it is no expression, or would compute an
+        argument twice.
+        """
         expression = expression_of(op.body)
         if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):
             return None
@@ -121,7 +125,7 @@ class _Inliner(ast.NodeTransformer):
         return self._in_place(expression, dict(zip(op.positional, call.args, strict=True)), op.body, op.name)
 
     def _steps(self, helper: Callable[..., Any], call: ast.Call) -> ast.expr | None:
-        """What a derivative helper returns; where a name is used first, stands what is assigned to it."""
+        """Return the result of a derivative helper, with the assigned expression at the first use of each name."""
         steps, parameters = steps_of(helper), [*inspect.signature(helper).parameters]
         if steps is None or call.keywords or len(call.args) != len(parameters):
             return None
@@ -139,7 +143,9 @@ class _Inliner(ast.NodeTransformer):
     def _in_place(
         self, tree: ast.expr, values: dict[str, ast.expr], body: Callable[..., Any], prefix: str
     ) -> ast.expr | None:
-        """An expression of a function with values for its parameters; other names mean here what they mean there."""
+        """Return a function's expression with values for its parameters; other names keep the meaning they have
+        there.
+        """
         used = Counter(part.id for part in ast.walk(tree) if isinstance(part, ast.Name))
         if any(used[name] > 1 and not isinstance(part, (ast.Name, ast.Constant)) for name, part in values.items()):
             return None
@@ -156,7 +162,7 @@ class _Inliner(ast.NodeTransformer):
 
 
 class _FirstUse(ast.NodeTransformer):
-    """Assigns a value to a name where it is used first, in the order in which Python evaluates an expression."""
+    """A transformer that assigns a value to a name at its first use, in Python's evaluation order."""
 
     def __init__(self, name: str, value: ast.expr) -> None:
         self.name, self.value = name, value

@@ -1,4 +1,4 @@
-"""The names that generated code uses: what they mean, in one table for functions and one for in-place methods."""
+"""The names that generated code uses: one table for functions and one for in-place methods."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["FORWARD", "INPLACE"]
 
 
 def _edge_of(t: Any) -> Any:
-    """The edge to a tensor: itself if it is a leaf, else its node."""
+    """Return the edge to a tensor: itself if it is a leaf, else its node."""
     return t if t._fn is LEAF else t._fn
 
 
@@ -52,7 +52,7 @@ def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:
-    """The result of an elementwise operation over large arrays, which the expression names as generated code does.
+    """Return the result of an elementwise operation over large arrays; ``expression`` uses generated code's names.
 
     :param expression: None for the whole body, on a device.
     """
@@ -116,7 +116,7 @@ FORWARD: dict[str, Any] = {
     "widen_all": widen_all,
     "write_into_out": _write_into_out,
 }
-"""What an operation's function uses, besides ``OP``, ``body``, its other variants and the node classes."""
+"""Names used by an operation's function, besides ``OP``, ``body``, its other variants and the node classes."""
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
@@ -130,4 +130,4 @@ INPLACE: dict[str, Any] = {
     "record_unrecorded_write": views.record_unrecorded_write,
     "record_write": version_counter.record_write,
 }
-"""What an in-place method uses, besides ``OP``, ``METHOD``, ``NAME`` and ``FUNCTION``."""
+"""Names used by an in-place method, besides ``OP``, ``METHOD``, ``NAME`` and ``FUNCTION``."""

@@ -1,7 +1,7 @@
-"""What a declaration says: the data of an operation, below everything that compiles it.
+"""The data of a declared operation, below the modules that compile it.
 
-``compiler/forward.py``, ``backward.py`` and ``inplace.py`` write code from an ``OpSchema``; ``CompiledOp`` in
-``compiler/op.py`` is the one that is made, and compiles itself.
+``compiler/forward.py``, ``backward.py`` and ``inplace.py`` write code from an ``OpSchema``; its instances are
+``CompiledOp`` objects (``compiler/op.py``), which compile themselves.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ __all__ = [
 ]
 
 PLAIN = "plain"
-"""The body gets the arrays as they are."""
+"""The body gets the arrays unchanged."""
 POINTWISE = "pointwise"
-"""Inputs are promoted to one dtype and broadcast; numbers may stand for tensors; there are ``name_`` and ``out=``."""
+"""Inputs are promoted to one dtype and broadcast; numbers are accepted for tensors; ``name_`` and ``out=`` exist."""
 VIEW = "view"
 """The result shares the first input's memory."""
 
 UPCAST, NATIVE, UNSUPPORTED = "upcast", "native", "unsupported"
-"""What an operation does with half precision: compute in float32 and round; take it as it is; raise."""
+"""The treatment of half precision: compute in float32 and round; use it unchanged; raise."""
 
 TILED = "tiled"
 """The node variant of a large result, and of any on a device: its formulas are computed by kernels, or lazily."""
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 NUMPY_OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
-"""What NumPy calls these parameters; PyTorch accepts both everywhere."""
+"""NumPy's names of these parameters; PyTorch accepts both everywhere."""
 
 RESERVED = frozenset(
     {
@@ -63,9 +63,9 @@ RESERVED = frozenset(
         *("result_array", "retain_graph", "input_meta", "dtype_of_all", "rounded_dtype", "old_errstate", "temporary"),
     }
 )
-"""Names of generated code's own, which no option of an operation may have."""
+"""Names used by generated code, which no option of an operation may have."""
 METADATA = ("shape", "dtype", "ndim", "strides")
-"""Attributes that a formula may need of a tensor without its values."""
+"""Attributes of a tensor that a formula may need without its values."""
 PARAMETERS = frozenset(
     {
         *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers", "keys"),
@@ -76,16 +76,16 @@ PARAMETERS = frozenset(
 
 
 class OpSchema:
-    """One operation as declared: its body over arrays, its parameters by kind, its formulas."""
+    """An operation as declared: its body over arrays, its parameters by kind, its formulas."""
 
     function: Any
     """The operation over tensors."""
     operator: Any
-    """Its variant for special methods such as ``__mul__``; None if it has none."""
+    """The variant for special methods such as ``__mul__``; None if it has none."""
     fused: Any
     """The body as a kernel, for devices."""
     is_one_step: bool
-    """Whether the body is one ufunc of its operands, as options usually are."""
+    """True if the body is one ufunc of its operands for the usual options."""
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
         self.name: str = options["name"] or body.__name__
@@ -101,10 +101,11 @@ class OpSchema:
         self.has_out: bool = options["out"]
         self.into: str | None = options["into"]
         self.former: tuple[str, ...] = tuple(options["former"].split())
-        self.kernels: dict[str, Any] = {}  # what large arrays are computed by, by expression
+        self.kernels: dict[str, Any] = {}  # kernels for large arrays, by expression
         self._half: str = options["half"]
 
-    # -- parameters, read off the body when first wanted, so that declaring costs next to nothing ----------------------
+    # -- parameters, read from the body on first use, so that declaring costs next to nothing
+    # ----------------------------
 
     positional: tuple[str, ...]
     keywords: tuple[str, ...]
@@ -143,7 +144,7 @@ class OpSchema:
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
         required = count - len(defaults)
         pairs = zip(self.positional[1:], self.positional[2:], strict=False)
-        followed = self.kind != VIEW and ("dim", "index") in pairs  # as in gather, where None is no dim
+        followed = self.kind != VIEW and ("dim", "index") in pairs  # as in gather, where None is not a dim
         self.required_dim = self.rest is None and (followed or self.positional[required - 1 : required] == ("dim",))
         takes_both = "dim" in self.positional[required:] or self.required_dim
         self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both]
@@ -151,11 +152,11 @@ class OpSchema:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        """The signature of the body, kept: forward mode and inference mode bind every call's arguments to it."""
+        """The signature of the body, cached: forward mode and inference mode bind every call's arguments to it."""
         return inspect.signature(self.body)
 
     def option_defaults(self) -> dict[str, Any] | None:
-        """The options that follow the operands, with their defaults; None where one has no plain default."""
+        """Return the options that follow the operands, with their defaults; None if one has no plain default."""
         defaults = self.body.__defaults__ or ()
         by_name = {
             **dict(zip(self.positional[::-1], defaults[::-1], strict=False)),
@@ -169,18 +170,18 @@ class OpSchema:
 
     @property
     def takes_operands_only(self) -> bool:
-        """Whether the operator variant has no options: an elementwise operation whose options have plain defaults."""
+        """True if the operator variant has no options: an elementwise operation whose options have plain defaults."""
         return self.kind == POINTWISE and self.option_defaults() is not None
 
     # -- derivatives ---------------------------------------------------------------------------------------------------
 
     @property
     def many_edges(self) -> bool:
-        """Whether the node keeps its edges in a tuple, not in the two slots for the usual one or two."""
+        """True if the node keeps its edges in a tuple, not in the two slots for the usual one or two."""
         return bool(self.lists) or len(self.formulas) > 2
 
     def saves(self) -> dict[str, set[str]]:
-        """What the formula of each input needs, as names like ``other``, ``result``, ``result[1]``, ``input.shape``."""
+        """Return the names required by the formula of each input: ``other``, ``result[1]``, ``input.shape``, ..."""
         names = {*self.positional, *self.keywords, "result"} | ({self.rest} if self.rest else set())
         needs = {name: names_used(text, names, self.many) for name, text in self.formulas.items()}
         if any("result" in used for used in needs.values()):  # then all of them are kept anyway
@@ -188,17 +189,17 @@ class OpSchema:
         return needs
 
     def node(self, variant: str) -> Any:
-        """The node class: ``real``, ``complex``, ``half`` or ``tiled``; ``CompiledOp`` makes it."""
+        """Return the node class: ``real``, ``complex``, ``half`` or ``tiled``; ``CompiledOp`` creates it."""
         raise NotImplementedError
 
     @property
     def temporary_view(self) -> Any:
-        """A view's function for temporary views, which record no view link; ``CompiledOp`` makes it."""
+        """A view's function for temporary views, which record no view link; ``CompiledOp`` creates it."""
         raise NotImplementedError
 
 
 def names_used(formula: str, names: set[str], many: bool = False) -> set[str]:
-    """Which of ``names`` a formula needs; a shape is told from the whole tensor, one of ``many`` results from all.
+    """Return the ``names`` a formula needs; a shape is distinct from the tensor, one of ``many`` results from all.
 
     >>> sorted(names_used("g.reshape(input.shape) * other", {"input", "other"}))
     ['input.shape', 'other']
@@ -229,10 +230,10 @@ def names_used(formula: str, names: set[str], many: bool = False) -> set[str]:
 
 
 def slot(saved: str) -> str:
-    """The node's slot for something saved: ``s_other``, ``s_input_shape``, ``s_result1``."""
+    """Return the node's slot for a saved value: ``s_other``, ``s_input_shape``, ``s_result1``."""
     return "s_" + saved.replace(".", "_").replace("[", "").replace("]", "")
 
 
 def array_name(parameter: str) -> str:
-    """What generated code calls the array of a tensor: ``input_array``."""
+    """Return the name of a tensor's array in generated code: ``input_array``."""
     return f"{parameter}_array"

@@ -18,13 +18,13 @@ Tree = TypeVar("Tree")
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
-    """The expression that the body is, if it is nothing but ``return expression``; it is the caller's to change."""
+    """Return the expression of a body that is only ``return expression``; the caller may change it."""
     statements = _read(body)
     return copied(statements[0].value) if statements is not None and len(statements) == 1 else None
 
 
 def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.expr] | None:
-    """Names with the expressions assigned to them, and what is returned, if a function is nothing but that."""
+    """Return names with the expressions assigned to them, and the result, if a function consists only of these."""
     statements = copied(_read(body))
     if statements is None:
         return None
@@ -32,10 +32,11 @@ def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.
 
 
 def copied(tree: Tree) -> Tree:
-    """A copy of a syntax tree: of its fields and places, as ``copy.deepcopy`` would also copy what others hang on.
+    """Copy a syntax tree: its fields and positions, without the attributes that other tools attach.
 
-    ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. What has
-    no fields, such as ``ast.Load()``, is one object for all trees: through it every tree would lead to the whole file.
+    ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. A node
+    without fields, such as ``ast.Load()``, is one object for all trees: through it, ``copy.deepcopy`` would copy the
+    whole file.
     """
     if isinstance(tree, list):
         return [copied(part) for part in tree]  # type: ignore[return-value]
@@ -48,9 +49,9 @@ def copied(tree: Tree) -> Tree:
     )
 
 
-@functools.cache  # the body of an operation is wanted for its function, its method in place, and others' formulas
+@functools.cache  # an operation's body is needed for its function, its in-place method, and other formulas
 def _read(body: Callable[..., Any]) -> list[Any] | None:
-    """A function's statements: assignments to one name each, and the return of a value; None if there are others."""
+    """Return a function's statements: assignments to one name each, and the returned value; None if it has others."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
     except (OSError, SyntaxError):
@@ -69,7 +70,7 @@ def _read(body: Callable[..., Any]) -> list[Any] | None:
 
 
 def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
-    """Whether a function as it is in the file is the one in memory."""
+    """Return whether a function in the file is the one in memory."""
     if tree.name != body.__name__:
         return False
     bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None, lineno=1, col_offset=0)
@@ -82,7 +83,7 @@ def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
 
 
 def _essence(code: types.CodeType) -> tuple[Any, ...]:
-    """A code object's contents without the way names are looked up, which depends on the rest of the module."""
+    """Return a code object's contents without its name lookups, which depend on the rest of the module."""
     operators = ("BINARY", "COMPARE", "UNARY", "IS_", "CONTAINS")
     done = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(operators)]
     constants = [_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
@@ -90,7 +91,7 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
 
 
 def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> Any:
-    """What an expression of a declaration comes to, with ``names`` before those of ``scope``."""
+    """Return the value of an expression of a declaration, with ``names`` before those of ``scope``."""
     everything = {**scope, **names} if names else scope  # a large scope is not copied for each of many expressions
     return eval(_expression(expression), everything)  # as globals: a generator inside sees no other names
 
@@ -106,7 +107,7 @@ def _expression(text: str) -> types.CodeType:
 
 
 def compiled(source: str, filename: str, name: str) -> types.CodeType:
-    """The code of the one function that ``source`` defines, known to debuggers and tracebacks by ``filename``."""
+    """Return the code of the only function in ``source``; debuggers and tracebacks call it ``filename``."""
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), {}, namespace)

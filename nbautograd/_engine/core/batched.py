@@ -1,9 +1,9 @@
-"""Batched tensors: what a function sees of its arguments while ``vmap`` runs it for a whole batch at once.
+"""Batched tensors: the arguments of a function that ``vmap`` runs for a whole batch at once.
 
-A ``BatchedTensor`` holds a tensor of all samples, its ``value``, and says which dimension of that counts them. Shape,
-strides and dtype are those of one sample. Operations never see it: the dispatch mode of its level, of
-``batching/mode.py``, gets every call, computes with ``value``, and wraps the result. So history, tangents and memory
-belong to ``value``.
+A ``BatchedTensor`` holds a tensor of all samples, its ``value``, and the index of the batch dimension. Shape, strides
+and dtype are those of one sample. Operations never see it: the dispatch mode of its level (``batching/mode.py``)
+intercepts every call, computes with ``value``, and wraps the result. So history, tangents and memory belong to
+``value``.
 
 Code that reads a tensor's array gets a ``SampleArray``. It has the shape, strides and dtype of one sample, and raises
 when its elements are read. It refers to its batched tensor, so that all samples can be recovered from it.
@@ -42,24 +42,24 @@ __all__ = [
 
 DATA_DEPENDENT = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that: "
-    "each sample could go another way. torch.where(condition, a, b) chooses for each sample."
+    "samples could take different branches. Use torch.where(condition, a, b) to choose for each sample."
 )
 ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "please try to rewrite what you're doing with other operations: each sample has an item of its own."
+    "please try to rewrite what you're doing with other operations: each sample has its own item."
 )
 NO_STORAGE = (
-    "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a tensor stands for all samples, and "
-    "has no array of its own"
+    "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a tensor represents all samples, and "
+    "does not have its own array"
 )
 
 
 class NoRuleError(AutogradError):
-    """A custom Function has no rule for batches of samples."""
+    """An error for a custom Function without a rule for batches of samples."""
 
 
 class ElementsError(AutogradError):
-    """Raised where a program reads elements of a batched tensor: each sample has its own."""
+    """An error for reading elements of a batched tensor: each sample has its own."""
 
 
 class Level:
@@ -77,13 +77,13 @@ levels = _stack.get
 
 
 def innermost() -> Level | None:
-    """The innermost active level; None outside of ``vmap``."""
+    """Return the innermost active level; None outside ``vmap``."""
     stack = _stack.get()
     return stack[-1] if stack else None
 
 
 class without_level:  # noqa: N801 - a context manager, used in lower case
-    """Inside the ``with`` block the innermost level is inactive; or the active levels are those of ``stack``."""
+    """A context manager that deactivates the innermost level, or replaces the active levels by those of ``stack``."""
 
     __slots__ = ("stack", "token")
 
@@ -98,13 +98,13 @@ class without_level:  # noqa: N801 - a context manager, used in lower case
 
 
 tracer: Any = None
-"""Asked by functions that draw random numbers or read elements, while a function is traced; set by ``traced``."""
+"""A handler for functions that draw random numbers or read elements, while a function is traced; set by ``traced``."""
 on_random: Callable[..., Any] | None = None
-"""The handler of random functions inside of ``vmap``; set by ``batching/random.py``."""
+"""The handler of random functions inside ``vmap``; set by ``batching/random.py``."""
 
 
 def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of functions that draw random numbers: inside of ``vmap`` they follow its ``randomness``.
+    """Return a decorator of functions that draw random numbers: inside ``vmap`` they follow its ``randomness``.
 
     :param how: the signature of the function, a key of ``_HOW`` in ``batching/random.py``.
     """
@@ -124,7 +124,7 @@ def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 on_elements: Callable[..., Any] | None = None
-"""The handler of functions that read elements, inside of ``vmap``; set by ``batching/mode.py``."""
+"""The handler of functions that read elements, inside ``vmap``; set by ``batching/mode.py``."""
 
 
 sample_by_sample: list[str] = []
@@ -132,7 +132,7 @@ sample_by_sample: list[str] = []
 
 
 def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of functions that read the elements of tensors: inside of ``vmap`` they run sample by sample."""
+    """Decorate a function that reads the elements of tensors: inside ``vmap`` it runs sample by sample."""
     sample_by_sample.append(function.__name__)
 
     @functools.wraps(function)
@@ -147,9 +147,9 @@ def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def checks_values(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of functions that read the elements of tensors or arrays and say something about them in Python.
+    """Decorate a function that reads the elements of tensors or arrays and returns a Python value.
 
-    Where a function is traced (``nbautograd/_compat/traced``), what they say is asked again in each call.
+    If a function is traced (``nbautograd/_compat/traced``), this value is recomputed in each call.
     """
 
     @functools.wraps(function)
@@ -160,7 +160,7 @@ def checks_values(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def elements(t: Any) -> Any:
-    """The array of a tensor with the elements of all samples, for checks of values. An array is returned as it is."""
+    """Return the array of a tensor with the elements of all samples, for checks of values; an array itself."""
     if tracer is not None:
         tracer.looks(t)
     if t.__class__ is SampleArray and t.tensor is not None:
@@ -172,20 +172,20 @@ def elements(t: Any) -> Any:
 
 def _no_elements(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise ElementsError(
-        "vmap: this function looks at the elements of a tensor, and inside vmap a tensor stands for all samples "
-        "(outside, it stands for nothing any more). Rewrite it with other operations, or call it in a loop."
+        "vmap: this function looks at the elements of a tensor, and inside vmap a tensor represents all samples "
+        "(after vmap, it is no longer valid). Rewrite it with other operations, or call it in a loop."
     )
 
 
 def refuse_dynamic(name: str, input: Any) -> None:
-    """Refuse a batched tensor in an operation whose result has a data-dependent shape.
+    """Raise for a batched tensor in an operation whose result has a data-dependent shape.
 
     :raises RuntimeError: ``input`` is a batched tensor.
     """
     if input.__class__ is BatchedTensor:
         raise ElementsError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-            f"{name}(): each sample could have a result of another shape"
+            f"{name}(): each sample could have a different result shape"
         )
 
 
@@ -238,7 +238,7 @@ class BatchedTensor(Tensor):
     @_a.setter
     def _a(self, array: Any) -> None:
         raise AutogradError(
-            "vmap: a batched tensor cannot be given other memory, as by out=: write in place, with copy_()"
+            "vmap: a batched tensor cannot be given other memory, as by out=. Write in place, with copy_()"
         )
 
     @property
@@ -250,7 +250,7 @@ class BatchedTensor(Tensor):
         self.value._fn = fn
 
     def _shared_array(self) -> NoReturn:
-        """Not inside of ``vmap``: there is no array of one sample.
+        """Raise: one sample does not have an array inside ``vmap``.
 
         :raises RuntimeError: always.
         """
@@ -258,11 +258,11 @@ class BatchedTensor(Tensor):
 
     @property
     def device(self) -> Any:
-        """Where the samples are."""
+        """The device of the samples."""
         return self.value.device
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Not inside of ``vmap``.
+        """Raise: not supported inside ``vmap``.
 
         :raises RuntimeError: always.
         """
@@ -275,7 +275,7 @@ class BatchedTensor(Tensor):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on the samples are recorded."""
+        """True if operations on the samples are recorded."""
         return bool(self.value.requires_grad)
 
     @requires_grad.setter
@@ -284,7 +284,7 @@ class BatchedTensor(Tensor):
             self.requires_grad_(value)
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
-        """Not inside of ``vmap``.
+        """Raise: not supported inside ``vmap``.
 
         :raises RuntimeError: always.
         """
@@ -294,28 +294,28 @@ class BatchedTensor(Tensor):
         )
 
     def detach(self) -> Tensor:
-        """The same samples without history."""
+        """Return a tensor of the samples without history."""
         return batched(self.value.detach(), self.bdim, self.level)
 
     @property
     def data(self) -> Tensor:
-        """The same samples without history; writes through it go unnoticed by autograd."""
+        """A tensor of the samples without history; autograd does not notice writes through it."""
         return batched(self.value.data, self.bdim, self.level)
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        raise AutogradError("vmap: the data of a batched tensor cannot be exchanged; write in place, with copy_()")
+        raise AutogradError("vmap: the data of a batched tensor cannot be exchanged. Write in place, with copy_()")
 
     @property
     def _version(self) -> int:
         return self.value._version
 
     def is_inference(self) -> bool:
-        """Whether the samples were made in inference mode."""
+        """Return whether the samples were created in inference mode."""
         return self.value.is_inference()
 
     def item(self) -> NoReturn:
-        """Not inside of ``vmap``: each sample has an item of its own.
+        """Raise: inside ``vmap`` each sample has its own item.
 
         :raises RuntimeError: always.
         """
@@ -332,14 +332,14 @@ class BatchedTensor(Tensor):
     is_nonzero = __bool__
 
     def numpy(self, *, force: bool = False) -> NoReturn:
-        """Not inside of ``vmap``: there is no array of one sample.
+        """Raise: one sample does not have an array inside ``vmap``.
 
         :raises RuntimeError: always.
         """
         raise ElementsError(NO_STORAGE)
 
     def tolist(self) -> NoReturn:
-        """Not inside of ``vmap``: each sample has elements of its own.
+        """Raise: inside ``vmap`` each sample has its own elements.
 
         :raises RuntimeError: always.
         """
@@ -349,7 +349,7 @@ class BatchedTensor(Tensor):
         raise ElementsError(NO_STORAGE)
 
     def data_ptr(self) -> NoReturn:
-        """Not inside of ``vmap``.
+        """Raise: not supported inside ``vmap``.
 
         :raises RuntimeError: always.
         """
@@ -361,19 +361,19 @@ class BatchedTensor(Tensor):
         return batched(make((self.level.size, *options.pop("size", shape)), **options), 0, self.level)
 
     def new_zeros(self, *size: Any, **options: Any) -> Tensor:
-        """Zeros for each sample, with this tensor's dtype and device by default."""
+        """Return zeros for each sample, with this tensor's dtype and device by default."""
         return self._new("new_zeros", size, options)
 
     def new_ones(self, *size: Any, **options: Any) -> Tensor:
-        """Ones for each sample, with this tensor's dtype and device by default."""
+        """Return ones for each sample, with this tensor's dtype and device by default."""
         return self._new("new_ones", size, options)
 
     def new_empty(self, *size: Any, **options: Any) -> Tensor:
-        """An uninitialised tensor for each sample, with this tensor's dtype and device by default."""
+        """Return an uninitialized tensor for each sample, with this tensor's dtype and device by default."""
         return self._new("new_empty", size, options)
 
     def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
-        """A tensor of ``fill_value`` for each sample, with this tensor's dtype and device by default."""
+        """Return a tensor of ``fill_value`` for each sample, with this tensor's dtype and device by default."""
         return self._new("new_full", (size,), {"fill_value": fill_value, **options})
 
     def __copy__(self) -> Tensor:
@@ -391,14 +391,14 @@ BatchedTensor.__module__ = "nbautograd"
 
 
 def batched(value: Tensor, bdim: int, level: Level) -> BatchedTensor:
-    """A batched tensor of ``value``, whose dimension ``bdim`` is the batch dimension of ``level``."""
+    """Return a batched tensor of ``value``, whose dimension ``bdim`` is the batch dimension of ``level``."""
     t: BatchedTensor = core_tensor.new(BatchedTensor)
     t.value, t.bdim, t.level = value, bdim, level
     return t
 
 
 def level_of(value: Any) -> int:
-    """The number of the level of a batched tensor, or of a batched tensor's array; 0 for everything else."""
+    """Return the level number of a batched tensor, or of a batched tensor's array; 0 for everything else."""
     if value.__class__ is BatchedTensor:
         return int(value.level.number)
     if value.__class__ is SampleArray and value.tensor is not None:

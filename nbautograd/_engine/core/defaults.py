@@ -1,4 +1,4 @@
-"""Settings for the whole process, as PyTorch's are, and its mathematical constants."""
+"""Process-wide settings, as in PyTorch, and its mathematical constants."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _deterministic_warns = False
 
 @described
 def get_default_device() -> device:
-    """Where tensors are made when no device is given.
+    """Return the default device of new tensors.
 
     >>> import nbautograd as torch
     >>> torch.get_default_device()
@@ -49,9 +49,9 @@ def get_default_device() -> device:
 
 @described
 def set_default_device(device: device | str | int | None) -> None:
-    """Make new tensors on ``device`` when none is given; None goes back to the CPU.
+    """Set the default device of new tensors; None means the CPU.
 
-    :raises RuntimeError: the text is no device.
+    :raises RuntimeError: the text does not name a device.
 
     >>> import nbautograd as torch
     >>> torch.set_default_device("cpu")
@@ -63,7 +63,7 @@ def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype by the name or class of a tensor type; deprecated, as in PyTorch.
 
     :param t: a floating type such as ``torch.DoubleTensor`` or ``"torch.DoubleTensor"``.
-    :raises TypeError: it is not a floating tensor type.
+    :raises TypeError: ``t`` is not a floating tensor type.
     """
     name = (t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}").removeprefix("torch.")
     kind = dtypes.TENSOR_TYPES.get(name)
@@ -78,18 +78,18 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def known_types() -> str:
-    """The names of the tensor types, for messages."""
+    """Return the names of the tensor types, for messages."""
     return ", ".join(f"torch.{name}" for name in dtypes.TENSOR_TYPES)
 
 
 def set_warn_always(b: bool) -> None:
-    """Whether what warns once per process warns each time; Python's own filters still decide what is shown."""
+    """Set whether once-per-process warnings are repeated each time; Python's own filters still apply."""
     global _warn_always
     _warn_always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """What ``set_warn_always`` was given last; False at first."""
+    """Return the last value of ``set_warn_always``; initially False."""
     return _warn_always
 
 
@@ -97,7 +97,7 @@ _warned: set[str] = set()
 
 
 def warn_once(message: str, stacklevel: int = 1) -> None:
-    """Warn once per process, or, after ``set_warn_always(True)``, each time: of what PyTorch warns of so."""
+    """Warn once per process, or, after ``set_warn_always(True)``, each time, as PyTorch does."""
     if message not in _warned or _warn_always:
         _warned.add(message)
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
@@ -105,9 +105,9 @@ def warn_once(message: str, stacklevel: int = 1) -> None:
 
 @described
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Accepted and remembered: on the CPU every algorithm here is deterministic anyway.
+    """Store the setting: on the CPU every algorithm here is deterministic anyway.
 
-    :param warn_only: remembered, too.
+    :param warn_only: also stored.
 
     >>> import nbautograd as torch
     >>> torch.use_deterministic_algorithms(True)
@@ -120,12 +120,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What ``use_deterministic_algorithms`` was given last; False at first."""
+    """Return the last value of ``use_deterministic_algorithms``; initially False."""
     return _deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """What ``warn_only`` of ``use_deterministic_algorithms`` was last; False at first.
+    """Return the last ``warn_only`` of ``use_deterministic_algorithms``; initially False.
 
     :returns: a Python bool.
 
@@ -138,10 +138,10 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 @described
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Another name of ``use_deterministic_algorithms``: 0 or "default", 1 or "warn", 2 or "error".
+    """Set ``use_deterministic_algorithms`` by a mode: 0 or "default", 1 or "warn", 2 or "error".
 
-    :raises TypeError: it is neither a number nor text.
-    :raises RuntimeError: it is another one.
+    :raises TypeError: ``debug_mode`` is neither a number nor text.
+    :raises RuntimeError: the mode is unknown.
 
     >>> import nbautograd as torch
     >>> torch.set_deterministic_debug_mode("warn")
@@ -163,7 +163,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, as ``set_deterministic_debug_mode`` counts.
+    """Return 0, 1 or 2, as accepted by ``set_deterministic_debug_mode``.
 
     :returns: an int.
 

@@ -1,13 +1,13 @@
-"""Dispatch modes: functions that intercept every operation, as PyTorch's TorchDispatchMode does.
+"""Dispatch modes: functions that intercept every operation, like PyTorch's TorchDispatchMode.
 
 Anomaly detection, hooks on saved tensors, forward-mode AD and inference mode concern every operation but are rarely on.
-So the code of an operation does not test for them: while a mode is on anywhere, the code objects of all operations are
-exchanged for one that calls ``dispatch`` (see ``compiler/op.py``), and then put back.
+So the code of an operation does not check for them: while a mode is on anywhere, the code objects of all operations are
+replaced by one that calls ``dispatch`` (see ``compiler/op.py``), and then restored.
 
-Code objects belong to the process, but a mode acts where it was pushed: it stands in a context variable, and in other
-threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all threads:
-anomaly detection and forward-mode AD, since PyTorch's are the process's, and inference mode, whose tensors may be used
-in any thread.
+Code objects belong to the process, but a mode acts where it was pushed: it is stored in a context variable, and in
+other threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all
+threads: anomaly detection and forward-mode AD, since PyTorch's are process-wide, and inference mode, whose tensors may
+be used in any thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nbautograd._engine.core.node import Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor
 
 UNHANDLED = object()
-"""Returned by ``override`` where no argument overrides the operation."""
+"""Returned by ``override`` if no argument overrides the operation."""
 
 __all__ = [
     "UNHANDLED",
@@ -55,7 +55,7 @@ Mode = tuple[Any, bool]  # the function, and whether it runs the operation (Arou
 
 
 class _Process:
-    """What is shared by all threads: the modes that act everywhere, and how many contexts have modes of their own."""
+    """State shared by all threads: the modes that act everywhere, and the number of contexts with their own modes."""
 
     __slots__ = ("local", "modes")
 
@@ -69,13 +69,13 @@ _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
 on_unpack: Callable[[Tensor, Any], None] | None = None
-"""Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
+"""A hook called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
 on_copy: Callable[[Any, Any], None] | None = None
 """Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
 on_pack: Callable[[Tensor], Callable[[Tensor], Tensor] | None] | None = None
 """Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor.
 
-All three are set by forward-mode AD alone, whose levels all threads share.
+Only forward-mode AD, whose levels all threads share, sets these three hooks.
 """
 
 
@@ -84,7 +84,7 @@ override: Callable[..., Any] | None = None
 
 
 def set_override(function: Callable[..., Any] | None) -> None:
-    """Ask ``function(operation, args, kwargs)`` first whenever an operation is called, from now on; None ends that."""
+    """Call ``function(operation, args, kwargs)`` before each operation from now on; None ends that."""
     global override
     with _lock:
         was_on = is_on_anywhere()
@@ -94,14 +94,15 @@ def set_override(function: Callable[..., Any] | None) -> None:
 
 
 watcher: Callable[[str, Callable[..., Any], Any, Any], Any] | None = None
-"""Called with each operation's name, what runs it, and its arguments, while a profiler is on: in all threads.
+"""Called with each operation's name, the function that runs it, and its arguments, in all threads while a profiler is
+on.
 
-In-place methods, steps of optimizers and batches of data loaders pass here, too. It comes before modes and overrides.
+In-place methods, optimizer steps and batches of data loaders also pass through it. It runs before modes and overrides.
 """
 
 
 def set_watcher(function: Callable[[str, Callable[..., Any], Any, Any], Any] | None) -> None:
-    """Let ``function(name, call, args, kwargs)`` make all calls of operations from now on; None ends that."""
+    """Route all calls of operations through ``function(name, call, args, kwargs)`` from now on; None ends that."""
     global watcher
     with _lock:
         was_on = is_on_anywhere()
@@ -111,25 +112,26 @@ def set_watcher(function: Callable[[str, Callable[..., Any], Any, Any], Any] | N
 
 
 def is_on() -> bool:
-    """Whether a mode acts in this context."""
+    """Return whether a mode acts in this context."""
     return bool(_process.modes or _here.get())
 
 
 def is_on_anywhere() -> bool:
-    """Whether a mode acts in some context, so that operations have to go through ``dispatch``."""
+    """Return whether a mode acts in some context, so that operations must go through ``dispatch``."""
     return bool(_process.modes) or _process.local > 0 or override is not None or watcher is not None
 
 
 def on_switch(listener: Callable[[], None]) -> None:
-    """Call ``listener()`` whenever the first mode begins or the last one ends, seen over all contexts."""
+    """Call ``listener()`` whenever the first mode begins or the last one ends, over all contexts."""
     _listeners.append(listener)
 
 
 def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
-    """Have ``mode`` called for every operation, until as many calls of ``pop``.
+    """Call ``mode`` for every operation, until the matching ``pop``.
 
-    :param around: it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new node.
-    :param everywhere: in all threads, not in this context alone.
+    :param around: if True, it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new
+        node.
+    :param everywhere: in all threads, not only in this context.
     """
     if everywhere:
         _change((*_process.modes, (mode, around)), 0)
@@ -153,7 +155,7 @@ def pop(mode: Any) -> None:
 
 
 def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
-    """The modes without the innermost occurrence of ``mode``; None if it is not among them."""
+    """Return the modes without the innermost occurrence of ``mode``; None if it is not among them."""
     for i in reversed(range(len(modes))):
         if modes[i][0] == mode:
             return modes[:i] + modes[i + 1 :]
@@ -161,7 +163,9 @@ def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
 
 
 def _change(modes: tuple[Mode, ...], local: int) -> None:
-    """Set the modes that act everywhere, add to the number of others, and tell if that is the first or was the last."""
+    """Set the modes that act everywhere, add to the number of others, and return whether the first began or the last
+    ended.
+    """
     with _lock:
         before = _process.modes, _process.local
         was_on = is_on_anywhere()
@@ -184,7 +188,7 @@ def _tell() -> None:
 def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: bool = False) -> Any:
     """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context.
 
-    :param seen: the watcher has seen this call.
+    :param seen: True if the watcher has seen this call.
     """
     watch = watcher
     if watch is not None and not seen:
@@ -213,7 +217,7 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
         results = result if isinstance(result, (tuple, list)) else (result,)
         edges = [t._fn for t in results if isinstance(t, Tensor)]
         for node in dict.fromkeys(fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges):
-            if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned as it was
+            if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned unchanged
                 node_created(node, Call(op, args, kwargs, results))
     return result
 

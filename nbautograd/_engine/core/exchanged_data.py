@@ -1,7 +1,7 @@
-"""``x.data = other``: how nodes that have saved the array of ``x`` find the new one.
+"""``x.data = other``: how nodes that saved the array of ``x`` find the new array.
 
-In PyTorch a node saves the tensor ``x``; here it saves the array. So an exchange is noted here: which tensor held the
-former array. A node looks it up only if an exchange happened after the node was created.
+In PyTorch a node saves the tensor ``x``; here it saves the array. So each exchange records which tensor held the former
+array. A node looks it up only if an exchange happened after the node was created.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["exchange", "exchanged", "expect_hidden_writes", "latest"]
 exchanged: dict[int, tuple[Any, int, Any]] = {}
 """By the id of a former array: a weak reference to it, the time of the exchange, and a weak reference to the tensor.
 
-NumPy's scalars cannot be weakly referenced. They are held here until ``_forget_scalars`` drops those without other
-references.
+NumPy's scalars cannot be weakly referenced. They are kept alive here until ``_forget_scalars`` drops those without
+other references.
 """
 
 
 class _Limit:
-    """The number of entries from which on ``_forget_scalars`` runs."""
+    """The number of entries from which ``_forget_scalars`` runs."""
 
     entries = 64
 
@@ -39,7 +39,7 @@ def exchange(tensor: Any, array: Any) -> None:
     tensor._data_since = time
     scalar = former if isinstance(former, np.generic) else version_counter.former_scalar(former)
     if scalar is not former:
-        key = id(former)  # the entry goes with the array, without a call that an interrupt could end early
+        key = id(former)  # the entry is removed with the array, without a call that an interrupt could end early
         exchanged[key] = weakref.ref(former, partial(exchanged.pop, key)), time, weakref.ref(tensor)
     if scalar is not None:
         if len(exchanged) >= _Limit.entries:
@@ -48,7 +48,7 @@ def exchange(tensor: Any, array: Any) -> None:
 
 
 def _forget_scalars() -> None:
-    """Drop the scalars to which only this table refers, and those of tensors that are gone."""
+    """Drop the scalars referenced only by this table, and those of freed tensors."""
     for key, (thing, _, tensor) in list(exchanged.items()):
         if isinstance(thing, np.generic) and (getrefcount(thing) <= HELD_ONCE or tensor() is None):
             exchanged.pop(key, None)
@@ -56,14 +56,14 @@ def _forget_scalars() -> None:
 
 
 def expect_hidden_writes() -> None:
-    """Make the engine check saved tensors: a scalar becomes an array, and writes to that are not counted."""
+    """Make the engine check saved tensors: a scalar becomes an array, and writes to it are not counted."""
     clock.last_write = next_sequence_nr()
 
 
 def latest(array: Any, time: int) -> tuple[Any, int]:
-    """The present array of the tensor that held ``array`` at ``time``, and since when it has it.
+    """Return the current array of the tensor that held ``array`` at ``time``, and when it got that array.
 
-    ``array`` and ``time`` themselves if the data was not exchanged since.
+    Returns ``array`` and ``time`` themselves if the data was not exchanged since.
     """
     entry = exchanged.get(id(array))
     if entry is not None and entry[1] > time:

@@ -1,6 +1,6 @@
-"""How objects of a class stand in PyTorch's files, where that is not how they are here.
+"""Registered file formats of classes whose objects differ from PyTorch's in files.
 
-A wing that has such classes registers their form when it is loaded, so that files need not know the wing.
+A wing with such classes registers their format when it is loaded, so that file code need not know the wing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _forms: dict[type, Form] = {}
 
 
 def register(cls: type, form: Form) -> None:
-    """Set the form of a class and of all that are derived from it."""
+    """Set the form of a class and its subclasses."""
     _forms[cls] = form
 
 
 def form_of(cls: type) -> Form | None:
-    """Return the form of a class, or None where objects are written as they are."""
+    """Return the form of a class, or None if objects are written unchanged."""
     return next((_forms[base] for base in cls.__mro__ if base in _forms), None)

@@ -1,7 +1,7 @@
-"""Whether operations are recorded on the tape: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
+"""Gradient modes, which control recording on the tape: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
 
-The modes are context variables, so that threads and asyncio tasks do not see each other's. The one exception is the
-level of forward-mode AD, which all threads share, as PyTorch's do.
+The modes are context variables, so that threads and asyncio tasks do not see each other's. The exception is the level
+of forward-mode AD, which all threads share, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
 is_grad_enabled = grad_enabled.get
-"""Whether operations are recorded now."""
+"""Returns True if operations are recorded now."""
 inference: ContextVar[bool] = ContextVar("inference", default=False)
 is_inference_mode_enabled = inference.get
-"""Whether ``inference_mode`` is on."""
+"""Returns True if ``inference_mode`` is on."""
 
 
 class _ForwardADLevel:
@@ -50,13 +50,13 @@ class _ForwardADLevel:
 
 
 forward_ad_level = _ForwardADLevel()
-"""Set by ``autograd/tangents.py``; it is defined here since the engine asks whether a level is active."""
+"""Set by ``autograd/tangents.py``; defined here since the engine checks for active levels."""
 forward_ad_below: ContextVar[int | None] = ContextVar("forward_ad_below", default=None)
-"""Operations see the tangents of the levels below this number only; None for all. Set while tangents are computed."""
+"""Operations see only the tangents of the levels below this number; None for all. Set while tangents are computed."""
 
 
 def is_forward_ad_active() -> bool:
-    """Whether a level of forward-mode AD is active, so that operations compute tangents."""
+    """Return whether a level of forward-mode AD is active, so that operations compute tangents."""
     return forward_ad_level.number >= 0 and forward_ad_below.get() != 0
 
 
@@ -85,7 +85,7 @@ class _Mode:
         grad_enabled.set(self._before.pop())
 
     def clone(self) -> _Mode:
-        """A new object of the same mode, for each call of a decorated function."""
+        """Return a new object of the same mode, for each call of a decorated function."""
         return type(self)()
 
     def __call__(self, function: F) -> F:
@@ -102,12 +102,12 @@ class _Mode:
         return wrapper  # type: ignore[return-value]
 
     def _generator(self, function: F) -> F:
-        """Each resumption of the generator runs in this mode; what runs between them does not."""
+        """Wrap a generator function: each resumption runs in this mode, code between them does not."""
         return run_generator(self, function)  # type: ignore[return-value]
 
 
 def warn_of_class(cls: type) -> None:
-    """Warn that decorating a class affects its construction only, and turns it into a function."""
+    """Warn that decorating a class affects only its construction, and turns it into a function."""
     warnings.warn(
         "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
         f"or methods: {cls.__name__} becomes a function, and its methods run in no other mode. Decorate __init__, or "
@@ -118,7 +118,7 @@ def warn_of_class(cls: type) -> None:
 
 
 def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A generator function of which each resumption runs in ``mode.clone()``."""
+    """Return a generator function of which each resumption runs in ``mode.clone()``."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]
             try:
                 send, value = generator.send, (yield item)
             except GeneratorExit:
-                with mode.clone():  # its ``finally`` runs in this mode, too
+                with mode.clone():  # its ``finally`` also runs in this mode
                     generator.close()
                 raise
             except BaseException as error:
@@ -143,7 +143,7 @@ def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]
 
 
 class _Fixed(_Mode):
-    """A mode fixed by the class, so that ``@no_grad`` can decorate without parentheses, too."""
+    """A mode fixed by the class, so that ``@no_grad`` also decorates without parentheses."""
 
     __slots__ = ()
 
@@ -152,14 +152,14 @@ class _Fixed(_Mode):
     @overload
     def __new__(cls, function: None = None) -> Self: ...
     def __new__(cls, function: Any = None) -> Any:
-        """A context manager, or the decorated function if ``function`` is not None."""
+        """Return a context manager, or the decorated function if ``function`` is not None."""
         self = object.__new__(cls)
         self._before = []
         return self if function is None else self(function)
 
 
 class no_grad(_Fixed):  # noqa: N801 - PyTorch's name
-    """Do not record operations: results have no ``grad_fn`` and do not require grad.
+    """A mode that does not record operations: results have no ``grad_fn`` and do not require grad.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor(1.0, requires_grad=True)
@@ -173,7 +173,7 @@ class no_grad(_Fixed):  # noqa: N801 - PyTorch's name
 
 
 class enable_grad(_Fixed):  # noqa: N801 - PyTorch's name
-    """Record operations again inside ``no_grad``.
+    """A mode that records operations again inside ``no_grad``.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor(1.0, requires_grad=True)
@@ -187,7 +187,7 @@ class enable_grad(_Fixed):  # noqa: N801 - PyTorch's name
 
 
 class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
-    """Set whether operations are recorded: at once as a function, until the block ends as a context manager.
+    """A mode that sets whether operations are recorded: at once as a function, for a block as a context manager.
 
     >>> import nbautograd as torch
     >>> with torch.set_grad_enabled(False):
@@ -207,12 +207,12 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def clone(self) -> _Mode:
-        """A new object, which sets the mode at once and again when entered."""
+        """Return a new object, which sets the mode at once and again when entered."""
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
-        """Decorate: as a decorator it acts inside calls only."""
-        grad_enabled.set(self._before.pop())  # as a decorator it acts inside calls only
+        """Decorate a function: the decorator acts only inside calls."""
+        grad_enabled.set(self._before.pop())  # as a decorator it acts only inside calls
         return super().__call__(function)
 
 
@@ -220,12 +220,12 @@ _multithreading: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 def is_multithreading_enabled() -> bool:
-    """What ``set_multithreading_enabled`` has been told."""
+    """Return the value of ``set_multithreading_enabled``."""
     return _multithreading.get()
 
 
 class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
-    """Accepted for PyTorch's sake: backward passes here run in the calling thread, so it changes nothing."""
+    """A setting for compatibility with PyTorch: backward passes run in the calling thread, so it changes nothing."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = boolean(mode, "set_multithreading_enabled", "enabled")

@@ -1,6 +1,6 @@
-"""The hooks of nodes and leaves: how they are stored, and the handle that removes one.
+"""The hooks of nodes and leaves: their storage, and the handle that removes one.
 
-``autograd/hooks.py`` runs them. Two counters let the engine's fast loop skip the look-up where no hook is registered:
+``autograd/hooks.py`` runs them. Two counters let the engine's fast loop skip the lookup if no hook is registered:
 ``alive`` counts the ``Hooks`` of all nodes and leaves, ``LeafHooks.alive`` those of leaves.
 """
 
@@ -62,12 +62,12 @@ class LeafHooks(Hooks):
 
 
 class RemovableHandle:
-    """Returned by the methods that register hooks: ``remove()``, or the end of a ``with`` block, removes the hook.
+    """A handle to a registered hook: ``remove()``, or the end of a ``with`` block, removes the hook.
 
-    :param hooks: where the hooks are, by their numbers; the new one is added.
+    :param hooks: the dict of hooks by number, to which the new one is added.
     :param hook: the function.
     :returns: the handle.
-    :raises TypeError: ``hook`` cannot be called.
+    :raises TypeError: ``hook`` is not callable.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor(1.0, requires_grad=True)

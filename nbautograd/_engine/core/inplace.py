@@ -1,4 +1,4 @@
-"""In-place writes: which tensors may be written to, and the write itself.
+"""In-place writes: the rules for writable tensors, and the write itself.
 
 ``apply_inplace`` implements ``x.mul_(y)`` and the like: compute out of place, then ``copy_into``, which writes the
 result into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the
@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, version_counter
 from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.batched import BatchedTensor
-from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
 from nbautograd._engine.core.overlap import check_operands, check_overlap, write_each_once
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def check_history(t: Tensor, what: str) -> None:
-    """Make sure that the history of ``t`` may change: that ``t`` may be the result of an in-place operation.
+    """Check that the history of ``t`` may change: that ``t`` may be the result of an in-place operation.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
     """
@@ -68,10 +68,10 @@ def check_history(t: Tensor, what: str) -> None:
 
 
 def check_writable(t: Tensor, what: str) -> None:
-    """Make sure that ``t`` may be written to in place.
+    """Check that ``t`` may be written to in place.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded; or several
-        elements of ``t`` share their memory.
+        elements of ``t`` share memory.
     """
     check_history(t, what)
     check_overlap(t, what)
@@ -80,9 +80,9 @@ def check_writable(t: Tensor, what: str) -> None:
 def apply_inplace(
     t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any, seen: bool = False
 ) -> Tensor:
-    """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing.
+    """Run the in-place method ``t.name(...)``: compute, then write into ``t``; an error changes nothing.
 
-    :param seen: the watcher of operations has seen this call.
+    :param seen: True if the watcher of operations has seen this call.
     """
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
@@ -96,24 +96,34 @@ def apply_inplace(
             return answer  # type: ignore[no-any-return]
     if "out" in kwargs:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out': it writes into the tensor itself")
-    check_writable(t, name)
+    keeps_history = name in KEEP_HISTORY
+    if keeps_history:
+        check_overlap(t, name)
+    else:
+        check_writable(t, name)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
     if dispatch_mode.on_copy is not None:
-        former = t.clone()  # forward-mode AD differentiates the formulas, which need the value from before the write
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the value before the write
     elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
-        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may hold the tensor they get
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep their tensor
     try:
-        return copy_into(t, function(former, *args, **kwargs))
+        result = function(former, *args, **kwargs)
+        if keeps_history:
+            with no_grad():
+                return copy_into(t, result)
+        return copy_into(t, result)
     except INPUT_ERRORS as error:
         name_operation(error, name)
         raise
 
 
+KEEP_HISTORY = ("logical_and_", "logical_not_", "logical_or_", "logical_xor_")
+"""Methods after which a tensor has the history that it had before, as in PyTorch; leaves may be written to as well."""
 followers: list[Any] = []
 """Notified of writes, process-wide: ``WriteFollower`` of ``autograd/tangents.py`` while a forward-mode level is on."""
 preparers: list[Callable[[Any], None]] = []
-"""Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
+"""Called with an array before it is written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
 class _Batched:
@@ -128,14 +138,15 @@ of_batched = _Batched()
 
 
 def watched() -> bool:
-    """Whether an active mode observes writes."""
+    """Return whether an active mode observes writes."""
     return bool(followers or preparers)
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
-    """Make sure that the history of a view's base can follow a write to the view.
+    """Check that the history of a view's base can follow a write to the view.
 
-    :raises InplaceError: it cannot: the view is one of several outputs, or was created while nothing was recorded.
+    :raises InplaceError: it cannot, because the view is one of several outputs, or was created while nothing was
+        recorded.
     """
     how = t._view
     if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
@@ -145,7 +156,7 @@ def check_view(t: Tensor, recorded: bool) -> None:
 
 
 def copy_into(t: Tensor, result: Tensor) -> Tensor:
-    """Write ``result`` into the memory of ``t``, which takes over its history (``t.copy_``, without the cast).
+    """Write ``result`` into the memory of ``t``, which takes over its history (``t.copy_`` without a cast).
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
@@ -166,7 +177,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
     if recorded and isinstance(node, Node):
         _keep_saved(node, before, result._a, target)
         if result._a.dtype is not target.dtype and node.input_meta is not None:
-            # Its gradient comes in the tensor's dtype: that of an operand of the result's dtype is cast, too.
+            # Its gradient arrives in the tensor's dtype; the gradient of an operand in the result's dtype is cast as
+            # well.
             own = (result._a.shape, result._a.dtype, None)
             node.input_meta = tuple([own if meta is None else meta for meta in node.input_meta])
     for prepare in preparers:
@@ -184,7 +196,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         version_counter.record_write(target)
         # In forward mode tangents have been computed from the node.
         if isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None:
-            node._seq = version_counter.next_sequence_nr()  # what was written is the result that it saved: not stale
+            node._seq = version_counter.next_sequence_nr()  # this write is of the saved result: not stale
         rebase_history(t, node)
     for follower in followers:
         follower.follow(t, result)
@@ -192,7 +204,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
-    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result refer to ``target``."""
+    """Copy the values that the node saved of ``target`` before it is overwritten, and redirect a saved result to it."""
 
     def protected(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -209,9 +221,9 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """Make sure that a result may be written into a tensor of the target dtype.
+    """Check that a result may be written into a tensor of the target dtype.
 
-    :raises RuntimeError: that would lose its category (a float into integers, a complex into floats).
+    :raises RuntimeError: the write would lose its category (a float into integers, a complex into floats).
     """
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
@@ -221,14 +233,14 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
 
 
 def into(out: Any, result: Any, name: str) -> Any:
-    """The result, written into the tensor ``out`` unless that is None."""
+    """Return the result, written into the tensor ``out`` unless that is None."""
     return result if out is None else resize_into(out, result, name)
 
 
 def resize_into(out: Any, result: Any, name: str) -> Any:
     """Write ``result`` into the tensor ``out``, which is resized to its shape and keeps its own dtype.
 
-    Several results go into as many tensors.
+    Several results require as many output tensors.
     """
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
@@ -238,7 +250,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if result.__class__ is BatchedTensor:
-        raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors: leave it out")
+        raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors. Omit it")
     if is_grad_enabled() and (out._fn is not None or result._fn is not None):
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -285,7 +297,7 @@ def _written_at() -> tuple[str, int] | None:
 
 
 def _note_places(on: bool) -> None:
-    """With tracing on, note the line of each write, for the error about a modified saved tensor."""
+    """Record the line of each write while tracing is on, for the error about a modified saved tensor."""
     version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
 
 

@@ -1,8 +1,8 @@
-"""The nodes of the tape: what a tensor's ``grad_fn`` is, and what a backward pass walks over.
+"""The nodes of the tape: the ``grad_fn`` of tensors, and the graph of a backward pass.
 
-An operation that is recorded makes one ``Node``. Where its gradients go (``next_nodes()``) is kept in the form that the
-engine wants: None (no gradient goes there), a Node, an ``OutputEdge`` (one of several outputs of a node), or a leaf
-tensor itself. What users see are PyTorch's ``next_functions``, in which a leaf appears as an ``AccumulateGrad``.
+A recorded operation creates one ``Node``. The targets of its gradients (``next_nodes()``) are kept in the engine's
+form: None (no gradient), a Node, an ``OutputEdge`` (one of several outputs of a node), or a leaf tensor itself. Users
+see PyTorch's ``next_functions``, in which a leaf appears as an ``AccumulateGrad``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Mark:
 
 
 LEAF = _Mark("LEAF")
-"""The ``_fn`` of a leaf that requires grad; that of a computed tensor is its node."""
+"""The ``_fn`` of a leaf that requires grad; the ``_fn`` of a computed tensor is its node."""
 FREED = _Mark("FREED")
 """Replaces a saved tensor in a node's slot once a backward pass has freed it."""
 MULTIPLE = _Mark("MULTIPLE")
@@ -63,20 +63,18 @@ class Extras:
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.metadata: dict[Any, Any] | None = None
-        self.trace: Any = None  # noted by tracing: a protocol.Trace, or a function that formats one on first use
-        self.packed: dict[str, Any] | None = (
-            None  # saved tensors in the form that hooks gave them: autograd/saved_tensors.py
-        )
+        self.trace: Any = None  # recorded by tracing: a protocol.Trace, or a function that formats one on first use
+        self.packed: dict[str, Any] | None = None  # saved tensors as packed by hooks: autograd/saved_tensors.py
         self.lock: Any = None  # held while they are unpacked
 
 
 _WITH_NAMESPACE = {"AccumulateGrad", "CopyBackwards", "CopySlices"}
-"""Nodes that PyTorch writes by hand: ``name()`` gives the C++ class."""
+"""Nodes that PyTorch implements by hand: ``name()`` gives the C++ class."""
 
 
 @describe_methods
 class Node:
-    """One operation on the tape: where its gradients go, its saved tensors, and its sequence number.
+    """An operation on the tape: the targets of its gradients, its saved tensors, and its sequence number.
 
     Subclasses are compiled from the operations' declarations (see ``compiler/op.py``). Each has a slot per saved value
     and ``vjp(g, retain_graph)``, the vector-Jacobian product over arrays: from the gradient of the output to those of
@@ -100,23 +98,21 @@ class Node:
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     needed_by: dict[str, int] = {}  # noqa: RUF012 - saved inputs that one formula alone uses: which of them
     _relays = (
-        False  # whether the engine may run it at once, out of order: a temporary view with one input and one consumer
+        False  # if True, the engine may run it at once, out of order: a temporary view with one input and one consumer
     )
-    takes_lazy_gradient = (
-        False  # whether ``vjp`` knows gradients that wait to be computed, see ``fusion/lazy_gradient.py``
-    )
+    takes_lazy_gradient = False  # True if ``vjp`` accepts lazy gradients, see ``fusion/lazy_gradient.py``
     next0: Any
     next1: Any
-    input_meta: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
+    input_meta: Any  # None, or for each input the (shape, dtype, device) of its gradient
     extras: Extras | None
-    _seq: int  # the sequence number: later than that of every node that its inputs came from
+    _seq: int  # the sequence number: later than that of every node of its inputs
     # Attached by the modules that know tensors and the engine: autograd/saved_tensors.py, autograd/engine.py.
     saved_as_tensors: Callable[[str], Any]
     _raw_saved: Callable[[str], Any]
     __call__: Callable[..., Any]
 
     def get_extras(self) -> Extras:
-        """The node's ``Extras``, allocated on first use."""
+        """Return the node's ``Extras``, allocated on first use."""
         if self.extras is None:
             self.extras = Extras()
         return self.extras
@@ -128,11 +124,11 @@ class Node:
 
     @property
     def trace(self) -> Any:
-        """The operation's ``protocol.Trace``, noted by tracing; None when that was off."""
+        """The operation's ``protocol.Trace``, recorded by tracing; None if tracing was off."""
         extras = self.extras
         if extras is None:
             return None
-        if callable(extras.trace):  # noted without formatting, see tracing.note
+        if callable(extras.trace):  # recorded without formatting, see tracing.note
             extras.trace = extras.trace()
         return extras.trace
 
@@ -141,33 +137,34 @@ class Node:
         self.get_extras().trace = trace
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The vector-Jacobian product: the gradients of the inputs from that of the output (the cotangent), as arrays.
+        """Compute the vector-Jacobian product: the inputs' gradients from that of the output (the cotangent), as
+        arrays.
 
         :param retain_graph: keep the saved tensors for another backward pass.
-        :param needed: the nodes and leaves whose gradients are wanted; None for all. The gradient of another is None.
+        :param needed: the nodes and leaves whose gradients are requested; None for all. Other gradients are None.
         """
         raise NotImplementedError
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The vjp over tensors, recorded, so that it can be differentiated again."""
+        """Compute the vjp over tensors, recorded, so that it can be differentiated again."""
         raise NotImplementedError
 
     def next_nodes(self) -> tuple[Any, ...]:
-        """Where the gradients of the inputs go: nodes, leaves or None."""
+        """Return the targets of the inputs' gradients: nodes, leaves or None."""
         return (self.next0, self.next1)[: self.arity]
 
     def outputs(self) -> int:
-        """How many outputs the operation had."""
+        """Return the number of outputs of the operation."""
         return 1
 
     def name(self) -> str:
-        """The node's name."""
+        """Return the node's name."""
         name = type(self).__name__
         return f"torch::autograd::{name}" if name in _WITH_NAMESPACE else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """For each differentiable input, the node its gradient goes to and which of its outputs the input was."""
+        """For each differentiable input: the node of its gradient, and the index of the input among its outputs."""
         return tuple(map(public_edge, self.next_nodes()))
 
     @property
@@ -180,14 +177,14 @@ class Node:
 
     @property
     def requires_grad(self) -> bool:
-        """True: a node exists only where a gradient is required."""
+        """True: a node exists only if a gradient is required."""
         return True
 
     def _sequence_nr(self) -> int:
         return self._seq
 
     def __getattr__(self, name: str) -> Any:
-        """``_saved_self``, ``_saved_result``, ...: what the node has saved, under PyTorch's names."""
+        """Return ``_saved_self``, ``_saved_result``, ...: the saved values under PyTorch's names."""
         if name.startswith("_saved_"):
             slot = _slot_of(type(self), name[7:])
             if slot is not None:
@@ -210,7 +207,7 @@ class Node:
         return RemovableHandle(self._own_hooks().pre, hook)
 
     def _own_hooks(self) -> Hooks:
-        """The node's hooks, allocated when the first is registered."""
+        """Return the node's hooks, allocated on first registration."""
         extras = self.get_extras()
         if extras.hooks is None:
             extras.hooks = Hooks()
@@ -221,11 +218,11 @@ class Node:
         return {} if self.hooks is None else self.hooks.post
 
     def saves(self) -> bool:
-        """Whether the node has saved tensors, which a backward pass would free."""
+        """Return whether the node has saved tensors, which a backward pass would free."""
         return bool(self.saved)
 
     def saved_values(self) -> dict[str, Any]:
-        """The saved arrays by name.
+        """Return the saved arrays by name.
 
         :raises GraphFreedError: a backward pass has freed them.
         """
@@ -248,15 +245,15 @@ class Node:
         )
 
     def place(self) -> str:
-        """The line that created the node, for messages; empty unless tracing has noted it."""
+        """Return the line that created the node, for messages; empty unless tracing has noted it."""
         if self.trace is None:
             return ""
         return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
 
     def check_saved(self) -> None:
-        """Compare the version counters of the saved tensors: none may have been written to since this node saved it.
+        """Compare the version counters of the saved tensors, which must not have been written to since.
 
-        :raises InplaceError: one was.
+        :raises InplaceError: a saved tensor was written to.
         """
         for name in self.saved:
             value = getattr(self, name)
@@ -268,7 +265,7 @@ class Node:
     def check_slot(self, name: str) -> None:
         """Compare the version counters of one slot, which holds an array or several.
 
-        Where the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new array.
+        If the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new array.
         """
         value = getattr(self, name)
         if value is None or value is FREED:
@@ -283,7 +280,7 @@ class Node:
             self._renew(name, value)
 
     def _renew(self, name: str, value: Any) -> None:
-        """Put the new data of a saved input into its slot, if there is any."""
+        """Put the new data of a saved input into its slot, if it was exchanged."""
         now, time = latest(value, self._seq)
         if now is value:
             return
@@ -291,20 +288,20 @@ class Node:
             self.report_changed(name, now)
         elif now.shape != value.shape and self.needs(name):
             raise AutogradError(
-                f"The size of what {self.name()}{self.place()} saved as its input {name[2:]!r} was "
-                f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so that "
-                "there is no gradient any more."
+                f"The size of the input {name[2:]!r} that {self.name()}{self.place()} saved was "
+                f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so "
+                "its gradient is no longer defined."
             )
         setattr(self, name, now if now.dtype == value.dtype else now.astype(value.dtype))
 
     def needs(self, name: str) -> bool:
-        """Whether a saved input is needed: not if the only gradient that it is for goes nowhere."""
+        """Return whether a saved input is needed: not if its only gradient is not required."""
         position = self.needed_by.get(name)
         target = self if position is None else self.next_nodes()[position]
         return target is not None and target.__class__ is not UnrecordedView
 
     def report_changed(self, name: str, value: Any) -> None:
-        """Raise the error that names the saved tensor that was written to in place, if it is needed."""
+        """Raise the error that names a saved tensor modified in place, if it is needed."""
         if not self.needs(name):
             return
         was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
@@ -328,7 +325,7 @@ class Node:
     """PyTorch's advice; replaced while anomaly detection is on."""
 
     def _made_by(self, what: str) -> str:
-        """For messages: the operation whose output a saved tensor is; empty for a leaf."""
+        """Return, for messages, the operation whose output a saved tensor is; empty for a leaf."""
         if what.startswith("result"):
             return self.output_text(int(what[6:] or 0))
         edge = dict(zip(self.inputs, self.next_nodes(), strict=False)).get(what)
@@ -338,7 +335,7 @@ class Node:
         return node.output_text(index) if node else ""
 
     def output_text(self, index: int) -> str:
-        """An output of the node, as messages name it."""
+        """Return the name of an output of the node in messages."""
         return f", which is output {index} of {re.sub('Backward[0-9]*$', '', self.name())},"
 
 
@@ -346,7 +343,7 @@ Node.__module__ = "nbautograd.autograd.graph"
 
 
 def _type_name(array: Any) -> str:
-    """The type of a tensor as PyTorch's messages name it."""
+    """Return the type of a tensor in PyTorch's messages."""
     name, on_gpu = SCALAR_TYPES[dtypes.of(array.dtype).name], not isinstance(array, (np.ndarray, np.generic))
     if array.dtype.kind == "c":
         return f"{'CUDA' if on_gpu else 'CPU'}{name}Type"
@@ -354,18 +351,18 @@ def _type_name(array: Any) -> str:
 
 
 def _located(filename: str, lineno: int) -> str:
-    """A line of code as messages name it: the cell or file, the number, the text."""
+    """Return a line of code in the form of messages: the cell or file, the number, the text."""
     label, source = SourceLocator.locate(filename, lineno)
     return f"{label}, line {lineno}{': ' + source if source else ''}"
 
 
 def _saved_slots(cls: type) -> list[str]:
-    """The slots of a node's class that hold what its formulas need."""
+    """Return the slots of a node's class for the values of its formulas."""
     return [slot for base in cls.__mro__ for slot in base.__dict__.get("__slots__", ()) if slot.startswith("s_")]
 
 
 def _public(slot: str) -> str:
-    """PyTorch's name for a slot: ``s_input`` is ``self``, ``s_input_shape`` is ``self_sym_sizes``."""
+    """Return PyTorch's name for a slot: ``s_input`` is ``self``, ``s_input_shape`` is ``self_sym_sizes``."""
     name = slot[2:]
     for ours, theirs in (("input_", "self_"), ("_shape", "_sym_sizes")):
         if ours[0] == "_" and name.endswith(ours):
@@ -394,12 +391,12 @@ class OutputGrads:
         return OutputGrads(merged)
 
     def take(self, count: int) -> list[Any]:
-        """The gradients of outputs 0 to count - 1, None where nothing arrived."""
+        """Return the gradients of outputs 0 to count - 1, None where nothing arrived."""
         return [self.by_index.get(index) for index in range(count)]
 
 
 class OutputEdge(Node):
-    """The edge to output ``index`` of a node with several: a node itself, which labels the gradient with ``index``."""
+    """The edge to output ``index`` of a node with several outputs; it labels the gradient with ``index``."""
 
     __slots__ = ("index",)
     index: int
@@ -409,22 +406,22 @@ class OutputEdge(Node):
         self.next1 = self.input_meta = self.extras = None
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradient, labelled with its output."""
+        """Return the gradient, labelled with its output."""
         return OutputGrads({self.index: g}), None
 
     vjp_graph = vjp
 
     def _own_hooks(self) -> Hooks:
-        """The output's hooks. Its node refers to them, too, and calls them where no gradient arrives at the output."""
+        """Return the output's hooks. Its node also calls them if no gradient arrives at the output."""
         hooks = super()._own_hooks()
         self.next0._own_hooks().outputs[self.index] = hooks
         return hooks
 
 
 class UnrecordedView(Node):
-    """The ``_fn`` of a view that was created under ``no_grad``, of a tensor that requires grad.
+    """The ``_fn`` of a view, created under ``no_grad``, of a tensor that requires grad.
 
-    The view requires grad, too, but has no ``grad_fn``; a gradient that reaches it is dropped.
+    The view also requires grad, but has no ``grad_fn``; a gradient that reaches it is dropped.
     """
 
     __slots__ = ()
@@ -435,7 +432,7 @@ class UnrecordedView(Node):
         self.next0 = self.next1 = self.input_meta = self.extras = None
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """Nothing."""
+        """Return no gradients."""
         return None, None
 
     vjp_graph = vjp
@@ -445,7 +442,7 @@ class AccumulateGrad(Node):
     """The end of the tape at a leaf: gradients that arrive are added to ``variable.grad``.
 
     In the engine the leaf itself is the target; ``next_functions`` shows this node instead. It is created on demand,
-    and stays the same while there is a reference to it. It refers to its leaf, and the leaf to it only weakly.
+    and kept while it is referenced. It refers to its leaf, and the leaf to it only weakly.
     """
 
     __slots__ = ("variable",)
@@ -460,7 +457,7 @@ class AccumulateGrad(Node):
         return hooks
 
     def _own_hooks(self) -> Hooks:
-        """The hooks of the leaf."""
+        """Return the hooks of the leaf."""
         hooks: Hooks = self.variable._own_hooks()
         return hooks
 
@@ -469,7 +466,7 @@ AccumulateGrad.__module__ = "builtins"
 
 
 def accumulator(leaf: Any) -> AccumulateGrad:
-    """The AccumulateGrad of a leaf."""
+    """Return the AccumulateGrad of a leaf."""
     known = leaf.__dict__.get("_accumulator")
     node: AccumulateGrad | None = None if known is None else known()
     if node is None:
@@ -481,7 +478,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 
 def public_edge(edge: Any) -> tuple[Any, int]:
-    """A target in the engine's form as ``next_functions`` shows it: a node and which of its outputs."""
+    """Return a target in the form of ``next_functions``: a node and the index of its output."""
     if edge is None or edge.__class__ is UnrecordedView:
         return None, 0
     if not isinstance(edge, Node):

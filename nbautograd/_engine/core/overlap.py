@@ -1,7 +1,7 @@
 """Checks of memory overlap before a write: inside the target, and between the target and the operands.
 
-As in PyTorch, operands are compared only where both tensors are dense (their memory has no gaps). Others are read
-completely before anything is written, so an overlap does no harm.
+As in PyTorch, operands are compared only if both tensors are dense (their memory has no gaps). Others are read
+completely before the write, so an overlap is harmless.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nbautograd.errors import InplaceError
 __all__ = ["check_operand", "check_operands", "check_overlap", "write_each_once"]
 
 REPEATABLE = {"fill_", "zero_"}
-"""Allowed on expanded tensors: each element gets the same value."""
+"""Allowed on expanded tensors: every element gets the same value."""
 DISCOURAGED = {"index_fill_", "index_put_", "masked_fill_"}
 """Allowed on expanded tensors, with a warning."""
 APART = {
@@ -28,18 +28,20 @@ APART = {
 }  # fmt: skip
 """These read in another order than they write: no operand may be the target itself."""
 UNCHECKED = {
-    "addbmm", "addbmm_", "addmm", "addmm_", "addmv", "addmv_", "addr", "addr_", "all", "amax", "amin", "any", "argmax",
-    "argmin", "baddbmm", "baddbmm_", "bmm", "dot", "inner", "log_softmax", "logsumexp", "masked_scatter_", "matmul",
-    "mean", "mm", "mv", "nansum", "norm", "outer", "prod", "softmax", "std", "sum", "var", "vdot",
+    "addbmm", "addbmm_", "addmm", "addmm_", "addmv", "addmv_", "addr_", "alias_copy", "all", "amax", "amin", "any",
+    "argmax", "argmin", "baddbmm", "baddbmm_", "bmm", "cholesky_solve", "detach_copy", "diag", "dot", "histc",
+    "inner", "log_softmax", "logsumexp", "masked_scatter_", "matmul", "mean", "mm", "mv",
+    "nanmean", "nanquantile", "nansum", "norm", "prod", "quantile", "slice_copy", "softmax", "squeeze_copy", "std",
+    "sum", "t_copy", "unsqueeze_copy", "var", "vdot",
 }  # fmt: skip
-"""Not checked, as in PyTorch: the result is computed in memory of its own before it is written."""
+"""Not checked, as in PyTorch: the result is computed in its own memory before it is written."""
 
 
 def check_overlap(t: Tensor, what: str) -> None:
-    """Make sure that no two elements of ``t`` share their memory, as those of an expanded tensor do.
+    """Check that no two elements of ``t`` share memory, as those of an expanded tensor do.
 
     :param what: the operation.
-    :raises InplaceError: some do.
+    :raises InplaceError: some elements share memory.
     """
     a = t._a
     if 0 not in a.strides or not a.size or what in REPEATABLE:
@@ -60,13 +62,13 @@ def check_overlap(t: Tensor, what: str) -> None:
 
 
 def write_each_once(target: Any, result: Any) -> None:
-    """Write into an array that may overlap itself: only the elements that change, so that each is written once."""
+    """Write into an array that may overlap itself: only changed elements, so that each is written once."""
     changed = ~((result == target) | (result != result) & (target != target))
     target[changed] = result[changed]
 
 
 def check_operands(t: Any, values: Any, what: str) -> None:
-    """Make sure that no operand partially overlaps ``t``, into which the result will be written.
+    """Check that no operand partially overlaps ``t``, which receives the result.
 
     :param values: the arguments of the operation.
     """
@@ -80,9 +82,9 @@ def check_operands(t: Any, values: Any, what: str) -> None:
 
 
 def check_operand(t: Tensor, other: Tensor, what: str) -> None:
-    """Make sure that one operand does not partially overlap ``t``.
+    """Check that one operand does not partially overlap ``t``.
 
-    :raises InplaceError: it does.
+    :raises InplaceError: it overlaps.
     """
     a, b = t._a, other._a
     if a is b:
@@ -98,7 +100,7 @@ def check_operand(t: Tensor, other: Tensor, what: str) -> None:
 
 
 def _meet(a: Any, b: Any) -> bool:
-    """Whether two arrays, both dense, have memory in common."""
+    """Return whether two dense arrays share memory."""
     if not a.size or not b.size or backend.of(a) is not backend.of(b):
         return False
     if isinstance(a, (np.ndarray, np.generic)) and not np.may_share_memory(a, b):

@@ -1,8 +1,8 @@
-"""``__torch_function__``: classes of users' own that say what operations do with their objects.
+"""``__torch_function__``: user classes that override operations on their objects.
 
-Nobody pays for it who has no such class. An object that is no tensor fails where its array is asked for, and is offered
-the call then. Of tensors' subclasses it is known that there are some once one has been defined: from then on operations
-ask their arguments first (see ``core/dispatch_mode.py``), and composites do.
+Programs without such classes have no overhead. An object that is not a tensor fails when its array is requested, and
+only then gets the call. Once a subclass of Tensor has been defined, operations ask their arguments first (see
+``core/dispatch_mode.py``), and so do composites.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 
 PACKAGE = __name__.partition(".")[0]
 subclasses: list[weakref.ref[type]] = []
-"""The classes derived from ``Tensor`` outside of the package that have a say, as long as there are any."""
+"""The live classes derived from ``Tensor`` outside the package that may override operations."""
 _off: ContextVar[str] = ContextVar("torch_function_off", default="")
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which subclasses of tensors are taken as tensors."""
+    """A block in which tensors of subclasses count as plain tensors."""
 
     level = "subclasses"
 
@@ -48,13 +48,13 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A block in which no class has a say."""
+    """A block in which no class overrides operations."""
 
     level = "all"
 
 
 def disabled_torch_function(*args: Any, **kwargs: Any) -> Any:
-    """The ``__torch_function__`` of classes that want none, such as parameters: results are plain tensors."""
+    """Return a plain result: the ``__torch_function__`` of classes without overrides, such as parameters."""
     return NotImplemented
 
 
@@ -64,7 +64,7 @@ def _has_a_say(cls: type) -> bool:
 
 
 def overloaded(arguments: Iterable[Any]) -> list[Any]:
-    """One argument of each class that has a say: those of subclasses first, else from left to right."""
+    """Return one argument of each class that overrides: subclasses first, otherwise from left to right."""
     found: list[Any] = []
     level = _off.get()
     for value in _each(arguments):
@@ -74,7 +74,7 @@ def overloaded(arguments: Iterable[Any]) -> list[Any]:
         if isinstance(value, Tensor):
             if not getattr(cls, "_has_a_say", False) or level and cls.__module__ != PACKAGE:  # sparse tensors always
                 continue
-        elif level == "all" or is_pytorchs(value):  # errors say what to do with it
+        elif level == "all" or is_pytorchs(value):  # their errors name the cure
             continue
         place = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
         found.insert(place, value)
@@ -82,7 +82,7 @@ def overloaded(arguments: Iterable[Any]) -> list[Any]:
 
 
 def _each(arguments: Iterable[Any]) -> Iterator[Any]:
-    """The arguments, and what lists and tuples among them hold."""
+    """Yield the arguments, and the items of lists and tuples among them."""
     for value in arguments:
         if value.__class__ is tuple or value.__class__ is list:
             yield from value
@@ -91,13 +91,13 @@ def _each(arguments: Iterable[Any]) -> Iterator[Any]:
 
 
 def offer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the classes of the arguments make of a call; ``UNHANDLED`` if none of them has a say."""
+    """Return the arguments' overriding result of a call; ``UNHANDLED`` if no class overrides."""
     arguments = overloaded((*args, *kwargs.values()) if kwargs else args)
     return handle(function, arguments, args, kwargs) if arguments else UNHANDLED
 
 
 def handle(function: Callable[..., Any], arguments: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask the classes of ``arguments``, one after the other, what a call comes to.
+    """Ask the classes of ``arguments``, one after another, for the result of a call.
 
     :raises TypeError: all of them decline.
     """
@@ -125,9 +125,9 @@ _BUILTIN = (
 
 
 def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What operations do with tensors of a subclass: compute, and give results that class.
+    """Compute an operation on tensors of a subclass, and give its results that class.
 
-    A class of one's own may override it as PyTorch's, to see each call and to change it.
+    A user class may override it, as in PyTorch, to see and change each call.
 
     :param func: the function that was called.
     :param types: the classes among the arguments that have a ``__torch_function__``.
@@ -150,7 +150,7 @@ def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: An
 
 
 def _convert(result: Any, cls: type) -> Any:
-    """A result, or those in it, as tensors of a subclass."""
+    """Return a result, or its items, as tensors of a subclass."""
     if isinstance(result, Tensor):
         return result if isinstance(result, cls) else _as_subclass(result, cls)
     if isinstance(result, (tuple, list)) and any(isinstance(part, Tensor) for part in result):
@@ -159,9 +159,9 @@ def _convert(result: Any, cls: type) -> Any:
 
 
 def _as_subclass(self: Tensor, cls: Any) -> Any:
-    """The same tensor, with its history, as one of a subclass.
+    """Return the tensor, with its history, as one of a subclass.
 
-    :raises TypeError: ``cls`` is no class of tensors.
+    :raises TypeError: ``cls`` is not a tensor class.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).as_subclass(torch.nn.Parameter)
@@ -177,7 +177,7 @@ def _as_subclass(self: Tensor, cls: Any) -> Any:
 
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False, **options: Any) -> Any:
-    """A new leaf of class ``cls`` that shares the memory of ``data``."""
+    """Return a new leaf of class ``cls`` that shares the memory of ``data``."""
     if not isinstance(data, Tensor):
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
     leaf = wrap(data._shared_array().view())
@@ -188,7 +188,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False, **options
 
 
 def _notice(cls: Any, **options: Any) -> None:
-    """Called with every class derived from ``Tensor``."""
+    """Register a class derived from ``Tensor``."""
     super(Tensor, cls).__init_subclass__(**options)
     if cls.__module__.partition(".")[0] == PACKAGE:
         return
@@ -201,7 +201,7 @@ def _notice(cls: Any, **options: Any) -> None:
         if name not in vars(cls) and getattr(cls, name) is getattr(Tensor, name):
             setattr(cls, name, _of_own_class(getattr(Tensor, name)))
     if not subclasses:
-        inplace.preparers.append(_nothing)  # no method in place computes straight into its tensor
+        inplace.preparers.append(_nothing)  # no in-place method computes directly into its tensor
     subclasses.append(weakref.ref(cls, _forget))
     dispatch_mode.set_override(offer)
 
@@ -211,7 +211,7 @@ def _nothing(array: Any) -> None:
 
 
 def _forget(reference: weakref.ref[type]) -> None:
-    """Called when one of the classes is gone: after the last, operations ask no more."""
+    """Remove a freed class: after the last one, operations no longer ask."""
     subclasses.remove(reference)
     if not subclasses:
         dispatch_mode.set_override(None)
@@ -219,7 +219,7 @@ def _forget(reference: weakref.ref[type]) -> None:
 
 
 def _of_own_class(method: Any) -> Any:
-    """A method, or a property, of which the result is of the tensor's own class."""
+    """Wrap a method, or a property, so that its result has the tensor's own class."""
     if isinstance(method, property):
         getter: Any = method.fget
         return property(lambda self: _convert(getter(self), type(self)), method.fset, method.fdel, method.__doc__)
@@ -232,7 +232,7 @@ def _of_own_class(method: Any) -> Any:
 
 
 _PLAIN = ("data", "detach", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
-"""Methods that are no operations."""
+"""Methods that are not operations."""
 
 _tensor_class: Any = Tensor
 _tensor_class.__torch_function__ = classmethod(_torch_function)

@@ -1,8 +1,8 @@
-"""The text of a tensor, as PyTorch prints it.
+"""The text of a tensor, as in PyTorch.
 
-All elements are written alike: as whole numbers with a point if all are whole, in fixed notation if their sizes are
+All elements have the same format: as whole numbers with a point if all are whole, in fixed notation if their sizes are
 close, otherwise in scientific notation; right-aligned; wrapped at the line width; with an ellipsis in the middle of
-each dimension when there are many.
+each long dimension.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["Options", "annotated", "format_part", "format_tensor", "get_printopt
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How tensors are printed."""
+    """Print options of tensors."""
 
     precision: int = 4
-    threshold: float = 1000  # elements above which a tensor is summarised
-    edgeitems: int = 3  # elements shown at each end of a summarised dimension
+    threshold: float = 1000  # elements above which a tensor is summarized
+    edgeitems: int = 3  # elements shown at each end of a summarized dimension
     linewidth: int = 80
     sci_mode: bool | None = None  # None: decided by the values
 
@@ -48,15 +48,15 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed; what is not given stays as it is, but ``sci_mode`` goes back to automatic.
+    """Set print options of tensors; omitted ones are kept, but ``sci_mode`` returns to automatic.
 
     :param precision: digits after the point (4).
-    :param threshold: elements above which a tensor is summarised (1000).
-    :param edgeitems: elements shown at each end of a summarised dimension (3).
+    :param threshold: elements above which a tensor is summarized (1000).
+    :param edgeitems: elements shown at each end of a summarized dimension (3).
     :param linewidth: characters per line (80).
     :param profile: ``"default"``, ``"short"`` or ``"full"``: a set of all these.
-    :param sci_mode: scientific notation always (True), never (False), or as the values ask for (None).
-    :raises ValueError: another profile.
+    :param sci_mode: scientific notation always (True), never (False), or depending on the values (None).
+    :raises ValueError: the profile is unknown.
 
     >>> import nbautograd as torch
     >>> torch.set_printoptions(precision=2)
@@ -64,7 +64,7 @@ def set_printoptions(
     tensor([1.12])
     >>> torch.set_printoptions(profile="default")
     """
-    global _options  # of the process, as PyTorch's
+    global _options  # process-wide, as in PyTorch
     base = _options
     if profile is not None:
         if profile not in _PROFILES:
@@ -76,7 +76,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> Options:
-    """How tensors are printed now."""
+    """Return the current print options."""
     return _options
 
 
@@ -93,18 +93,18 @@ def format_tensor(
     name: str = "tensor",
     contents: str | None = None,
 ) -> str:
-    """The whole text, such as ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
+    """Return the whole text, such as ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
-    :param data: the elements; of a summarised tensor, only those that are shown go through ``fetch``.
-    :param dtype: their type, which is mentioned unless it is what such values have by default.
+    :param data: the elements; of a summarized tensor, only the visible ones go through ``fetch``.
+    :param dtype: their type, shown unless it is the default for such values.
     :param default_dtype: the default floating dtype.
-    :param device: mentioned unless it is the CPU.
-    :param requires_grad: mentioned if true.
-    :param grad_fn: the name of the node that made the tensor, which is mentioned instead.
-    :param tangent: the text of the tangent, mentioned if there is one.
-    :param fetch: brings an array to the host.
-    :param name: what stands before the parenthesis.
-    :param contents: what is to stand in the place of the elements.
+    :param device: shown unless it is the CPU.
+    :param requires_grad: shown if True.
+    :param grad_fn: the name of the node of the tensor, shown instead.
+    :param tangent: the text of the tangent, shown if given.
+    :param fetch: a function that copies an array to the host.
+    :param name: the text before the parenthesis.
+    :param contents: the text in place of the elements.
     """
     options = _options
     shape = tuple(data.shape)
@@ -137,7 +137,7 @@ def format_tensor(
 
 
 def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:
-    """The text with its notes, each on the last line if it fits there and on a new one otherwise."""
+    """Return the text with its notes, each on the last line if it fits there and on a new one otherwise."""
     used = len(text) - text.rfind("\n") + 1
     for note in notes:
         if used + len(note) + 2 > linewidth:
@@ -150,18 +150,18 @@ def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:
 
 
 def annotated(text: str, notes: list[str]) -> str:
-    """The text of a tensor that is made of several, with its notes."""
+    """Return the text of a tensor composed of several, with its notes."""
     return _annotated(text, notes, len("tensor("), _options.linewidth)
 
 
 def is_usual(dtype: dtypes.dtype) -> bool:
-    """Whether a dtype is what such values have by default, so that it is not mentioned."""
+    """Return whether a dtype is the default for its values, so that it is omitted."""
     default = dtypes.get_default_dtype()
     return dtype in (default, default.to_complex()) or dtype.name in ("int64", "bool")
 
 
 def format_part(name: str, data: Any, fetch: Callable[[Any], Any]) -> str:
-    """One of the tensors of a sparse tensor: ``values=tensor([1., 2.])``, indented as there, without notes."""
+    """Format a part of a sparse tensor: ``values=tensor([1., 2.])``, indented, without notes."""
     shape, head = tuple(data.shape), f"{name}=tensor("
     if 0 in shape:
         return f"{head}[], size={shape})"
@@ -173,7 +173,7 @@ def format_part(name: str, data: Any, fetch: Callable[[Any], Any]) -> str:
 
 
 def _edges(data: Any, count: int) -> Any:
-    """The first and the last ``count`` elements of every long dimension, put together where the array lives.
+    """Return the first and last ``count`` elements of every long dimension, joined on the array's device.
 
     The longest dimension goes first, so that little is copied.
     """
@@ -186,7 +186,7 @@ def _edges(data: Any, count: int) -> Any:
 
 
 class _Numbers:
-    """How the elements of one tensor are written: notation and width."""
+    """The number format of a tensor's elements: notation and width."""
 
     def __init__(self, values: np.ndarray[Any, Any], options: Options) -> None:
         self.precision = options.precision
@@ -196,7 +196,7 @@ class _Numbers:
             self.width = max((len(str(v)) for v in values.ravel().tolist()), default=1)
             return
         wide = values.astype(np.float64).ravel()
-        counted = wide[np.isfinite(wide) & (wide != 0)]  # what the notation depends on
+        counted = wide[np.isfinite(wide) & (wide != 0)]  # the notation depends on these
         self.whole = bool(np.all(counted == np.ceil(counted)))
         self.width = 1
         if counted.size:
@@ -219,7 +219,7 @@ class _Numbers:
         return f"{value:.{self.precision}f}"
 
     def text(self, value: Any) -> str:
-        """One element, padded on the left."""
+        """Return one element, padded on the left."""
         return self._plain(value).rjust(self.width)
 
 

@@ -1,7 +1,7 @@
 """Pytrees: nested tuples, lists, dicts and other containers, flattened to their leaves and rebuilt.
 
-A container is told by its very class, from a registry to which programs can add their own. An instance of a subclass is
-a leaf, as in PyTorch, but for namedtuples. ``vmap`` and the transforms of ``torch.func`` use this, and
+A container is recognized by its exact class, in a registry that programs can extend. As in PyTorch, an instance of a
+subclass is a leaf, except for namedtuples. ``vmap`` and the transforms of ``torch.func`` use this, and
 ``torch.utils._pytree`` is its public side.
 """
 
@@ -35,22 +35,22 @@ class Container(NamedTuple):
     """A class of containers."""
 
     type: Any
-    """The class; of namedtuples, the function ``namedtuple``."""
+    """The class; for namedtuples, the function ``namedtuple``."""
     flatten_fn: Flatten
-    """Gives the children, and the context: whatever else it takes to rebuild it."""
+    """Returns the children, and the context: the rest of the information to rebuild it."""
     unflatten_fn: Callable[[Iterable[Any], Any], Any]
-    """Makes a container of children and a context."""
+    """Returns a container for children and a context."""
     flatten_with_keys_fn: Flatten | None = None
-    """As ``flatten_fn``, with each child in a pair with its key; only of what programs register."""
+    """Like ``flatten_fn``, with each child in a pair with its key; only for containers that programs register."""
 
 
 class TreeSpec:
     """The structure of a tree: the class of its root, that class's context, and the structures below.
 
     :param type: the class of the root; None for a leaf.
-    :param context: what its container needs beside the children, such as the keys of a dict.
+    :param context: the container's data apart from the children, such as the keys of a dict.
     :param children_specs: the structures of the children.
-    :returns: an object that is equal to others of the same structure.
+    :returns: an object equal to others of the same structure.
     :raises AssertionError: a leaf has a context or children.
 
     >>> spec = tree_flatten([1, (2, 3)])[1]
@@ -68,19 +68,19 @@ class TreeSpec:
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves there are."""
+        """Number of leaves."""
         if self._num_leaves < 0:
             self._num_leaves = 1 if self.type is None else sum(child.num_leaves for child in self._children)
         return self._num_leaves
 
     @property
     def num_nodes(self) -> int:
-        """How many leaves and containers there are."""
+        """Number of leaves and containers."""
         return 1 + sum(child.num_nodes for child in self._children)
 
     @property
     def num_children(self) -> int:
-        """How many children the root has."""
+        """Number of the root's children."""
         return len(self._children)
 
     @property
@@ -94,21 +94,21 @@ class TreeSpec:
         return self._children
 
     def is_leaf(self) -> bool:
-        """Whether the tree is a single leaf."""
+        """Return whether the tree is a single leaf."""
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
-        """The structures of the root's children."""
+        """Return the structures of the root's children."""
         return self._children.copy()
 
     def child(self, index: int) -> TreeSpec:
-        """The structure of one of them."""
+        """Return the structure of one of the children."""
         return self._children[index]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure with these leaves.
+        """Return the tree of this structure with these leaves.
 
-        :raises ValueError: there are not as many as it has.
+        :raises ValueError: the number of leaves differs.
         """
         leaves = leaves if isinstance(leaves, (list, tuple)) else list(leaves)
         if len(leaves) != self.num_leaves:
@@ -119,9 +119,9 @@ class TreeSpec:
         return _build(iter(leaves), self)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """The parts of a tree that are where this structure has its leaves.
+        """Return the parts of a tree at the leaves of this structure.
 
-        :raises ValueError: the tree is not of this structure as far down as it goes.
+        :raises ValueError: the tree does not have this structure down to its leaves.
         """
         parts: list[Any] = []
         _collect(self, tree, parts)
@@ -183,7 +183,7 @@ DICTS = (dict, OrderedDict, defaultdict)
 
 
 def is_namedtuple_class(cls: Any) -> bool:
-    """Whether a class is one that ``namedtuple`` makes, or a subclass of such.
+    """Return whether a class was made by ``namedtuple``, or is a subclass of one.
 
     :param cls: the class, or any object.
     :returns: a Python bool.
@@ -204,7 +204,7 @@ def is_namedtuple_class(cls: Any) -> bool:
 
 
 def container_of(tree: Any) -> Container | None:
-    """The entry of the registry for a container; None for a leaf."""
+    """Return the registry entry of a container; None for a leaf."""
     container = SUPPORTED_NODES.get(type(tree))
     if container is None and isinstance(tree, tuple):
         if isinstance(tree, Results):
@@ -218,12 +218,12 @@ def container_of(tree: Any) -> Container | None:
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree from left to right, and its structure.
+    """Return the leaves of a tree from left to right, and its structure.
 
     :param tree: nested containers; anything else is a tree of one leaf.
-    :param is_leaf: of what this is true, that is a leaf, even if it is a container.
+    :param is_leaf: objects for which this is true are leaves, even if they are containers.
     :returns: a list, and a :class:`TreeSpec`.
-    :raises TypeError: ``is_leaf`` cannot be called.
+    :raises TypeError: ``is_leaf`` is not callable.
 
     >>> tree_flatten({"a": 1, "b": (2, 3)})
     ([1, 2, 3], TreeSpec(dict, ['a', 'b'], [*,
@@ -244,12 +244,12 @@ def _flatten(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
-    """The leaves, one after the other.
+    """Return an iterator over the leaves.
 
     :param tree: nested containers; anything else is a tree of one leaf.
-    :param is_leaf: of what this is true, that is a leaf.
+    :param is_leaf: objects for which this is true are leaves.
     :returns: an iterator.
-    :raises TypeError: ``is_leaf`` cannot be called.
+    :raises TypeError: ``is_leaf`` is not callable.
 
     >>> list(tree_iter([1, {"a": 2}]))
     [1, 2]
@@ -263,13 +263,13 @@ def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The tree of a structure with these leaves.
+    """Return the tree of a structure with these leaves.
 
     :param leaves: the leaves from left to right.
-    :param treespec: the structure; the two may come in the other order.
+    :param treespec: the structure; the other order of arguments is also accepted.
     :returns: the tree.
-    :raises TypeError: ``treespec`` is no structure.
-    :raises ValueError: it has another number of leaves.
+    :raises TypeError: ``treespec`` is not a structure.
+    :raises ValueError: its number of leaves differs.
 
     >>> leaves, spec = tree_flatten({"a": 1, "b": [2]})
     >>> tree_unflatten([10 * leaf for leaf in leaves], spec)
@@ -291,14 +291,14 @@ def _build(leaves: Iterator[Any], spec: TreeSpec) -> Any:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with ``func`` applied to each leaf.
+    """Return the tree with ``func`` applied to each leaf.
 
-    :param func: a function of a leaf, and of the parts of ``rests`` that are there.
+    :param func: a function of a leaf, and of the corresponding parts of ``rests``.
     :param tree: nested containers; anything else is a tree of one leaf.
-    :param rests: further trees, of the first one's structure as far down as that goes; ``func`` gets their parts, too.
-    :param is_leaf: of what this is true, that is a leaf.
+    :param rests: further trees, of the first one's structure down to its leaves; ``func`` also gets their parts.
+    :param is_leaf: objects for which this is true are leaves.
     :returns: a new tree of the same structure.
-    :raises ValueError: one of the further trees has another structure.
+    :raises ValueError: a further tree has another structure.
 
     >>> tree_map(lambda x, y: x * y, {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]})
     {'a': 10, 'b': [40, 90]}
@@ -308,13 +308,13 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf =
 
 
 def _collect(spec: TreeSpec, tree: Any, parts: list[Any]) -> None:
-    """Append the parts of ``tree`` that are where ``spec`` has its leaves; PyTorch's words if it does not fit."""
+    """Append the parts of ``tree`` at the leaves of ``spec``; raise PyTorch's error if it does not fit."""
     if spec.type is None:
         parts.append(tree)
         return
     container = container_of(tree)
     kind = None if container is None else container.type
-    dicts = spec.type in DICTS and kind in DICTS  # which go with each other
+    dicts = spec.type in DICTS and kind in DICTS  # they match each other
     if container is None or kind != spec.type and not dicts:
         word = "Node type" if spec.type in BUILTIN else "Type"
         raise ValueError(f"{word} mismatch; expected {spec.type!r}, but got {type(tree) if kind is None else kind!r}.")
@@ -344,7 +344,7 @@ def _values_by_key(spec: TreeSpec, tree: Any) -> list[Any]:
 
 
 def broadcast_prefix(prefix: Any, spec: TreeSpec, is_leaf: IsLeaf = None) -> list[Any] | None:
-    """For each leaf of a structure the leaf of ``prefix`` above it; None where the two do not fit.
+    """Return, for each leaf of a structure, the leaf of ``prefix`` above it; None if the two do not match.
 
     >>> broadcast_prefix((0, None), tree_flatten(({"w": 1.0, "b": 2.0}, 3.0))[1])
     [0, 0, None]

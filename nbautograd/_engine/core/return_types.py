@@ -48,13 +48,13 @@ FIELDS = {
 
 
 class Results(tuple):  # type: ignore[type-arg]
-    """A named tuple of tensors: the base of all of them."""
+    """The base class of the named tuples of tensors."""
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
 
     def __new__(cls, values: Any) -> Results:
-        """Take the values in one sequence."""
+        """Create the tuple from one sequence of values."""
         return super().__new__(cls, values)
 
     def __repr__(self) -> str:
@@ -67,7 +67,7 @@ class Results(tuple):  # type: ignore[type-arg]
 
 @functools.cache
 def return_type(name: str) -> type[Results]:
-    """The named-tuple class for the results of ``name``: built from a sequence, with an attribute per field.
+    """Return the named-tuple class for the results of ``name``: built from a sequence, with an attribute per field.
 
     >>> from nbautograd._engine.core.return_types import return_type
     >>> pair = return_type("max")((3, 1))
@@ -95,7 +95,7 @@ def _rebuild_results(name: str, values: tuple[Any, ...]) -> Results:
 
 
 def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Results:
-    """Loads pickles of older versions, which list the fields."""
+    """Load pickles of older versions, which list the fields."""
     return return_type(name)(values)
 
 

@@ -1,9 +1,9 @@
-"""Sparse tensors as a kind of tensor: what they are, how they print and are copied, and what they refuse.
+"""Sparse tensors as a kind of tensor: properties, printing, copies, and unsupported operations.
 
-A ``SparseTensor`` has a ``SparseArray`` instead of an array. Asked for an array (``_a``) it raises an error, an
-``AttributeError``. So an operation fails at the first thing that it does, as with an argument that is no tensor at all,
-and offers the call to the classes of its arguments (``core/overrides.py``), of which this is one: it looks the
-operation up among those of the package ``sparse``, or refuses by name. Dense tensors pay nothing for it.
+A ``SparseTensor`` has a ``SparseArray`` instead of an array. Access to its array (``_a``) raises an error, an
+``AttributeError``. So an operation fails at its first step, as with an argument that is not a tensor, and offers the
+call to the classes of its arguments (``core/overrides.py``), of which this is one: it looks the operation up in the
+package ``sparse``, or raises with its name. Dense tensors have no overhead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["SparseTensor", "UnsupportedError", "on_first_use", "refuse", "sparse
 
 
 class UnsupportedError(AttributeError, NotImplementedError):
-    """An operation has no code for sparse tensors."""
+    """An error for an operation without code for sparse tensors."""
 
 
 OWN_WORDS = {
@@ -35,11 +35,11 @@ OWN_WORDS = {
     "expand expand_as repeat tile broadcast_to": "expand is unsupported for Sparse tensors",
     "contiguous": "unsupported memory format option Contiguous",
 }
-"""What PyTorch says of some operations, by their names."""
+"""PyTorch's messages for some operations, by their names."""
 
 
 def refuse(name: str, kind: layout) -> NoReturn:
-    """Refuse an operation by name.
+    """Raise an error that names the unsupported operation.
 
     :raises UnsupportedError: always.
     """
@@ -59,7 +59,7 @@ _load: Callable[[], Mapping[str, Callable[..., Any]]]
 
 
 def on_first_use(load: Callable[[], Mapping[str, Callable[..., Any]]]) -> None:
-    """Say how to load the operations on sparse tensors, by name: with the first sparse tensor, not before."""
+    """Set the loader of the operations on sparse tensors, called with the first sparse tensor."""
     global _load
     _load = load
 
@@ -72,7 +72,7 @@ def _operations() -> Mapping[str, Callable[..., Any]]:
 
 
 class SparseTensor(Tensor):
-    """A tensor of which only some elements are stored, with their coordinates."""
+    """A tensor that stores only some elements, with their coordinates."""
 
     __slots__ = ("_sparse",)
     _sparse: SparseArray
@@ -85,11 +85,11 @@ class SparseTensor(Tensor):
 
     @_a.setter
     def _a(self, array: Any) -> NoReturn:
-        raise UnsupportedError("a sparse tensor cannot be given a dense array; copy_() takes a sparse tensor")
+        raise UnsupportedError("a sparse tensor cannot be given a dense array. Pass a sparse tensor to copy_()")
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call what the operation is for sparse tensors."""
+        """Call the sparse version of an operation."""
         if not all(issubclass(kind, Tensor) for kind in types):
             return NotImplemented
         name = getattr(func, "__name__", str(func))
@@ -99,10 +99,10 @@ class SparseTensor(Tensor):
             refuse(name, sparse_csr if of is None else of._sparse.kind)
         return operation(*args, **(kwargs or {}))
 
-    # -- what it is --------------------------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------------------------
 
-    is_sparse = property(lambda self: self._sparse.kind is not sparse_csr, doc="Whether it has coordinates.")
-    is_sparse_csr = property(lambda self: self._sparse.kind is sparse_csr, doc="Whether it has compressed rows.")
+    is_sparse = property(lambda self: self._sparse.kind is not sparse_csr, doc="True if it stores coordinates.")
+    is_sparse_csr = property(lambda self: self._sparse.kind is sparse_csr, doc="True if it stores compressed rows.")
 
     @property
     def shape(self) -> Size:
@@ -116,7 +116,7 @@ class SparseTensor(Tensor):
 
     @property
     def device(self) -> Any:
-        """Where the values are."""
+        """The device of the values."""
         return backend.device_of(self._sparse.values)
 
     @property
@@ -136,7 +136,7 @@ class SparseTensor(Tensor):
 
     @property
     def nbytes(self) -> int:
-        """Refused: what is stored are the values and the indices.
+        """Raise: only the indices and the values have memory.
 
         :raises RuntimeError: always.
         """
@@ -147,49 +147,49 @@ class SparseTensor(Tensor):
         )
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of one dimension."""
+        """Return the shape, or the length of one dimension."""
         return self.shape if dim is None else self.shape[dimension(dim, self.ndim)]
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return self._sparse.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """The number of elements, with the zeros."""
+        """Return the number of elements, including zeros."""
         return self._sparse.size
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """Zeros: the elements do not lie in order."""
+        """Return zeros: the elements have no strides."""
         if self.is_sparse_csr:
             raise RuntimeError("Sparse CSR tensors do not have strides")
         strides = (0,) * self.ndim
         return strides if dim is None else strides[dimension(dim, self.ndim)]
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """False: the elements do not lie in order."""
+        """Return False: the elements are not in memory order."""
         return False
 
     def storage_offset(self) -> int:
-        """Zero."""
+        """Return zero."""
         return 0
 
     def sparse_dim(self) -> int:
-        """How many dimensions are sparse."""
+        """Return the number of sparse dimensions."""
         return self._sparse.sparse_dim
 
     def dense_dim(self) -> int:
-        """How many dimensions are dense: the last ones."""
+        """Return the number of dense dimensions, which come last."""
         return self._sparse.dense_dim
 
     def _nnz(self) -> int:
         return self._sparse.nnz
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The name of the type; or cast."""
+        """Return the name of the type; with ``dtype``, cast."""
         if dtype is None:
             return f"torch.{'cuda.' * self.is_cuda}sparse.{SCALAR_TYPES[self.dtype.name]}Tensor"
         return self.to(dtype)
@@ -199,13 +199,13 @@ class SparseTensor(Tensor):
         return version_counter.version_of(self._sparse.values)
 
     def is_inference(self) -> bool:
-        """Whether the tensor was created in inference mode."""
+        """Return whether the tensor was created in inference mode."""
         return version_counter.is_inference(self._sparse.values)
 
     # -- not as Python values ----------------------------------------------------------------------------------------
 
     def _no_storage(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: the elements do not lie in one storage.
+        """Raise: the elements do not have one storage.
 
         :raises RuntimeError: always.
         """
@@ -214,11 +214,11 @@ class SparseTensor(Tensor):
     storage = untyped_storage = is_shared = _no_storage
 
     def is_pinned(self, device: Any = None) -> bool:
-        """False: the values do not lie in pinned memory."""
+        """Return False: the values are not in pinned memory."""
         return False
 
     def _no_pointer(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused: there is no array.
+        """Raise: a sparse tensor does not have an array.
 
         :raises RuntimeError: always.
         """
@@ -227,7 +227,7 @@ class SparseTensor(Tensor):
     data_ptr = tolist = __dlpack__ = __dlpack_device__ = _no_pointer
 
     def numpy(self, *, force: bool = False) -> NoReturn:
-        """Refused: there is no array.
+        """Raise: a sparse tensor does not have an array.
 
         :raises TypeError: always.
         """
@@ -236,9 +236,9 @@ class SparseTensor(Tensor):
     __array__ = numpy  # type: ignore[assignment]
 
     def item(self) -> Any:
-        """The only element as a Python number.
+        """Return the only element as a Python number.
 
-        :raises RuntimeError: there is not exactly one element.
+        :raises RuntimeError: the tensor does not have exactly one element.
         """
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
@@ -298,7 +298,7 @@ class SparseTensor(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same values as a tensor without history."""
+        """A tensor of the same values without history."""
         return wrapped(self._sparse)
 
     @data.setter
@@ -308,12 +308,12 @@ class SparseTensor(Tensor):
         self._sparse = value._sparse
 
     def detach(self) -> Tensor:
-        """The same values as a tensor without history."""
+        """Return a tensor of the same values without history."""
         return wrapped(self._sparse)
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded."""
+        """True if operations on this tensor are recorded."""
         return self._fn is not None
 
     @requires_grad.setter
@@ -365,7 +365,7 @@ class SparseTensor(Tensor):
 SparseTensor.__module__ = "nbautograd"
 for _name, _method in vars(SparseTensor).items():
     if isinstance(_method, FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # which Python's own errors name
+        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors
 
 
 def _each(arguments: Any) -> Any:
@@ -376,14 +376,14 @@ def _each(arguments: Any) -> Any:
 def _rebuild_sparse(
     indices: Any, values: Any, shape: Any, is_coalesced: bool, kind: layout, dtype: Any, where: str, requires_grad: bool
 ) -> Tensor:
-    """For unpickling."""
+    """Rebuild a sparse tensor from a pickle."""
     module = backend.module(as_device(where))
     array = SparseArray(module.asarray(indices), module.asarray(values.astype(dtype.numpy)), shape, is_coalesced, kind)
     return wrapped(array, LEAF if requires_grad else None)
 
 
 def wrapped(array: Any, fn: Any = None) -> Tensor:
-    """A tensor of an array, a sparse tensor of a sparse one; as ``wrap`` otherwise."""
+    """Return a tensor of an array, a sparse tensor of a sparse array; otherwise like ``wrap``."""
     if array.__class__ is not SparseArray:
         return wrap(array, fn)
     if _handlers is None:
@@ -394,12 +394,12 @@ def wrapped(array: Any, fn: Any = None) -> Tensor:
 
 
 def sparse_gradient(indices: Any, values: Any, shape: Any) -> Any:
-    """The gradient with ``values`` at ``indices``, an array: a sparse array for an array, and a tensor for a tensor."""
+    """Return the gradient with ``values`` at ``indices``: a sparse array for arrays, a sparse tensor for tensors."""
     if isinstance(values, Tensor):
         return _operations()["_build"](indices, values, tuple(shape))
     return SparseArray(indices, values, tuple(shape))
 
 
 def stored(value: Any) -> Any:
-    """The array of a tensor, which is a sparse one for a sparse tensor; anything else as it is."""
+    """Return the array of a tensor, a sparse array for a sparse tensor; anything else unchanged."""
     return value._sparse if value.__class__ is SparseTensor else array_of(value)

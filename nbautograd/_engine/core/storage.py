@@ -1,4 +1,4 @@
-"""The memory that tensors share, as an object of its own."""
+"""Storages: the memory that tensors share, as objects."""
 
 from __future__ import annotations
 
@@ -30,67 +30,67 @@ class _Storage:
         self._flat = flat[:size].view(dtype)
 
     def array(self, dtype: np.dtype[Any]) -> Any:
-        """The memory as a 1-d array of a dtype."""
+        """Return the memory as a 1-d array of a dtype."""
         return _Storage(self._root, dtype)._flat
 
     def _like_me(self, array: Any) -> Any:
-        """A storage of the same class of the memory of an array."""
+        """Return a storage of the same class over the memory of an array."""
         raise NotImplementedError
 
-    # -- what it is --------------------------------------------------------------------------------------------------
+    # -- properties --------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return int(self._flat.shape[0])
 
     def size(self) -> int:
-        """How many elements."""
+        """Return the number of elements."""
         return len(self)
 
     def nbytes(self) -> int:
-        """How many bytes."""
+        """Return the number of bytes."""
         return int(self._root.nbytes)
 
     def element_size(self) -> int:
-        """Bytes per element."""
+        """Return the bytes per element."""
         return int(self._flat.itemsize)
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
+        """Return the address of the first byte."""
         return backend.of(self._root).address(self._root)
 
     @property
     def device(self) -> Any:
-        """Where the memory is."""
+        """The device of the memory."""
         return backend.device_of(self._root)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is on a CUDA device."""
+        """True if the memory is on a CUDA device."""
         return bool(self.device.type == "cuda")
 
     is_sparse: ClassVar[bool] = False
 
     def get_device(self) -> int | None:
-        """The index of the CUDA device; None on the CPU."""
+        """Return the index of the CUDA device; None on the CPU."""
         index: int | None = self.device.index
         return index
 
     @property
     def filename(self) -> str | None:
-        """The path of the file that is mapped, if what is written goes there."""
+        """The path of the mapped file, if writes go there."""
         file = mapped_file(self._root)
         return None if file is None or not file.shared else file.path
 
     def is_shared(self) -> bool:
-        """Whether a file is mapped."""
+        """Return whether a file is mapped."""
         return mapped_file(self._root) is not None
 
     def is_pinned(self, device: Any = "cuda") -> bool:
-        """Whether the memory is page-locked: never."""
+        """Return whether the memory is page-locked: never."""
         return False
 
     def resizable(self) -> bool:
-        """Whether :meth:`resize_` can be called: not where a file is mapped."""
+        """Return whether :meth:`resize_` is supported: not if a file is mapped."""
         return mapped_file(self._root) is None
 
     # -- elements ----------------------------------------------------------------------------------------------------
@@ -112,13 +112,13 @@ class _Storage:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
-        """The elements as Python numbers."""
+        """Return the elements as Python numbers."""
         flat = self._flat.astype(np.float32) if self._flat.dtype.kind == "V" else self._flat
         numbers: list[Any] = flat.tolist()
         return numbers
 
     def fill_(self, value: Any) -> Any:
-        """Write one value everywhere."""
+        """Write one value to all elements."""
         self._flat[...] = value
         version_counter.record_write(self._root)
         return self
@@ -126,7 +126,7 @@ class _Storage:
     def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Write the elements of another storage of the same length.
 
-        :raises RuntimeError: it has another length.
+        :raises RuntimeError: the lengths differ.
         """
         if len(self) != len(source):
             raise RuntimeError(
@@ -141,9 +141,9 @@ class _Storage:
         return backend.module(self.device).asarray(array)
 
     def resize_(self, size: int) -> Any:
-        """Let it have another number of elements; the first ones stay.
+        """Change the number of elements; the first ones are kept.
 
-        :raises RuntimeError: a file is mapped, or a tensor lies in the memory: tensors keep theirs.
+        :raises RuntimeError: a file is mapped, or a tensor uses the memory: tensors keep theirs.
         """
         if size == len(self):
             return self
@@ -152,8 +152,8 @@ class _Storage:
         alone = self.clone()
         if getrefcount(self._root) > getrefcount(alone._root):
             raise RuntimeError(
-                "resize_(): tensors or other storages share this memory, and they cannot be given another: resize a "
-                "clone() of the storage and make tensors of that"
+                "resize_(): tensors or other storages share this memory, which must stay in place. Resize a "
+                "clone() of the storage and create tensors from it"
             )
         resized = backend.module(self.device).zeros(size, self._flat.dtype)
         common = min(size, len(self))
@@ -162,11 +162,11 @@ class _Storage:
         return self
 
     def clone(self) -> Any:
-        """A copy."""
+        """Return a copy."""
         return self._like_me(self._flat.copy())
 
     def new(self) -> Any:
-        """A storage of the same kind without elements."""
+        """Return a storage of the same kind without elements."""
         return self._like_me(self._flat[:0].copy())
 
     def __copy__(self) -> Any:
@@ -180,7 +180,7 @@ class _Storage:
     # -- devices and dtypes ------------------------------------------------------------------------------------------
 
     def to(self, *, device: Any, non_blocking: bool = False) -> Any:
-        """The storage on a device: itself if it is there."""
+        """Return the storage on a device: itself if it is already there."""
         place = as_device(device)
         if place == self.device or place.type == self.device.type == "cpu":
             return self
@@ -188,19 +188,19 @@ class _Storage:
         return self._like_me(backend.module(place).asarray(array))
 
     def cpu(self) -> Any:
-        """The storage on the CPU."""
+        """Return the storage on the CPU."""
         return self.to(device="cpu")
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """The storage on a CUDA device, by default the current one."""
+        """Return the storage on a CUDA device, by default the current one."""
         return self.to(device="cuda" if device is None else device)
 
     def as_type(self, dtype: Any) -> TypedStorage:
-        """The same memory as elements of a dtype."""
+        """Return a storage over the same memory with elements of a dtype."""
         return TypedStorage._of(self.array(dtype.numpy), dtype)
 
     def _cast(self, dtype: Any) -> TypedStorage:
-        """The elements converted to a dtype."""
+        """Return the elements converted to a dtype."""
         return TypedStorage._of(self._flat.astype(dtype.numpy), dtype)
 
     def __eq__(self, other: object) -> bool:
@@ -219,8 +219,8 @@ class _Storage:
 class UntypedStorage(_Storage):
     """A tensor's memory as bytes: ``tensor.untyped_storage()``.
 
-    :param data: how many bytes, all 0, or their values; by default none.
-    :param device: where they are to be.
+    :param data: the number of bytes, all 0, or their values; by default none.
+    :param device: the device of the memory.
 
     >>> import nbautograd as torch
     >>> torch.UntypedStorage([1, 2]).tolist()
@@ -234,11 +234,10 @@ class UntypedStorage(_Storage):
 
     @classmethod
     def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, mapped into memory.
+        """Map the first bytes of a file into memory.
 
-        :param shared: whether what is written goes to the file, which is made where there is none. Otherwise the file
-            stays as it is.
-        :param nbytes: how many bytes.
+        :param shared: if True, writes go to the file, which is created if missing. Otherwise the file is not changed.
+        :param nbytes: the number of bytes.
         :raises RuntimeError: the file cannot be opened, or is too short.
         """
         return cls(map_file(filename, bool(shared), nbytes))
@@ -253,12 +252,12 @@ class UntypedStorage(_Storage):
         *,
         dtype: Any = dtypes.uint8,
     ) -> UntypedStorage:
-        """A copy of the bytes of an object with the buffer protocol, in the order that this computer has them.
+        """Copy the bytes of an object with the buffer protocol, in this computer's byte order.
 
-        :param byte_order: ``native``, ``little`` or ``big``: that of the numbers of ``dtype`` in the buffer.
-        :param count: how many numbers; all by default.
-        :param offset: how many bytes to skip.
-        :raises ValueError: there is no such order, or there are not so many bytes.
+        :param byte_order: ``native``, ``little`` or ``big``: the byte order of the numbers of ``dtype`` in the buffer.
+        :param count: the number of numbers; all by default.
+        :param offset: the number of bytes to skip.
+        :raises ValueError: the order is unknown, or the buffer has too few bytes.
         """
         orders = {"native": "=", "little": "<", "big": ">"}
         if byte_order not in orders:
@@ -272,17 +271,17 @@ class UntypedStorage(_Storage):
         return UntypedStorage(array)
 
     def untyped(self) -> UntypedStorage:
-        """The storage itself."""
+        """Return the storage itself."""
         return self
 
     def byteswap(self, dtype: Any) -> None:
-        """Turn the order of the bytes of each number of a dtype around."""
+        """Reverse the bytes of each number of a dtype."""
         numbers = self.array(dtype.numpy)
         numbers[...] = numbers.byteswap()
         version_counter.record_write(self._root)
 
     def type(self) -> str:
-        """The name of the class in PyTorch."""
+        """Return the name of the class in PyTorch."""
         return "torch.storage.UntypedStorage"
 
     def __bytes__(self) -> bytes:
@@ -295,9 +294,9 @@ class UntypedStorage(_Storage):
 class TypedStorage(_Storage):
     """A tensor's memory as elements of its dtype: ``tensor.storage()``.
 
-    :param data: how many elements, all 0, or their values; by default none.
+    :param data: the number of elements, all 0, or their values; by default none.
     :param dtype: by default the default dtype.
-    :param wrap_storage: an ``UntypedStorage`` whose memory it is to be instead of new one.
+    :param wrap_storage: an ``UntypedStorage`` whose memory is used instead of new memory.
 
     >>> import nbautograd as torch
     >>> torch.TypedStorage([1, 2], dtype=torch.float64).tolist()
@@ -329,15 +328,15 @@ class TypedStorage(_Storage):
         return TypedStorage(array, dtype=self.dtype)
 
     def untyped(self) -> UntypedStorage:
-        """The same memory as bytes."""
+        """Return the same memory as bytes."""
         return UntypedStorage(self._root)
 
     def type(self) -> str:
-        """The name of PyTorch's class for elements of this dtype."""
+        """Return the name of PyTorch's class for elements of this dtype."""
         return f"torch{'.cuda' * self.is_cuda}.{self.pickle_storage_type()}"
 
     def pickle_storage_type(self) -> str:
-        """The name of PyTorch's class in files."""
+        """Return the name of PyTorch's class in files."""
         return next(name for name, dtype in STORAGE_TYPES.items() if dtype is self.dtype)
 
     def _about(self) -> str:
@@ -373,7 +372,7 @@ def _conversion(name: str, dtype: dtypes.dtype) -> Any:
         return self._cast(dtype)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The elements converted to {dtype!r}."
+    convert.__doc__ = f"Return the elements converted to {dtype!r}."
     return convert
 
 
@@ -382,7 +381,7 @@ for _name, _kind in CONVERSIONS.items():
 
 
 def _new_memory(data: Any, kind: np.dtype[Any], place: Any) -> Any:
-    """Memory of so many elements, or of these values; of an array its own."""
+    """Return memory of this number of elements, or of these values; an array is copied."""
     if hasattr(data, "dtype"):
         return data
     module = backend.module(as_device(place) if place is not None else device("cpu"))
@@ -400,22 +399,22 @@ class _StorageType(type):
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype and not instance.is_cuda
 
     def __call__(cls, data: Any = 0, *, wrap_storage: UntypedStorage | None = None) -> TypedStorage:
-        """A storage of so many elements, all 0, or of these values."""
+        """Create a storage of this number of elements, all 0, or of these values."""
         return TypedStorage(data, wrap_storage=wrap_storage, dtype=cls.dtype)
 
     def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, size: int = 0) -> TypedStorage:
-        """The first ``size`` elements of a file, mapped into memory; see :meth:`UntypedStorage.from_file`."""
+        """Map the first ``size`` elements of a file into memory; see :meth:`UntypedStorage.from_file`."""
         untyped = UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize)
         return TypedStorage(wrap_storage=untyped, dtype=cls.dtype)
 
     def from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> TypedStorage:
-        """A copy of the elements in an object with the buffer protocol; see :meth:`UntypedStorage.from_buffer`."""
+        """Copy the elements of an object with the buffer protocol; see :meth:`UntypedStorage.from_buffer`."""
         untyped = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=cls.dtype)
         return TypedStorage(wrap_storage=untyped, dtype=cls.dtype)
 
 
 def storage_type(name: str) -> Any:
-    """The class of storages that PyTorch calls so, such as ``FloatStorage``."""
+    """Return the class of storages with PyTorch's name, such as ``FloatStorage``."""
     dtype = STORAGE_TYPES[name]
     doc = f"A storage of elements of {dtype!r}: ``{name}(3)``, ``{name}([0, 1])``, ``{name}.from_file(path)``."
     return _StorageType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "nbautograd"})

@@ -1,12 +1,12 @@
-"""The tensor: an array, and the node of the tape that it is the output of.
+"""The tensor: an array, and the node of the tape whose output it is.
 
 The two fields that every operation writes, ``_a`` and ``_fn``, are slots. Rarer fields are stored in the instance's
-``__dict__``, with defaults on the class, so that a tensor without them costs nothing more.
+``__dict__``, with defaults on the class, so that a tensor without them has no extra cost.
 
 ``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic on
 scalars takes half the time; ``_shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (of a leaf with gradient),
 or the ``Node`` or ``OutputEdge`` whose output the tensor is. Shape, dtype and the like are in
-``core/tensor_properties.py``, numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the
+``core/tensor_properties.py``, conversions in ``core/tensor_conversions.py``; most methods are attached by the
 operations' declarations in ``ops/``.
 """
 
@@ -39,7 +39,7 @@ __all__ = ["Tensor", "array_of", "wrap"]
 new = object.__new__
 
 
-if TYPE_CHECKING:  # what the operations' declarations attach, written down by docs/stubs.py
+if TYPE_CHECKING:  # attributes from the operations' declarations, written by docs/stubs.py
     from nbautograd._engine.core._tensor_methods import TensorMethods as _Methods
 else:
     _Methods = object
@@ -51,14 +51,14 @@ class _Fields(_Methods):
     _fn: Any
 
 
-_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
+_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, if a class in between has a property
 
 
 @describe_methods
 class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
-    """An n-dimensional array that can record what is computed from it.
+    """An n-dimensional array that can record operations on it.
 
-    ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
+    ``Tensor(2, 3)`` is an uninitialized float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
     values; use :func:`nbautograd.tensor` instead, which keeps the type of its data.
 
     >>> import nbautograd as torch
@@ -71,13 +71,13 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     _seq = 0  # the engine's sequence number: a leaf is older than every node, and comes last in topological order
     _relays = False  # as Node._relays: the engine does not run a leaf
-    _view: Any = None  # where the tensor is a view of another's memory: see core/views.py
-    _views: Any = None  # where others are views of its memory
-    _detached = False  # whether it was detached from an inference tensor: it counts writes, then
+    _view: Any = None  # set if the tensor is a view of another's memory: see core/views.py
+    _views: Any = None  # set if others are views of its memory
+    _detached = False  # True if it was detached from an inference tensor: then it counts writes
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
     _printed_as = "tensor"
-    _results_are_plain = False  # whether operations on a subclass return plain tensors
+    _results_are_plain = False  # True if operations on a subclass return plain tensors
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
     __torch_function__: ClassVar[Any]  # by core/overrides.py, as the next
@@ -86,7 +86,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
 
     def __new__(cls, *data: Any, **options: Any) -> Any:
-        """An uninitialised tensor, one of values, or another name for a tensor."""
+        """Create an uninitialized tensor, one of values, or an alias of a tensor."""
         alias = len(data) == 1 and isinstance(data[0], Tensor)
         source = data[0].detach() if alias else cls._construct(None, data, options)
         self = new(cls)
@@ -94,23 +94,23 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         return self
 
     def __init__(self, *data: Any, **options: Any) -> None:
-        """Nothing is left to do; subclasses may have an ``__init__`` with arguments of their own."""
+        """Do nothing; subclasses may have an ``__init__`` with their own arguments."""
 
     # -- its memory ----------------------------------------------------------------------------------------------------
 
     @property
     def _version(self) -> int:
-        """How many in-place writes the tensor's memory has seen."""
+        """Number of in-place writes to the tensor's memory."""
         if version_counter.is_inference(self._a) and not self._detached:
             raise AutogradError("Inference tensors do not track version counter.")
         return version_counter.version_of(self._a)
 
     def is_inference(self) -> bool:
-        """Whether the tensor was created in inference mode."""
+        """Return whether the tensor was created in inference mode."""
         return version_counter.is_inference(self._a)
 
     def _shared_array(self) -> Any:
-        """The array itself, never a scalar: fit to be shared with a view or written to."""
+        """Return the array itself, never a scalar: it can be shared with a view or written to."""
         a = self._a
         if isinstance(a, np.generic):
             a = self._a = version_counter.alias(a)
@@ -118,7 +118,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        """A tensor of the same memory without history; autograd does not notice writes through it."""
         if version_counter.is_inference(self._a):
             return self.detach()
         if not self._a.ndim:
@@ -144,14 +144,14 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
-        """The same memory as a tensor without history; in-place writes to either are noticed by autograd."""
+        """Return a tensor of the same memory without history; autograd notices in-place writes to either."""
         detached = wrap(self._shared_array().view())
         if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
             detached._detached = True
         return detached
 
     def detach_(self) -> Tensor:
-        """Cut this very tensor off from its history."""
+        """Detach the tensor itself from its history."""
         if self.is_inference() or is_inference_mode_enabled():
             return self
         if self._view is not None:
@@ -164,7 +164,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on this tensor are recorded."""
+        """True if operations on this tensor are recorded."""
         return self._fn is not None
 
     @requires_grad.setter
@@ -178,7 +178,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             )
         if value and version_counter.is_inference(self._a) and not is_inference_mode_enabled():
             raise AutogradError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. clone() it"
             )
         if self._fn is None:
             if value:
@@ -205,7 +205,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         raise AutogradError("requires_grad must be a bool, and cannot be deleted")
 
     def _views_require_grad(self, value: bool) -> None:
-        """Let the unrecorded views of this leaf require grad as it does."""
+        """Make the unrecorded views of this leaf follow its ``requires_grad``."""
         for ref in () if self._views is None else self._views[0]:
             view = ref()
             fn = None if view is None else _fn_of(view)
@@ -233,18 +233,18 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     @property
     def output_nr(self) -> int:
-        """Which output of ``grad_fn`` the tensor is."""
+        """Index of the tensor among the outputs of ``grad_fn``."""
         return self._fn.index if self._fn.__class__ is OutputEdge else 0
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor is a leaf: created by the user, or it does not require grad."""
+        """True if the tensor is a leaf: created by the user, or not requiring grad."""
         fn = self._fn
         return fn is None or fn is LEAF or fn.__class__ is UnrecordedView
 
     @property
     def grad(self) -> Tensor | None:
-        """What backward passes have accumulated here: None before the first, then a tensor of the same shape."""
+        """The accumulated gradient of backward passes: None before the first, then a tensor of the same shape."""
         if self._grad is None and not self.is_leaf and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
@@ -297,26 +297,27 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether a computed tensor keeps its gradient in ``.grad``."""
+        """True if a computed tensor keeps its gradient in ``.grad``."""
         return not self.is_leaf and self._fn.hooks is not None and self._fn.hooks.retain is not None
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this computed tensor in ``.grad`` from the next backward pass on; no-op for leaves."""
+        """Keep the gradient of this computed tensor in ``.grad`` in later backward passes; no effect on leaves."""
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
             self._fn._own_hooks().retain = weakref.ref(self)
 
     def _own_hooks(self) -> Hooks:
-        """The hooks of this leaf."""
+        """Return the hooks of this leaf."""
         if self._hooks is None:
             self._hooks = LeafHooks()
         return self._hooks
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(grad)`` when the gradient of this tensor is complete; what it returns replaces the gradient.
+        """Call ``hook(grad)`` when the gradient of this tensor is complete; its result replaces the gradient.
 
-        :param hook: gets the gradient; what it returns, if not None, replaces it.
+        :param hook: a function of the gradient; its result, if not None, replaces it.
+        :returns: a handle, whose ``remove()`` removes the hook.
         :raises RuntimeError: the tensor does not require grad.
 
         >>> import nbautograd as torch
@@ -342,7 +343,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     # -- as Python values --------------------------------------------------------------------------------------------
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-        # What NumPy's own functions, like np.sin(tensor), turn their results into; bools become uint8, as in PyTorch.
+        # Results of NumPy's own functions, such as np.sin(tensor), become tensors; bools become uint8, as in PyTorch.
         return wrap(array.astype(np.uint8) if array.dtype == bool else array)
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -355,10 +356,10 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             return bool((self == element).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    __hash__ = object.__hash__  # by identity, whatever ``==`` says; leaves are keys in every backward pass
+    __hash__ = object.__hash__  # by identity, regardless of ``==``; leaves are keys in every backward pass
 
     def __format__(self, spec: str) -> str:
-        if self._a.ndim == 0 and type(self) is Tensor:  # as the number that it is
+        if self._a.ndim == 0 and type(self) is Tensor:  # as a plain number
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -386,7 +387,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     # -- copies ------------------------------------------------------------------------------------------------------
 
     def __copy__(self) -> Tensor:
-        """Another tensor with the same memory; a leaf, which requires grad if this one does."""
+        """Return another tensor with the same memory; a leaf, which requires grad if this one does."""
         if type(self) is Tensor:
             warn_of_hooks(self._hooks)
         return self._like_me(self._shared_array().view())
@@ -413,7 +414,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         return duplicate
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        """Pickle in PyTorch's form: with strides and as a leaf, but without gradient, hooks and sharing of memory."""
         if type(self) is Tensor:
             warn_of_hooks(self._hooks)
         requires_grad = self._fn is not None  # asked first: it may change the class of a view
@@ -424,7 +425,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
 
 def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
-    """For unpickling."""
+    """Rebuild a tensor from a pickle."""
     dtype, shape, strides, offset = place
     if flat.dtype == np.uint8 and not flat.flags.writeable:
         flat = flat.copy()
@@ -435,7 +436,7 @@ def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where:
 
 
 def wrap(array: Any, fn: Any = None) -> Tensor:
-    """A tensor of an array, made by the node ``fn``; where ``fn`` is a leaf, that leaf itself."""
+    """Return a tensor of an array, created by the node ``fn``; if ``fn`` is a leaf, that leaf itself."""
     if fn is not None and isinstance(fn, Tensor):
         return fn
     t = new(Tensor)
@@ -445,27 +446,29 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
 
 
 _wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
-_tell: Callable[[Tensor], object] = id  # of the process, see autograd/inference.py; id: any function that does nothing
+_tell: Callable[[Tensor], object] = id  # process-wide, see autograd/inference.py; id: any function without effects
 
 
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
-    """The code of ``wrap`` while ``on_wrap`` has a listener."""
+    """Wrap an array while ``on_wrap`` has a listener, and call it."""
     t: Tensor = _wrap(array, fn)
     _tell(t)
     return t
 
 
 def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
-    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code object is exchanged."""
+    """Call ``tell`` with every tensor that ``wrap`` creates; None ends that. The code object of ``wrap`` is
+    exchanged.
+    """
     global _tell
     _tell = tell or id
     wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
 
 
 def array_of(value: Any) -> Any:
-    """The array of a tensor; anything else as it is."""
+    """Return the array of a tensor; anything else unchanged."""
     return value._a if isinstance(value, Tensor) else value
 
 
-_rebuild = _rebuild_tensor  # as pickles of former days name it
+_rebuild = _rebuild_tensor  # the name in older pickles
 _rebuild_tensor.__module__ = Tensor.__module__ = "nbautograd"

@@ -1,4 +1,4 @@
-"""A tensor as a Python value: as a number, a list, a NumPy array, a DLPack capsule."""
+"""Conversions of tensors to Python: numbers, lists, NumPy arrays, DLPack capsules."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # DLPack's capsules
 
 
 class TensorConversions:
-    """The conversions of ``Tensor``, which is derived from this."""
+    """The conversions of ``Tensor``, its base class."""
 
     __slots__ = ()
 
     def item(self: Any) -> int | float | bool:
-        """The only element as a Python number.
+        """Return the only element as a Python number.
 
-        The annotation is PyTorch's: type checkers take it for a float. That of a complex tensor is a complex number.
+        The annotation is PyTorch's: type checkers treat it as a float. A complex tensor returns a complex number.
 
         :returns: a Python number.
-        :raises RuntimeError: there is not exactly one element.
+        :raises RuntimeError: the tensor does not have exactly one element.
 
         >>> import nbautograd as torch
         >>> torch.tensor([2.5]).item()
         2.5
         """
         if self.numel() != 1:
-            hint = "tolist() gives them all"
+            hint = "use tolist() for all of them"
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar: {hint}")
         return self._a.item()  # type: ignore[no-any-return]
 
     def tolist(self: Any) -> Any:
-        """The elements as Python numbers in nested lists; that of a 0-d tensor as it is.
+        """Return the elements as Python numbers in nested lists; a 0-d tensor gives a number.
 
         :returns: a number, or nested lists of the tensor's shape.
 
@@ -46,17 +46,17 @@ class TensorConversions:
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
-        if self._a.dtype.kind == "V":  # bfloat16, whose own elements are no Python numbers
+        if self._a.dtype.kind == "V":  # bfloat16, whose own elements are not Python numbers
             return self._a.astype(np.float32).tolist()
         return self._a.tolist()
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The elements as a NumPy array that shares the tensor's memory.
+        """Return the elements as a NumPy array that shares the tensor's memory.
 
         :param force: detach and copy to the CPU first.
         :returns: an array of the same shape.
         :raises RuntimeError: the tensor requires grad, and operations are recorded.
-        :raises TypeError: it is not on the CPU, or of dtype bfloat16.
+        :raises TypeError: the tensor is not on the CPU, or of dtype bfloat16.
 
         >>> import nbautograd as torch
         >>> t = torch.zeros(2)
@@ -65,7 +65,7 @@ class TensorConversions:
         tensor([5., 0.])
         """
         if self._a.dtype.kind == "V":
-            raise TypeError("numpy(): Got unsupported ScalarType BFloat16: convert first, with tensor.float().numpy()")
+            raise TypeError("numpy(): Got unsupported ScalarType BFloat16. Use tensor.float().numpy()")
         if self._fn is not None and not force and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         a = self._shared_array()
@@ -77,13 +77,13 @@ class TensorConversions:
         return backend.fetch(a)
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """For NumPy: the elements as an array.
+        """Return the elements as an array for NumPy.
 
-        :param dtype: of the array; that of the tensor if None.
-        :param copy: True: copy; False: raise where that is needed; None: copy if it is needed.
+        :param dtype: the dtype of the array; that of the tensor if None.
+        :param copy: True: copy; False: raise if a copy is needed; None: copy if needed.
         :returns: an array of the same shape.
         :raises RuntimeError: the tensor requires grad.
-        :raises TypeError: it is on a CUDA device.
+        :raises TypeError: the tensor is on a CUDA device.
 
         >>> import numpy as np
         >>> import nbautograd as torch
@@ -103,9 +103,10 @@ class TensorConversions:
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A capsule through which another library can share the tensor's memory, by the DLPack protocol.
+        """Return a capsule through which another library can share the tensor's memory, by the DLPack protocol.
 
-        :raises BufferError: the tensor requires grad, or is of a dtype that DLPack or NumPy's part of it lacks.
+        :raises BufferError: the tensor requires grad, or has a dtype that DLPack or NumPy's implementation does not
+            support.
         """
         if self._fn is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
@@ -114,14 +115,14 @@ class TensorConversions:
             if stream not in (None, -1):
                 raise AssertionError(f"stream should be None on cpu, got {stream!r}")
             if a.dtype.kind == "V":
-                raise BufferError("Can't export tensors of dtype bfloat16: NumPy has no such type for DLPack")
+                raise BufferError("Can't export tensors of dtype bfloat16: NumPy's DLPack does not support it")
             stream = None
         elif stream == -1:
             stream = None
         asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-        if isinstance(a, np.ndarray) and not _VERSIONED:  # nor does it know of devices and copies
+        if isinstance(a, np.ndarray) and not _VERSIONED:  # without support for devices and copies
             if copy or dl_device is not None and dl_device[0] != 1:
-                raise BufferError("copies and other devices need NumPy 2.1: pass tensor.clone()")
+                raise BufferError("copies and other devices require NumPy 2.1. Pass tensor.clone()")
             asked = {}
         return a.__dlpack__(stream=stream, **{name: value for name, value in asked.items() if value is not None})
 
@@ -137,10 +138,10 @@ class TensorConversions:
         return self._a.__cuda_array_interface__
 
     def __bool__(self: Any) -> bool:
-        """The element as a Python bool, as ``if`` asks for it.
+        """Return the element as a Python bool, for ``if``.
 
         :returns: a bool.
-        :raises RuntimeError: there is not exactly one element.
+        :raises RuntimeError: the tensor does not have exactly one element.
 
         >>> import nbautograd as torch
         >>> bool(torch.tensor([3])), bool(torch.tensor(0.0))
@@ -170,11 +171,11 @@ class TensorConversions:
         return value
 
     def __float__(self: Any) -> float:
-        """The element as a Python float.
+        """Return the element as a Python float.
 
         :returns: a float.
-        :raises ValueError: there is not exactly one element.
-        :raises RuntimeError: it is complex and not real.
+        :raises ValueError: the tensor does not have exactly one element.
+        :raises RuntimeError: the element is complex and not real.
 
         >>> import nbautograd as torch
         >>> float(torch.tensor([3]))
@@ -183,11 +184,11 @@ class TensorConversions:
         return float(self._real_number("double"))
 
     def __int__(self: Any) -> int:
-        """The element as a Python int, rounded towards zero.
+        """Return the element as a Python int, rounded towards zero.
 
         :returns: an int.
-        :raises ValueError: there is not exactly one element.
-        :raises RuntimeError: it is complex and not real.
+        :raises ValueError: the tensor does not have exactly one element.
+        :raises RuntimeError: the element is complex and not real.
 
         >>> import nbautograd as torch
         >>> int(torch.tensor(-3.7))
@@ -198,10 +199,10 @@ class TensorConversions:
     __long__ = __int__
 
     def __complex__(self: Any) -> complex:
-        """The element as a Python complex number.
+        """Return the element as a Python complex number.
 
         :returns: a complex number.
-        :raises ValueError: there is not exactly one element.
+        :raises ValueError: the tensor does not have exactly one element.
 
         >>> import nbautograd as torch
         >>> complex(torch.tensor(3.0))
@@ -210,10 +211,10 @@ class TensorConversions:
         return complex(self._number())
 
     def __index__(self: Any) -> int:
-        """The element where Python wants an integer, as in a list's index.
+        """Return the element where Python requires an integer, as in a list's index.
 
         :returns: an int.
-        :raises TypeError: there is not exactly one element, or the dtype is neither bool nor integer.
+        :raises TypeError: the tensor does not have exactly one element, or the dtype is neither bool nor integer.
 
         >>> import nbautograd as torch
         >>> ["a", "b", "c"][torch.tensor(1)]
@@ -224,10 +225,10 @@ class TensorConversions:
         return int(self._a.item())
 
     def __len__(self: Any) -> int:
-        """The length of the first dimension.
+        """Return the length of the first dimension.
 
         :returns: an int.
-        :raises TypeError: the tensor has no dimension.
+        :raises TypeError: the tensor has no dimensions.
 
         >>> import nbautograd as torch
         >>> len(torch.ones(3, 2))
@@ -240,4 +241,4 @@ class TensorConversions:
 
 for _name, _method in vars(TensorConversions).items():
     if isinstance(_method, types.FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # which Python's own errors name
+        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors

@@ -1,4 +1,4 @@
-"""What kinds of tensors there are in PyTorch, asked of a tensor, which here is always a dense one on a CPU or a GPU."""
+"""Queries for PyTorch's kinds of tensors, on tensors that are always dense and on a CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["TensorKinds"]
 
 
 def _never(what: str) -> Any:
-    return property(lambda self: False, doc=f"Whether the tensor {what}: never.")
+    return property(lambda self: False, doc=f"True if the tensor {what}; always False here.")
 
 
 def _part(name: str, expected: str) -> Any:
@@ -26,7 +26,7 @@ def _part(name: str, expected: str) -> Any:
         raise RuntimeError(f"{name} expected {expected} tensor layout but got Strided")
 
     method.__name__ = name
-    method.__doc__ = f"""A part of a tensor of {expected} layout, which this one is not.
+    method.__doc__ = f"""Raise: only tensors of {expected} layout have this part.
 
     :param args, kwargs: anything.
     :returns: never.
@@ -41,26 +41,26 @@ def _part(name: str, expected: str) -> Any:
 
 
 class TensorKinds:
-    """The queries of ``Tensor`` to which there is one answer here, and old methods that few programs call."""
+    """Queries of ``Tensor`` with a constant answer here, and old, rarely used methods."""
 
     __slots__ = ()
 
-    is_sparse: bool = _never("is sparse, of coordinates")
-    is_sparse_csr: bool = _never("is sparse, of compressed rows")
-    is_mkldnn: bool = _never("is laid out for MKL-DNN")
+    is_sparse: bool = _never("is sparse (COO)")
+    is_sparse_csr: bool = _never("is sparse (CSR)")
+    is_mkldnn: bool = _never("has MKL-DNN's layout")
     is_quantized: bool = _never("is quantized")
     is_nested: bool = _never("is nested")
     is_meta: bool = _never("has no memory")
-    is_mps: bool = _never("is on a GPU of Apple's")
-    is_xpu: bool = _never("is on a GPU of Intel's")
-    is_xla: bool = _never("is on a device of XLA's")
-    is_mtia: bool = _never("is on an accelerator of Meta's")
-    is_maia: bool = _never("is on an accelerator of Microsoft's")
-    is_ipu: bool = _never("is on a processor of Graphcore's")
-    is_vulkan: bool = _never("is on a device of Vulkan's")
-    volatile: bool = _never("is volatile, which ``no_grad`` has replaced")
+    is_mps: bool = _never("is on an Apple GPU")
+    is_xpu: bool = _never("is on an Intel GPU")
+    is_xla: bool = _never("is on an XLA device")
+    is_mtia: bool = _never("is on a Meta accelerator")
+    is_maia: bool = _never("is on a Microsoft accelerator")
+    is_ipu: bool = _never("is on a Graphcore processor")
+    is_vulkan: bool = _never("is on a Vulkan device")
+    volatile: bool = _never("is volatile (replaced by ``no_grad``)")
 
-    if not TYPE_CHECKING:  # which had better name ``x.max().values`` a mistake
+    if not TYPE_CHECKING:  # so that type checkers report ``x.max().values``
         coalesce = _part("coalesce", "sparse coordinate")
         is_coalesced = _part("is_coalesced", "sparse coordinate")
         indices = _part("indices", "sparse coordinate")
@@ -76,15 +76,15 @@ class TensorKinds:
 
     @property
     def grad_dtype(self: Any) -> dtypes.dtype:
-        """The dtype of the gradient: that of the tensor."""
+        """The dtype of the gradient, which is that of the tensor."""
         return self.dtype  # type: ignore[no-any-return]
 
     def is_distributed(self: Any) -> bool:
-        """Whether the tensor is spread over processes: never."""
+        """Return False: tensors are never distributed over processes."""
         return False
 
     def is_shared(self: Any) -> bool:
-        """Whether other processes may share the memory; that of CUDA devices and of files counts so, as in PyTorch.
+        """Return whether other processes may share the memory; True for CUDA devices and files, as in PyTorch.
 
         :returns: a Python bool.
 
@@ -95,7 +95,7 @@ class TensorKinds:
         return self.is_cuda or mapped_file(root(self._a)) is not None
 
     def share_memory_(self: Any) -> NoReturn:
-        """Refused: no memory is shared between processes.
+        """Raise: processes do not share memory.
 
         :raises NotImplementedError: always.
         """
@@ -104,7 +104,7 @@ class TensorKinds:
         )
 
     def dense_dim(self: Any) -> int:
-        """How many dimensions are dense: all.
+        """Return the number of dense dimensions: all.
 
         :returns: an integer.
 
@@ -115,7 +115,7 @@ class TensorKinds:
         return self.ndim  # type: ignore[no-any-return]
 
     def sparse_dim(self: Any) -> int:
-        """How many dimensions are sparse: 0.
+        """Return the number of sparse dimensions: 0.
 
         :returns: an integer.
 
@@ -126,7 +126,7 @@ class TensorKinds:
         return 0
 
     def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-        """The dimensions in the order in which they lie in memory, outermost first.
+        """Return the dimensions in their order in memory, outermost first.
 
         :raises RuntimeError: several orders are possible, and ``ambiguity_check`` is True.
 
@@ -143,12 +143,12 @@ class TensorKinds:
         return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
     def to_dense(self: Any, dtype: dtypes.dtype | None = None, *, masked_grad: bool | None = None) -> Any:
-        """The tensor itself, which is dense, or cast to a dtype.
+        """Return the tensor itself, which is dense, or cast to a dtype.
 
         :param dtype: the dtype of the result; that of the tensor if None.
         :param masked_grad: has no effect.
         :returns: a tensor of the same shape.
-        :raises TypeError: ``dtype`` is nothing that ``to`` takes.
+        :raises TypeError: ``to`` does not accept ``dtype``.
 
         >>> import nbautograd as torch
         >>> torch.tensor([1, 2]).to_dense(torch.float32)
@@ -157,7 +157,7 @@ class TensorKinds:
         return self if dtype is None else self.to(dtype)
 
     def dequantize(self: Any) -> Any:
-        """The values as a float32 tensor; a tensor that is not quantized is cast.
+        """Return the values as a float32 tensor; a tensor that is not quantized is cast.
 
         >>> import nbautograd as torch
         >>> torch.tensor([1, 2]).dequantize()
@@ -168,10 +168,10 @@ class TensorKinds:
     # -- element by element in Python --------------------------------------------------------------------------------
 
     def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
-        """Replace each element by what a Python function makes of it: slow, and on the CPU only.
+        """Replace each element by the result of a Python function: slow, and only on the CPU.
 
         :raises TypeError: the tensor is on a CUDA device.
-        :raises RuntimeError: it requires grad.
+        :raises RuntimeError: the tensor requires grad.
 
         >>> import nbautograd as torch
         >>> torch.tensor([1., 2.]).apply_(lambda value: value * 10)
@@ -180,17 +180,17 @@ class TensorKinds:
         return _map("apply_", self, callable)
 
     def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
-        """Replace each element by what a Python function makes of it and that of another tensor, which is broadcast."""
+        """Replace each element by a Python function of it and that of another tensor, which is broadcast."""
         return _map("map_", self, callable, other=tensor)
 
     def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
-        """Replace each element by what a Python function makes of it and those of two other tensors."""
+        """Replace each element by a Python function of it and those of two other tensors."""
         return _map("map2_", self, callable, x=x, y=y)
 
     # -- old names ---------------------------------------------------------------------------------------------------
 
     def resize(self: Any, *sizes: Any) -> Any:
-        """The old form of ``view``, which warns.
+        """Return the tensor resized: the old form of ``view``, which warns.
 
         :raises RuntimeError: the number of elements would change.
         """
@@ -206,9 +206,9 @@ class TensorKinds:
         return self.contiguous().view(shape)
 
     def resize_as(self: Any, tensor: Any) -> Any:
-        """The old form of ``view_as``, which warns.
+        """Return the tensor resized: the old form of ``view_as``, which warns.
 
-        :raises TypeError: ``tensor`` is no tensor.
+        :raises TypeError: ``tensor`` is not a tensor.
         """
         if not hasattr(tensor, "is_sparse"):
             raise TypeError(f"resize_as(): argument 'tensor' (position 1) must be Tensor, not {kind_of(tensor)}")
@@ -219,7 +219,7 @@ class TensorKinds:
 def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) -> Any:
     """Replace the elements of ``target`` by a function of them and of those of other tensors.
 
-    :raises TypeError: an argument is no tensor, or of another dtype; or the tensor is on a CUDA device.
+    :raises TypeError: an argument is not a tensor, or has another dtype; or the tensor is on a CUDA device.
     :raises RuntimeError: a tensor requires grad.
     """
     for position, (argument, other) in enumerate(others.items(), 1):
@@ -242,4 +242,4 @@ def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) ->
 
 for _name, _method in vars(TensorKinds).items():
     if isinstance(_method, types.FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # which Python's own errors name
+        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors

@@ -35,12 +35,12 @@ class TensorProperties:
 
     @property
     def device(self: Any) -> device:
-        """Where the tensor lives."""
+        """The device of the tensor."""
         return backend.device_of(self._a)
 
     @property
     def layout(self: Any) -> layout:
-        """How the elements are stored: always ``torch.strided``."""
+        """The layout of the elements: always ``torch.strided``."""
         return strided
 
     @property
@@ -60,12 +60,12 @@ class TensorProperties:
 
     @property
     def is_cuda(self: Any) -> bool:
-        """Whether the tensor lives on a CUDA device."""
+        """True if the tensor is on a CUDA device."""
         return self.device.type == "cuda"  # type: ignore[no-any-return]
 
     @property
     def is_cpu(self: Any) -> bool:
-        """Whether the tensor lives on the CPU."""
+        """True if the tensor is on the CPU."""
         return self.device.type == "cpu"  # type: ignore[no-any-return]
 
     @overload
@@ -73,7 +73,7 @@ class TensorProperties:
     @overload
     def size(self, dim: int) -> int: ...
     def size(self: Any, dim: int | None = None) -> Any:
-        """The shape, or the length of one dimension.
+        """Return the shape, or the length of one dimension.
 
         :param dim: the dimension, counted from the end if negative; None for all.
         :returns: a ``torch.Size``, or an integer.
@@ -86,7 +86,7 @@ class TensorProperties:
         return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
 
     def dim(self: Any) -> int:
-        """The number of dimensions.
+        """Return the number of dimensions.
 
         :returns: an integer.
 
@@ -99,7 +99,7 @@ class TensorProperties:
     ndimension = dim
 
     def numel(self: Any) -> int:
-        """The number of elements.
+        """Return the number of elements.
 
         :returns: an integer.
 
@@ -112,7 +112,7 @@ class TensorProperties:
     nelement = numel
 
     def element_size(self: Any) -> int:
-        """Bytes per element.
+        """Return the bytes per element.
 
         :returns: an integer.
 
@@ -123,7 +123,7 @@ class TensorProperties:
         return self.itemsize  # type: ignore[no-any-return]
 
     def is_floating_point(self: Any) -> bool:
-        """Whether the dtype is a floating one.
+        """Return whether the dtype is floating.
 
         :returns: a Python bool.
 
@@ -134,7 +134,7 @@ class TensorProperties:
         return self.dtype.is_floating_point  # type: ignore[no-any-return]
 
     def is_complex(self: Any) -> bool:
-        """Whether the dtype is a complex one.
+        """Return whether the dtype is complex.
 
         :returns: a Python bool.
 
@@ -149,7 +149,7 @@ class TensorProperties:
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self: Any, dim: int | None = None) -> Any:
-        """The strides, counted in elements; or the stride of one dimension.
+        """Return the strides, counted in elements; or the stride of one dimension.
 
         :param dim: the dimension, counted from the end if negative; None for all.
         :returns: a tuple of integers, or an integer.
@@ -163,7 +163,7 @@ class TensorProperties:
         return strides if dim is None else strides[dimension(dim, self._a.ndim)]
 
     def is_contiguous(self: Any) -> bool:
-        """Whether the elements lie in memory in row-major order without gaps.
+        """Return whether the elements are in row-major order in memory, without gaps.
 
         :returns: a Python bool.
 
@@ -174,7 +174,7 @@ class TensorProperties:
         return bool(self._a.flags.c_contiguous)
 
     def data_ptr(self: Any) -> int:
-        """The address of the first element.
+        """Return the address of the first element.
 
         :returns: an integer.
 
@@ -189,10 +189,10 @@ class TensorProperties:
         """Drop the tangents of forward mode; replaced by ``autograd/forward_ad.py``."""
 
     def _tangent(self: Any) -> Any:
-        """The tangent at the innermost level of forward mode; replaced by ``autograd/forward_ad.py``."""
+        """Return the tangent at the innermost level of forward mode; replaced by ``autograd/forward_ad.py``."""
         return None
 
 
 for _name, _method in vars(TensorProperties).items():
     if isinstance(_method, types.FunctionType):
-        _method.__qualname__ = f"Tensor.{_name}"  # which Python's own errors name
+        _method.__qualname__ = f"Tensor.{_name}"  # for Python's own errors

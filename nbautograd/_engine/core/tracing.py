@@ -1,11 +1,11 @@
-"""Tracing: notes for each node the line of code that created it, its operands and its result, for the pictures.
+"""Tracing: records for each node the line of code that created it, its operands and its result, for the pictures.
 
-Switched off it costs nothing: the code of the operations does not contain it. While it is on anywhere, the code objects
-of all operations are exchanged for ones with one more line, a call of ``note`` (see ``compiler/op.py``).
+Switched off, it costs nothing: the code of the operations does not contain it. While it is on anywhere, the code
+objects of all operations are replaced by ones with an additional line, a call of ``note`` (see ``compiler/op.py``).
 
-Code objects belong to the process, but whether an operation is traced is decided where it runs: ``traced()`` sets a
-context variable, so a thread or asyncio task that did not ask is not traced. ``switch`` is the setting of the whole
-process, ``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` takes precedence.
+Code objects belong to the process, but each operation decides where it runs whether it is traced: ``traced()`` sets a
+context variable, so other threads or asyncio tasks are not traced. ``switch`` is the process-wide setting,
+``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` takes precedence.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ class _Process:
 
 
 _process = _Process()
-_here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: as the process has it
+_here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: the process-wide setting
 _listeners: list[Callable[[bool], None]] = []
 _lock = threading.RLock()
 
 
 def is_on() -> bool:
-    """Whether operations are traced in this context."""
+    """Return whether operations are traced in this context."""
     here = _here.get()
     return _process.on if here is None else here
 
 
 def is_on_anywhere() -> bool:
-    """Whether some context is traced, so that the operations need their traced code."""
+    """Return whether some context is traced, so that the operations need their traced code."""
     return _process.on or _process.blocks > 0
 
 
 def on_switch(listener: Callable[[bool], None]) -> None:
-    """Call ``listener(on)`` whenever tracing begins or ends, seen over all contexts."""
+    """Call ``listener(on)`` whenever tracing begins or ends, over all contexts."""
     _listeners.append(listener)
 
 
 def switch(on: bool) -> bool:
-    """Switch tracing on or off for the whole process; returns what it was before."""
+    """Switch tracing on or off for the whole process; return the previous setting."""
     before = _process.on
     _change(on, 0)
     return before
 
 
 def _change(on: bool, blocks: int) -> None:
-    """Set the process's setting, add to the number of blocks, and tell if that begins or ends tracing."""
+    """Set the process's setting, add to the number of blocks, and return whether that begins or ends tracing."""
     with _lock:
         before = _process.on, _process.blocks
         was_on = is_on_anywhere()
@@ -90,11 +90,11 @@ def _tell() -> None:
 
 @contextmanager
 def traced(on: bool = True) -> Iterator[None]:
-    """Trace the operations inside the ``with`` block, in this context only; or, with False, do not.
+    """Trace the operations inside the ``with`` block, in this context only; with False, do not trace them.
 
-    :param on: whether each operation notes its line of code, its operands and its result.
-    :returns: a context manager; at its end the setting is what it was.
-    :raises TypeError: there are other arguments.
+    :param on: if True, each operation records its line of code, its operands and its result.
+    :returns: a context manager that restores the setting at its end.
+    :raises TypeError: other arguments are given.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -114,9 +114,9 @@ def traced(on: bool = True) -> Iterator[None]:
 
 
 def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:
-    """Note the operands and the result of the operation that has created ``node``; called from its generated code.
+    """Record the operands and the result of the operation that created ``node``; called from its generated code.
 
-    Values that may change are copied now. The rest is formatted lazily, when ``Node.trace`` is first read.
+    Values that may change are copied now. The rest is formatted when ``Node.trace`` is first read.
     """
     if not is_on():  # another context is traced
         return
@@ -147,7 +147,7 @@ def _format(
     scope: Any,
     time: int,
 ) -> Trace:
-    """The notes as a ``Trace``."""
+    """Return the notes as a ``Trace``."""
     operands = []
     for name, value, *about in noted:
         slot = inputs.index(name) if name in inputs else None
@@ -179,18 +179,18 @@ def _name(dtype: Any) -> str:
 
 
 def _small(array: Any) -> Any:
-    """A copy of a small array, so that later in-place writes do not change the note; None for a large one."""
+    """Copy a small array, so that later in-place writes do not change the note; return None for a large one."""
     return array.copy(order="K") if array.nbytes <= SMALL else None
 
 
 def caller() -> tuple[str, int]:
-    """The file and line, outside this package, from which the operation was called."""
+    """Return the file and line, outside this package, from which the operation was called."""
     code, line, _ = _calling_frame()
     return code.co_filename, line
 
 
 def _calling_frame() -> tuple[CodeType, int, int]:
-    """The code outside this package that called the operation: its line and its instruction."""
+    """Return the code outside this package that called the operation: its line and its instruction."""
     frame = sys._getframe(2)
     while frame.f_back is not None:
         name = frame.f_globals.get("__name__", "")

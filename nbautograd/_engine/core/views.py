@@ -1,9 +1,9 @@
-"""Views, and how their history follows in-place writes.
+"""Views, and their history after in-place writes.
 
-A view shares its base's memory. When one of them is written to while operations are recorded, the history of all of
-them has to follow (``rebase_history``): the base's value now comes from a ``CopySlices`` node (the old base with a
-region replaced), and every view of it is the same part of the new base. The history of a view is recomputed lazily:
-until it is next used its class is ``_StaleView``, whose ``_fn`` builds the new history, or raises if there can be none.
+A view shares its base's memory. If one of them is written to while operations are recorded, the history of all of them
+must follow (``rebase_history``): the base's value now comes from a ``CopySlices`` node (the old base with a region
+replaced), and every view of it is the same part of the new base. The history of a view is recomputed lazily: until its
+next use its class is ``_StaleView``, whose ``_fn`` builds the new history, or raises if that is impossible.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class ViewOfOutput:
-    """One output of a view function that has several, such as ``split``: calling it gives that output."""
+    """One output of a view function with several outputs, such as ``split``: calling it returns that output."""
 
     __slots__ = ("function", "index")
 
@@ -55,15 +55,16 @@ class ViewOfOutput:
 
 
 NO_GRAD, INFERENCE, SEVERAL, CUSTOM = "no_grad", "inference", "several", "custom"
-"""Why the history of a view cannot follow a write: the mode that it was created in, or the function that returned it
-(PyTorch's CreationMeta)."""
+"""Reasons why the history of a view cannot follow a write: the mode that it was created in, or the function that
+returned it (PyTorch's CreationMeta).
+"""
 
 
 class View:
-    """How a tensor is a view: its parent, the base at the end of the chain, and the function that replays it.
+    """The origin of a view: its parent, the base at the end of the chain, and the function that replays it.
 
     ``body`` is the function over arrays, ``function`` the operation over tensors; both take ``arguments`` after the
-    parent. ``obstacle`` is None, or why its history cannot follow a recorded write.
+    parent. ``obstacle`` is None, or the reason why its history cannot follow a recorded write.
     """
 
     __slots__ = ("arguments", "base", "body", "function", "obstacle", "parent")
@@ -82,13 +83,13 @@ class View:
             self.obstacle = None if how is None else how.obstacle
 
     def steps(self) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Any], ...]:
-        """The functions that lead from the base to the view, without references to either."""
+        """Return the functions that lead from the base to the view, without references to either."""
         before = () if self.parent._view is None else self.parent._view.steps()
         return (*before, (self.body, self.function, self.arguments))
 
 
 class DualView(View):
-    """A view that shares no tangents with its base: none of ``level``, or of any level if that is None."""
+    """A view that shares no tangents with its base, at ``level``, or at any level if that is None."""
 
     __slots__ = ("level",)
 
@@ -98,14 +99,14 @@ class DualView(View):
 
 
 def replay_view(value: Any, steps: Any) -> Any:
-    """The same view of another base: ``steps``, as ``View.steps`` gives them, applied to an array or a tensor."""
+    """Apply the ``steps`` of a view (``View.steps``) to another base, an array or a tensor."""
     for body, function, arguments in steps:
         value = (function if isinstance(value, Tensor) else body)(value, *arguments)
     return value
 
 
 def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> Any:
-    """Note that ``view`` is a view of ``parent``; the base holds weak references to all of its views.
+    """Record that ``view`` is a view of ``parent``; the base holds weak references to all of its views.
 
     :returns: the ``_fn`` of the view if it is not recorded.
     """
@@ -115,14 +116,14 @@ def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, argume
     if views is None:
         views = base._views = [[], 16]
     views[0].append(weakref.ref(view))
-    if len(views[0]) > views[1]:  # drop the dead now and then, so that a loop over views does not pile them up
+    if len(views[0]) > views[1]:  # drop dead references sometimes, so that a loop over views does not accumulate them
         views[0] = [ref for ref in views[0] if ref() is not None]
         views[1] = max(16, 2 * len(views[0]))
     return None if how.obstacle is None or base._fn is None else UnrecordedView()
 
 
 def views_of(base: Tensor) -> Iterator[Tensor]:
-    """All views of a tensor that are alive."""
+    """Return all live views of a tensor."""
     for ref in () if base._views is None else base._views[0]:
         view = ref()
         if view is not None:
@@ -130,9 +131,9 @@ def views_of(base: Tensor) -> Iterator[Tensor]:
 
 
 def _layout(base: Any, steps: Any) -> Any:
-    """The strides and the length in memory that a gradient of ``base`` needs so that ``steps`` can be replayed on it.
+    """Return the strides and memory length that a gradient of ``base`` needs to replay ``steps`` on it.
 
-    None where row-major order will do: the base has it, and no step depends on strides.
+    Returns None if row-major order suffices: the base has it, and no step depends on strides.
     """
     if base.flags.c_contiguous and not any(step[0].__name__ == "as_strided_in" for step in steps):
         return None
@@ -148,19 +149,21 @@ class CopySlices(Node):
     symbol = "[…]="
     steps: Any
     layout: Any
-    lay_out: ClassVar[Callable[..., Tensor]]  # the operation that copies g so; set by ops/shape/as_strided.py
+    lay_out: ClassVar[Callable[..., Tensor]]  # copies g into the layout; set by ops/shape/as_strided.py
 
     def name(self) -> str:
-        """PyTorch's full name for it."""
+        """Return PyTorch's full name of the node."""
         return "torch::autograd::CopySlices"
 
     @staticmethod
     def wants(target: Any, needed: Any) -> bool:
-        """Whether there is a target and its gradient is wanted."""
+        """Return whether a target exists and its gradient is requested."""
         return target is not None and (needed is None or target in needed)
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """For the old base, the gradient with the region zeroed; for what was written, the region's gradient."""
+        """Return the gradient of the old base, with the region zeroed, and the region's gradient, of the
+        written value.
+        """
         if self.layout is not None:
             g = strides.laid_out(g, *self.layout)
         region = replay_view(g, self.steps).copy() if self.wants(self.next1, needed) else None
@@ -171,7 +174,7 @@ class CopySlices(Node):
         return g, region
 
     def vjp_graph(self, g: Tensor, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The same over tensors, recorded."""
+        """Compute this vjp over tensors, recorded."""
         if self.layout is not None:
             g = self.lay_out(g, *self.layout)
         region = replay_view(g, self.steps) if self.wants(self.next1, needed) else None
@@ -194,7 +197,7 @@ class AsStridedBackward0(Node):
     of_base: ClassVar[Callable[..., Tensor]]  # the gradient of as_strided; set by ops/shape/as_strided.py
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """Zeros in the shape of the base, with the gradient at the elements of the view."""
+        """Return zeros in the shape of the base, with the gradient at the elements of the view."""
         whole, part = self.places(g)
         if strides.overlaps(part.shape, strides.strides_of(part)):
             return self.of_base(g, strides.of(whole), *strides.of(part)), None
@@ -202,12 +205,12 @@ class AsStridedBackward0(Node):
         return whole, None
 
     def vjp_graph(self, g: Tensor, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The same over tensors, recorded."""
+        """Compute this vjp over tensors, recorded."""
         whole, part = self.places(elements(g))
         return self.of_base(g, strides.of(whole), *strides.of(part)), None
 
     def places(self, g: Any) -> tuple[Any, Any]:
-        """Zeros with the strides of the base, and the view of them."""
+        """Return zeros with the strides of the base, and the view of them."""
         if self.layout is None:
             whole = np.zeros_like(g, shape=self.shape)
         else:
@@ -230,7 +233,7 @@ class _StaleView(Tensor):
     """A view whose memory was written to since its history was built: ``_fn`` rebuilds it.
 
     A tensor has this class until its history is read, since most views are never used again. A tensor that retains its
-    gradient goes on to retain it at its former node until then.
+    gradient continues to retain it at its former node until then.
     """
 
     __slots__ = ()
@@ -266,12 +269,12 @@ class _StaleView(Tensor):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor is not the output of a node."""
+        """True if the tensor is not the output of a node."""
         return not _is_recorded(self.refreshed())
 
     @property
     def grad(self) -> Any:
-        """What backward passes have accumulated here."""
+        """The accumulated gradient of backward passes."""
         return self._grad
 
     @grad.setter
@@ -283,26 +286,26 @@ class _StaleView(Tensor):
         self._grad = None
 
     def retain_grad(self) -> None:
-        """Keep the gradient, unless the tensor was a leaf when it was last used."""
+        """Keep the gradient, unless the tensor was a leaf at its last use."""
         if not self.requires_grad or not self.retains_grad and _is_recorded(_get_fn(self)):
             Tensor.retain_grad(self)
 
     @property
     def retains_grad(self) -> bool:
-        """Whether the gradient is retained: by its former node, and then by its next one."""
+        """True if the gradient is retained, by its former node and then by its next one."""
         hooks = getattr(_get_fn(self), "hooks", None)
         return hooks is not None and hooks.retain is not None
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the view or its base requires grad; this does not need the history."""
+        """True if the view or its base requires grad; this does not need the history."""
         return _get_fn(self) is not None or self._view.base._fn is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         recorded = _is_recorded(_get_fn(self))
         if not isinstance(value, bool) or recorded:
-            _PROPERTIES["requires_grad"].fset(self, value)  # which raises
+            _PROPERTIES["requires_grad"].fset(self, value)  # raises
         elif not recorded and self._a.dtype.kind in INEXACT:
             _set_fn(self, LEAF if value else None)
 
@@ -326,7 +329,7 @@ _get_fn, _set_fn = Tensor._fn.__get__, Tensor._fn.__set__  # the slot itself
 
 
 def outdate_views(base: Tensor, but: Tensor | None = None) -> None:
-    """After a write: mark the views of ``base`` as stale, so that they rebuild their history on next use."""
+    """Mark the views of ``base`` as stale after a write, so that they rebuild their history on next use."""
     for view in views_of(base):
         if view.__class__ is Tensor and view is not but:
             view.__class__ = _StaleView
@@ -339,7 +342,7 @@ def record_unrecorded_write(t: Tensor) -> None:
 
 
 def _history_from_base(view: Tensor, steps: Any = None) -> Any:
-    """The ``_fn`` of a view, derived from the present history of its base."""
+    """Return the ``_fn`` of a view, derived from the present history of its base."""
     base = view._view.base
     if steps is None:
         steps = view._view.steps()
@@ -358,10 +361,11 @@ def _history_from_base(view: Tensor, steps: Any = None) -> Any:
 
 
 def check_history_follows(view: Tensor, indirect: bool) -> None:
-    """Make sure that the history of a view can follow a write.
+    """Check that the history of a view can follow a write.
 
     :param indirect: the write was to its base, or to another view of its base.
-    :raises InplaceError: it cannot: the view is one of several outputs, or was created while nothing was recorded.
+    :raises InplaceError: it cannot, because the view is one of several outputs, or was created while nothing was
+        recorded.
     """
     why = view._view.obstacle
     if why is None:
@@ -390,8 +394,8 @@ _ADVICE = {
     CUSTOM: "This view was created inside a custom Function (or because an input was returned as-is), whose backward "
     "would be bypassed by the write, leading to incorrect gradients. This behavior is forbidden: clone() the output in "
     "the Function.",
-    NO_GRAD: "The history of its base would be unknown: make the view and write to it in the same mode.",
-    INFERENCE: "The history of its base would be unknown: make the view and write to it in the same mode.",
+    NO_GRAD: "The history of its base would be unknown. Create the view and write to it in the same mode.",
+    INFERENCE: "The history of its base would be unknown. Create the view and write to it in the same mode.",
 }
 
 
@@ -403,9 +407,9 @@ def move_retained(t: Tensor, before: Any, fn: Any) -> None:
 
 
 def _bypass_hooks(t: Tensor, before: Any, fn: Any) -> None:
-    """Send the gradient of the former value of a view straight to the base: past the hooks of the view and its parents.
+    """Send the gradient of the former value of a view directly to the base, past the hooks of the view and its parents.
 
-    What else ``fn`` may have got from the view keeps its edge.
+    Other inputs that ``fn`` may have got from the view keep their edges.
     """
     if fn.next0 is before:
         fn.next0 = _history_from_base(t)

@@ -1,4 +1,4 @@
-"""Functions of numbers that CUDA has not, or has with other results than NumPy and PyTorch, in CUDA C++."""
+"""CUDA C++ functions that CUDA lacks, or that differ in CUDA from NumPy and PyTorch."""
 
 from __future__ import annotations
 
@@ -109,4 +109,4 @@ template <class T> __device__ inline T nbautograd_logaddexp2(T a, T b) {
 """
 
 HELPERS = {code[code.index("nbautograd_") :].partition("(")[0]: code + "\n" for code in _CODE.strip().split("\n\n")}
-"""The code of each, by name."""
+"""The code of each helper, by name."""

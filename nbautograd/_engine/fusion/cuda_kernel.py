@@ -1,10 +1,10 @@
 """Fused kernels on a CUDA device: an elementwise expression, or a sum of one, is one launch instead of one per step.
 
-The source is ``lower_to_cuda``'s; CuPy compiles it when a kernel first runs on a device, for the dtypes that it meets,
-and sees to broadcasting and strides. What cannot be lowered, and what is a single step anyway, is computed by CuPy's
-own functions. CuPy itself is handed in by ``arrays/backend.py``.
+The source comes from ``lower_to_cuda``; CuPy compiles it when a kernel first runs on a device, for its dtypes, and
+handles broadcasting and strides. CuPy's own functions compute everything that cannot be lowered or is a single step.
+``arrays/backend.py`` passes CuPy in.
 
-How fast this is has not been measured: there was no device.
+Its speed has not been measured, for lack of a device.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ __all__ = [
 ]
 
 MAX_VARIANTS = 16
-"""How often an expression is compiled for values of a number, where those decide what is computed."""
+"""Maximum number of compiled variants of an expression whose code depends on the value of a number."""
 PARTIAL_SUMS = 1 << 16
-"""How many threads share the sum of all elements; the library adds up what they get."""
+"""Number of threads that share the sum of all elements; the library sums their partial sums."""
 MIN_SUMS = 64
-"""Minimum number of sums that occupy a device; fewer, of several operands, are computed first and summed then."""
+"""Minimum number of sums that occupy a device; fewer, of several operands, are computed first and then summed."""
 _LOCK = threading.Lock()
 _UNKNOWN = object()
 _BY_VALUE = object()
-"""What stands for the kernels of expressions that look at the values of numbers."""
+"""A marker for expressions whose kernels depend on the values of numbers."""
 
 
 class Launcher:
-    """A compiled kernel, and which of the operands it takes: numbers that are part of its code are left out."""
+    """A compiled kernel, and the operands it takes: numbers that are part of its code are left out."""
 
     __slots__ = ("is_row_major", "kernel", "takes")
 
@@ -54,15 +54,15 @@ class Launcher:
         self.kernel, self.takes, self.is_row_major = kernel, takes, is_row_major
 
     def operands(self, values: tuple[Any, ...]) -> list[Any]:
-        """What the kernel is called with."""
+        """Return the arguments of the kernel."""
         return [value for value, taken in zip(values, self.takes, strict=True) if taken]
 
 
 def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
-    """The result of ``kernel`` for ``values``: arrays on a device, which are broadcast, and numbers.
+    """Return the result of ``kernel`` for ``values``: arrays on a device, which are broadcast, and numbers.
 
-    :param library: what makes kernels: CuPy.
-    :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
+    :param library: the library that compiles kernels: CuPy.
+    :param fit: for a gradient, (shape, ...) before broadcasting: the result is summed to that shape.
     """
     if fit is not None:
         shape = _shape_of(values)
@@ -77,13 +77,13 @@ def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fi
     first = operands[0]
     one = getattr(first, "ndim", 0) > 1 and len(launcher.kernel.out_params) == 1 and not launcher.is_row_major
     if one and not first.flags.c_contiguous and _shape_of(operands) == first.shape:
-        kind = np.dtype(launcher.kernel.out_params[0].dtype)  # the result lies in memory as the operand does
+        kind = np.dtype(launcher.kernel.out_params[0].dtype)  # the result has the memory order of the operand
         return launcher.kernel(*operands, np.empty_like(first, dtype=kind))
     return launcher.kernel(*operands)
 
 
 def sum_of(function: Callable[..., Any], operands: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
-    """The sum of what ``function`` computes of each element, over ``axes``; None where a kernel is no gain."""
+    """Sum the values of ``function`` for each element over ``axes``; None if a kernel is not faster."""
     return _sum(_kernel_of(function, len(operands)), operands, library, axes, keepdims)
 
 
@@ -93,7 +93,7 @@ def _kernel_of(function: Callable[..., Any], count: int) -> ElementwiseKernel:
 
 
 def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
-    """The sum of the kernel's result over ``axes``; None where it is computed first, and summed then."""
+    """Return the sum of the kernel's result over ``axes``; None if it must be computed first and then summed."""
     shape = _shape_of(values)
     axes = tuple(range(len(shape))) if axes is None else axes
     size, left = math.prod(shape), math.prod(n for d, n in enumerate(shape) if d not in axes)
@@ -121,12 +121,12 @@ def _shape_of(values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
-    """Whether several steps become one kernel for such operands."""
+    """Return whether several steps become one kernel for these operands."""
     return _launcher(kernel, values, library, _elementwise_launcher) is not None
 
 
 def _eager(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
-    """The same by the library's own functions: half precision is computed in float32."""
+    """Compute the result by the library's own functions; half precision is computed in float32."""
     halves = [value.dtype for value in values if hasattr(value, "dtype") and is_half(value.dtype)]
     with backend.quiet():
         if not halves:
@@ -143,7 +143,7 @@ Maker = Callable[[ElementwiseKernel, list[Any], Any], Launcher | None]
 
 
 def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, make: Maker) -> Launcher | None:
-    """The compiled kernel for operands such as these, made the first time; None where there is none."""
+    """Return the compiled kernel for operands such as these, made on first use; None if not supported."""
     launcher: Any
     key: Any = (make, library, *(_kind(value, NUMBER) for value in values))
     try:
@@ -170,9 +170,9 @@ def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, 
 
 
 def _kind(value: Any, number: Any) -> Any:
-    """What a kernel depends on of an operand: an array's dtype, an option's value; of a number nothing, if it may be.
+    """Return an operand's part of the key: an array's dtype, an option's value; for numbers ``number``.
 
-    :param number: what stands for numbers; None: their values.
+    :param number: the value that represents numbers; None to use their values.
     """
     if hasattr(value, "dtype"):
         return value.dtype
@@ -182,7 +182,7 @@ def _kind(value: Any, number: Any) -> Any:
 
 
 def _described(kinds: list[Any]) -> list[Any]:
-    """The operands of ``lower_to_cuda`` for the kinds of a key."""
+    """Return the operands of ``lower_to_cuda`` for the kinds of a key."""
     described: list[Any] = []
     for kind in kinds:
         is_value = isinstance(kind, tuple)
@@ -193,7 +193,7 @@ def _described(kinds: list[Any]) -> list[Any]:
 def _elementwise_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
     program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds))
     if program.steps < 2:
-        return None  # the library's own
+        return None  # use the library's own function
     takes = [not isinstance(kind, tuple) for kind in kinds]
     return Launcher(elementwise_kernel(program, library), takes, program.is_row_major)
 
@@ -214,7 +214,7 @@ def _partial_sums_launcher(kernel: ElementwiseKernel, kinds: list[Any], library:
 
 
 def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:
-    """Parameters as CuPy reads them.
+    """Return parameters in CuPy's format.
 
     >>> params([(np.dtype("f4"), "g_in"), (np.dtype("?"), "condition_in")])
     'float32 g_in, bool condition_in'
@@ -223,7 +223,7 @@ def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:
 
 
 def elementwise_kernel(program: CudaProgram, library: Any) -> Any:
-    """A program as a kernel over arrays that are broadcast."""
+    """Return a program as a kernel over arrays that are broadcast."""
     return library.ElementwiseKernel(
         params(program.in_params),
         params(program.out_params),
@@ -235,7 +235,7 @@ def elementwise_kernel(program: CudaProgram, library: Any) -> Any:
 
 
 def sum_kernel(program: CudaProgram, dtype: np.dtype[Any], library: Any) -> Any:
-    """The sum of a program's result along some axes, in the result's dtype, rounded to ``dtype`` at the end."""
+    """Return the sum of a program's result along some axes, in the result's dtype, rounded to ``dtype`` at the end."""
     kind = program.out_params[0][0]
     arguments = ", ".join(name for _, name in program.in_params)
     return library.ReductionKernel(
@@ -253,7 +253,7 @@ def sum_kernel(program: CudaProgram, dtype: np.dtype[Any], library: Any) -> Any:
 
 
 def partial_sums_kernel(program: CudaProgram, library: Any) -> Any:
-    """Sums of a program's result over shares of all elements: as many as the array has that they are written to."""
+    """Return a kernel that sums a program's result over shares of all elements, one per element of the output array."""
     names = [name for _, name in program.in_params]
     is_number = [name for kind, name in program.in_params if name in program.numbers]
     parameters = [f"{'' if n in is_number else 'raw '}{kind.name} {n}" for kind, n in program.in_params]

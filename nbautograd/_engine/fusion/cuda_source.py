@@ -1,13 +1,13 @@
-"""Writes the steps of a function as CUDA C++: the body of a kernel that computes one element.
+"""Generation of CUDA C++ from the steps of a function: the body of a kernel that computes one element.
 
-``lower_to_cuda`` reads a function by symbolic arrays (``fusion/symbolic.py``) and writes each step as one statement, in
-the dtype that NumPy's promotion gives: float32 stays float32, numbers take the dtype of the array beside them, and half
-precision is computed in float32 and rounded once, at the end. What is written is what ``cupy.ElementwiseKernel`` takes;
-it needs neither CuPy nor a device. Kernels are compiled without contraction (``OPTIONS``): fused, an expression gives
-the same numbers as step by step.
+``lower_to_cuda`` traces a function with symbolic arrays (``fusion/symbolic.py``) and writes each step as one statement,
+in the dtype of NumPy's promotion: float32 stays float32, numbers take the dtype of the array beside them, and half
+precision is computed in float32 and rounded once, at the end. The output suits ``cupy.ElementwiseKernel``; generating
+it requires neither CuPy nor a device. Kernels are compiled without contraction (``OPTIONS``): a fused expression gives
+the same numbers as its steps.
 
-No number of this was ever measured on a device, and none of it has run on one: tests compile it for the processor and
-compare, and NVRTC accepts it.
+This code has never run on a device, and its speed was not measured: tests compile it for the processor and compare, and
+NVRTC accepts it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable, Program, 
 __all__ = ["NUMBER", "OPTIONS", "CudaProgram", "c_type", "lower_to_cuda", "statement", "written"]
 
 OPTIONS = ("--fmad=false",)
-"""What NVRTC is told: a product is rounded before it is added to, as it is where each step is a kernel of its own."""
+"""Options of NVRTC: a product is rounded before it is added to, as in separate kernels."""
 
 NUMBER = object()
-"""Stands for an operand that is a Python number, handed to the kernel at each call."""
+"""A marker for an operand that is a Python number, passed to the kernel at each call."""
 
 _TYPES = {
     "?": "bool", "b": "signed char", "h": "short", "i": "int", "l": "long long", "q": "long long",
@@ -41,7 +41,7 @@ _TYPES = {
 
 
 class CudaProgram(NamedTuple):
-    """A function of elements in CUDA C++, in the parts that ``cupy.ElementwiseKernel`` takes."""
+    """A function of elements in CUDA C++, split into the parts of ``cupy.ElementwiseKernel``."""
 
     in_params: list[tuple[np.dtype[Any], str]]
     out_params: list[tuple[np.dtype[Any], str]]
@@ -49,15 +49,15 @@ class CudaProgram(NamedTuple):
     results: list[str]
     """The expressions of the results."""
     preamble: str
-    """The functions that the statements call, beside CUDA's own."""
+    """The functions that the statements call, apart from CUDA's own."""
     steps: int
-    """How many kernels of CuPy's it stands for."""
+    """The number of CuPy kernels that it replaces."""
     is_many: bool
-    """Whether the function returns several arrays, in a tuple or a list."""
+    """True if the function returns several arrays, in a tuple or a list."""
     numbers: frozenset[str]
-    """The names of those operands that are numbers."""
+    """The names of the operands that are numbers."""
     is_row_major: bool
-    """Whether results are row-major, whatever the operands are."""
+    """True if results are row-major, whatever the layout of the operands."""
 
     @property
     def operation(self) -> str:
@@ -66,14 +66,14 @@ class CudaProgram(NamedTuple):
         return "\n".join([*self.statements, *stores])
 
     def device_function(self, name: str) -> str:
-        """The same as a function that returns the only result, for what is written as an expression."""
+        """Return the code as a function that returns the only result, for use in expressions."""
         parameters = ", ".join(f"const {c_type(kind)} {each}" for kind, each in self.in_params)
         (kind, _), (result,) = self.out_params[0], self.results
         lines = "\n".join(f"  {line}" for line in [*self.statements, f"return {result};"])
         return f"{self.preamble}__device__ inline {c_type(kind)} {name}({parameters}) {{\n{lines}\n}}\n"
 
     def listing(self, name: str) -> str:
-        """All of it, for reading: as a function of one element's operands and results."""
+        """Return the complete code, for readers: as a function of one element's operands and results."""
         parts = [f"const {c_type(kind)} {each}" for kind, each in self.in_params]
         parts += [f"{c_type(kind)} &{each}" for kind, each in self.out_params]
         lines = "\n".join(f"  {line}" for line in self.operation.splitlines())
@@ -83,11 +83,11 @@ class CudaProgram(NamedTuple):
 def lower_to_cuda(
     function: Callable[..., Any], names: Sequence[str], operands: Sequence[Any], rounds: bool = True
 ) -> CudaProgram:
-    """The CUDA C++ of a function of arrays and numbers.
+    """Return the CUDA C++ of a function of arrays and numbers.
 
-    :param operands: of each operand its dtype, if it is an array; ``NUMBER``; or a value that is part of the program.
-    :param rounds: whether results are rounded to half precision where operands are of that.
-    :raises NotFusable: the function does more than compute element by element, or in a way that CUDA has not.
+    :param operands: for each operand: the dtype of an array, ``NUMBER``, or a value that is part of the program.
+    :param rounds: if True, results of half-precision operands are rounded to half precision.
+    :raises NotFusable: the function does more than compute element by element, or in a way that CUDA does not support.
     :raises NeedsValue: the value of a ``NUMBER`` decides what is computed.
 
     >>> program = lower_to_cuda(lambda g, r: g * (1 - r), ["g", "r"], [np.dtype("f4"), np.dtype("f4")])
@@ -111,7 +111,7 @@ def lower_to_cuda(
         result = function(*values)
     except NotFusable:
         raise
-    except Exception as error:  # a refusal of something symbolic; if not, the eager call raises it again
+    except Exception as error:  # an error from a symbolic array; if not, the eager call raises it again
         raise (NeedsValue if NUMBER in operands else NotFusable)(str(error)) from error
     is_many = isinstance(result, (tuple, list))
     results = list(result) if is_many else [result]
@@ -132,7 +132,7 @@ def lower_to_cuda(
 
 
 def written(program: Program, results: list[Symbol]) -> tuple[list[str], list[str], str]:
-    """The statements that the results need, the results' names, and the helpers that are called."""
+    """Return the statements that the results need, the results' names, and the helpers that are called."""
     needed = {each.name for each in results}
     kept: list[Step] = []
     for step in reversed(program.steps):
@@ -146,7 +146,7 @@ def written(program: Program, results: list[Symbol]) -> tuple[list[str], list[st
 
 
 def statement(step: Step) -> str:
-    """One step.
+    """Return the statement of a step.
 
     >>> single = np.dtype("f4")
     >>> statement(Step("t3", "add", [("x_in", single), (2, None)], (single, single), single))
@@ -157,9 +157,9 @@ def statement(step: Step) -> str:
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
-    """The C++ type of an element.
+    """Return the C++ type of an element.
 
-    :raises NotFusable: there is none.
+    :raises NotFusable: no such type exists.
     """
     if dtype.char not in _TYPES:
         raise NotFusable(f"arrays of {dtype}")
@@ -170,7 +170,7 @@ def c_type(dtype: np.dtype[Any]) -> str:
 
 
 def _cast(operand: Any, have: Any, to: np.dtype[Any]) -> str:
-    """An operand in a dtype."""
+    """Return an operand cast to a dtype."""
     if not isinstance(operand, str):
         return _literal(operand, to)
     if have == to:
@@ -193,7 +193,7 @@ def _cast(operand: Any, have: Any, to: np.dtype[Any]) -> str:
 
 
 def _literal(value: Any, to: np.dtype[Any]) -> str:
-    """A number in a dtype."""
+    """Return a number cast to a dtype."""
     if isinstance(value, np.generic):
         value = value.item()
     if to.kind == "b":
@@ -241,7 +241,7 @@ _OF_FLOATS = {
     "fmin": "nbautograd_fmin", "floor_divide": "nbautograd_floor_divide", "remainder": "nbautograd_remainder",
     "heaviside": "nbautograd_heaviside", "logaddexp": "nbautograd_logaddexp", "logaddexp2": "nbautograd_logaddexp2",
 }  # fmt: skip
-"""Functions of floating numbers: CUDA's, or helpers."""
+"""CUDA functions of floating numbers, or helpers."""
 _OF_INTEGERS = {
     **{name: f"nbautograd_{name}" for name in ("maximum", "minimum", "left_shift", "right_shift", "gcd", "lcm")},
     "fmax": "nbautograd_maximum", "fmin": "nbautograd_minimum", "floor_divide": "nbautograd_floor_divide_integer",
@@ -257,9 +257,9 @@ _UNCHANGED = ("floor", "ceil", "trunc", "rint", "conjugate", "positive")
 
 
 def _expression(step: Step, operands: list[str]) -> str:
-    """What a step computes, of operands in its loop's dtypes.
+    """Return the expression of a step, for operands in its loop's dtypes.
 
-    :raises NotFusable: it cannot be said in CUDA.
+    :raises NotFusable: CUDA cannot express it.
     """
     name, kind = step.function, step.loop[0].kind
     match name, operands:
@@ -309,7 +309,7 @@ def _expression(step: Step, operands: list[str]) -> str:
 
 
 def _of_two(step: Step, name: str, a: str, b: str) -> str | None:
-    """An operator between two operands; None for what is a call."""
+    """Return an operator between two operands; None if the step is a call."""
     loop = step.loop[0]
     if name in _BINARY:
         if loop.kind == "b":
@@ -327,7 +327,7 @@ def _of_two(step: Step, name: str, a: str, b: str) -> str | None:
 
 
 def _power(step: Step, operands: list[str]) -> str:
-    """A power; of small whole exponents as products, as PyTorch does."""
+    """Return a power; small whole exponents as products, as PyTorch does."""
     base, (exponent, _) = operands[0], step.operands[1]
     one = _literal(1, step.dtype)
     if not isinstance(exponent, str):

@@ -19,9 +19,9 @@ class ElementwiseKernel:
 
     :param eager: ``eager(*operands)`` computes the result at once, with an array for each step.
     :param steps: ``steps(out, scratch, *operands)``: ``scratch`` hold intermediate results. None: not elementwise.
-    :param scratch: how many scratch arrays ``steps`` needs.
-    :param cost: how many passes over memory the steps are worth: functions that take long count for several.
-    :param is_one_pass: whether nothing but the result is written, and once, so that it need not stay in the cache.
+    :param scratch: the number of scratch arrays of ``steps``.
+    :param cost: the cost of the steps in passes over memory: slow functions count for several.
+    :param is_one_pass: if True, only the result is written, and once, so that it need not stay in the cache.
     """
 
     __slots__ = ("cost", "eager", "is_one_pass", "launchers", "names", "scratch", "steps")
@@ -38,7 +38,7 @@ class ElementwiseKernel:
         self.eager, self.steps, self.scratch, self.names, self.cost = eager, steps, scratch, names, cost
         self.is_one_pass = is_one_pass
         self.launchers: dict[Any, Any] = {}
-        """What was compiled for devices, by the operands' dtypes: see ``fusion/cuda_kernel.py``."""
+        """Compiled kernels for devices, by the operands' dtypes: see ``fusion/cuda_kernel.py``."""
 
 
 def _add(out: Any, scratch: Any, g: Any, d: Any) -> None:

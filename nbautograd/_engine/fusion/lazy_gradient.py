@@ -1,14 +1,14 @@
 """Lazy gradients of large arrays: the elementwise formulas of a chain of nodes are computed in one fused, tiled pass.
 
-Each pass over an array of ten million numbers costs what reading and writing it costs. So a node that is followed by
-another elementwise one, or by a leaf, returns a lazy gradient: a kernel and its operands, among which may be lazy
-gradients. When its value is needed, the whole chain becomes one kernel, which is evaluated tile by tile.
+Each pass over an array of ten million numbers costs its reading and writing. So a node followed by another elementwise
+node, or by a leaf, returns a lazy gradient: a kernel and its operands, some of which may be lazy gradients. When its
+value is needed, the whole chain becomes one kernel, which is evaluated tile by tile.
 
-What it brings: a tenth of the time of ``exp``, ``tanh``, ``mul``, ``sigmoid`` of 10⁷ float32 (91 to 82 ms), four
-percent of means and broadcasting of 4096×1024, and nothing where products of matrices take the time.
+The gain: a tenth of the time of ``exp``, ``tanh``, ``mul``, ``sigmoid`` of 10⁷ float32 (91 to 82 ms), four percent for
+means and broadcasting of 4096×1024, and nothing where matrix products dominate.
 
-Only the engine's fast loop makes lazy gradients, and only between nodes of the variant ``tiled``. Before code of the
-user's can run, which might write to their operands, ``materialize_pending`` computes all of them.
+Only the engine's fast loop makes lazy gradients, and only between nodes of the variant ``tiled``. Before user code
+runs, which might write to their operands, ``materialize_pending`` computes all of them.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextVar("pending_gradients", default=None)
-"""The lazy gradients of this backward pass; None where there may be none."""
+"""The lazy gradients of this backward pass; None if they are disabled."""
 
 MAX_FUSED_COST = 16
-"""A kernel that would cost more passes over memory than these is computed at once."""
+"""Maximum cost of a fused kernel, in passes over memory; more expensive kernels are computed at once."""
 
 
 class LazyGradient:
@@ -67,12 +67,12 @@ class LazyGradient:
     __radd__ = __add__
 
     def copy(self) -> Any:
-        """The materialized gradient as a new array."""
+        """Return the materialized gradient as a new array."""
         return materialize(self).copy()
 
 
 class _AnyTarget:
-    """Stands for a node that accepts a lazy gradient."""
+    """A stand-in for a node that accepts a lazy gradient."""
 
     _seq = 0
 
@@ -83,9 +83,9 @@ ANY_TARGET = _AnyTarget()
 def compute(
     kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None
 ) -> Any:
-    """The result of ``kernel`` for ``values``: an array, or lazy if the next node ``to`` and this pass allow it.
+    """Return the result of ``kernel`` for ``values``: an array, or lazy if the next node ``to`` and this pass allow it.
 
-    :param spare: see ``tiling.compute``, as for ``fit``.
+    :param spare: see ``tiling.compute``, also for ``fit``.
     """
     lazy = pending_gradients.get()
     values = tuple(
@@ -107,7 +107,7 @@ def compute(
 
 
 def materialize(g: Any) -> Any:
-    """A gradient as an array."""
+    """Return a gradient as an array."""
     if g.__class__ is not LazyGradient:
         return g
     if g.array is None:
@@ -117,7 +117,7 @@ def materialize(g: Any) -> Any:
 
 
 def materialize_pending() -> None:
-    """Compute all lazy gradients of this pass: code follows that might write to their operands."""
+    """Compute all lazy gradients of this pass before code runs that might write to their operands."""
     lazy = pending_gradients.get()
     if lazy:
         for reference in lazy:
@@ -126,7 +126,7 @@ def materialize_pending() -> None:
 
 
 def add_gradients(g: Any, d: Any) -> Any:
-    """``g + d``; one that the caller alone holds is overwritten, if both are arrays."""
+    """Return ``g + d``; an operand that only the caller holds is overwritten, if both are arrays."""
     if g.__class__ is LazyGradient or g.__class__ is SparseArray:
         return g + d
     if getrefcount(g) <= PASSED_ONCE and tiling.is_owned(g):
@@ -135,12 +135,12 @@ def add_gradients(g: Any, d: Any) -> Any:
 
 
 def is_on_device(g: Any) -> bool:
-    """Whether a gradient that is no array of NumPy's is one of a device, or will be."""
+    """Return whether a gradient that is not a NumPy array is on a device, or will be."""
     return g.__class__ is not LazyGradient or g.library is not None
 
 
 def _is_as_it_is(fit: tuple[Any, ...], values: tuple[Any, ...]) -> bool:
-    """Whether a gradient need not be brought back to a shape, dtype or device after all, and so may be lazy there."""
+    """Return whether a gradient already has the required shape, dtype and device, and so may be lazy."""
     first = values[0]
     if first.__class__ is np.ndarray:
         return False
@@ -148,7 +148,7 @@ def _is_as_it_is(fit: tuple[Any, ...], values: tuple[Any, ...]) -> bool:
 
 
 def _like(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
-    """The operand whose shape and dtype the result has: the first, a gradient; None where it may not become lazy."""
+    """Return the operand with the result's shape and dtype: the first, a gradient; None if it must not become lazy."""
     first = values[0]
     if first.__class__ is not LazyGradient and (
         first.__class__ is not np.ndarray or first.size < tiling.MIN_TILED_SIZE
@@ -165,7 +165,7 @@ def _like(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
 
 
 def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
-    """The same on a device, whose kernels save launches for arrays of any size and layout."""
+    """Return this operand on a device, whose kernels save launches for arrays of any size and layout."""
     first = values[0]
     library = first.library if first.__class__ is LazyGradient else kernels_for((first,))
     if library is None or first.dtype.kind not in "fV":
@@ -207,7 +207,7 @@ class _Chain:
         return self.calls[-1][2]
 
     def name(self, value: Any) -> str:
-        """A new name for an operand: ``t0`` if it is computed in the chain, ``v0`` if it is a leaf operand."""
+        """Return a new name for an operand: ``t0`` if it is computed in the chain, ``v0`` if it is a leaf operand."""
         if value.__class__ is LazyGradient and value.array is None:
             name = self.add(value.kernel, value.values)
         else:
@@ -218,7 +218,7 @@ class _Chain:
 
 
 def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> ElementwiseKernel:
-    """Several kernels as one: its scratch also holds the results between them, as long as they are needed."""
+    """Fuse several kernels into one: its scratch also holds the results between them, as long as they are needed."""
     last_use = {name: index for index, (_, operands, _) in enumerate(calls) for name in operands}
     free: list[int] = []
     registers = 0
@@ -249,14 +249,14 @@ def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> Elementwise
 
 
 MAX_CHAINS = 1000
-"""How many fused kernels are kept for devices."""
+"""Maximum number of fused kernels kept for devices."""
 _chains: dict[Any, ElementwiseKernel] = {}
 
 
 def _fused_on_device(calls: list[tuple[ElementwiseKernel, list[str], str]], leaves: list[Any]) -> ElementwiseKernel:
-    """Several kernels as one function, which is compiled once for all chains that are alike.
+    """Fuse several kernels into one function, which is compiled once for all equal chains.
 
-    Half precision is rounded after each kernel, so that a chain gives the numbers that its kernels would give.
+    Half precision is rounded after each kernel, so that a chain gives the same numbers as its kernels.
     """
     dtype = next(leaf.dtype for leaf in leaves if hasattr(leaf, "dtype") and leaf.dtype.kind != "b")
     key = (dtype, *[(kernel, *operands) for kernel, operands, _ in calls])
@@ -279,11 +279,11 @@ def _fused_on_device(calls: list[tuple[ElementwiseKernel, list[str], str]], leav
 
 
 def _not_tileable(*_: Any) -> None:
-    """Fallback of a fused kernel whose operands cannot be tiled: ``compute`` then evaluates the kernels one by one."""
+    """Return NotImplemented for operands that cannot be tiled: ``compute`` then evaluates the kernels one by one."""
 
 
 def _spare(root: LazyGradient) -> Any:
-    """A large array that only this gradient's chain references, so that the result may overwrite it."""
+    """Return a large array that only this gradient's chain references, so that the result may overwrite it."""
     held: dict[int, int] = {}  # references from lazy gradients of this chain, by id
     nodes = [root]
     arrays: list[Any] = []

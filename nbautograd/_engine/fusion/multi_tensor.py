@@ -1,11 +1,11 @@
 """Update rules of optimizers on a CUDA device: one kernel updates a whole list of parameters.
 
-A rule is a function over arrays that writes into them with ``out=``. It is read by symbolic arrays, as formulas are
-(``fusion/symbolic.py``), and becomes the body of a kernel over a table: of each parameter its size and the addresses of
-its arrays. The numbers in the rule's closure, such as step sizes, are arguments of the kernel, so that it is compiled
-once for all steps. Parameters whose rules are equal, down to these numbers, are updated together.
+A rule is a function over arrays that writes into them with ``out=``. It is traced with symbolic arrays, like formulas
+(``fusion/symbolic.py``), and becomes the body of a kernel over a table with the size of each parameter and the
+addresses of its arrays. The numbers in the rule's closure, such as step sizes, are arguments of the kernel, so that it
+is compiled once for all steps. Parameters whose rules are equal, including these numbers, are updated together.
 
-How fast this is has not been measured: there was no device.
+Its speed has not been measured, for lack of a device.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable, Program, 
 __all__ = ["Updates", "lower_rule"]
 
 CHUNK = 2048
-"""How many elements of one parameter a block updates at a time."""
+"""Number of elements of one parameter that a block updates at a time."""
 BLOCK = 256
-"""Threads of a block."""
+"""Threads per block."""
 MAX_GRID = 4096
-"""The largest number of blocks, which take several chunks where there are more."""
+"""Maximum number of blocks; each takes several chunks if there are more."""
 MAX_KERNELS = 256
-"""How many kernels are kept: more are compiled only where the value of a number decides what a rule computes."""
+"""Maximum number of cached kernels: there are many only if the value of a number changes a rule's code."""
 
 Rule = Callable[..., None]
 Cells = list[tuple[str, Any]]
@@ -56,15 +56,15 @@ _SOURCE = """
 
 
 class Updates:
-    """The updates of one step that wait to be launched."""
+    """The pending updates of one step."""
 
     def __init__(self) -> None:
         self.waiting: dict[Any, tuple[Any, list[Any], list[list[Any]]]] = {}
         self.tables: dict[Any, Any] = {}
-        """The last table of each kernel, on the device, by the addresses in it: usually these stay."""
+        """The last table of each kernel, on the device, by the addresses in it, which usually stay the same."""
 
     def add(self, rule: Rule, written_to: list[Any], grad: Any) -> bool:
-        """Note an update for ``launch``; False if there is no kernel for it.
+        """Record an update for ``launch``; return False if it has no kernel.
 
         :param written_to: the parameter and its state.
         """
@@ -76,7 +76,7 @@ class Updates:
         if not (p.flags.c_contiguous or p.flags.f_contiguous):
             return False
         if any(a.dtype != p.dtype or a.shape != p.shape or a.strides != p.strides for a in arrays):
-            return False  # elements of one place would not lie at the same index
+            return False  # corresponding elements would not have the same index
         cells = _cells(rule)
         try:
             key = (library, rule.__code__, p.dtype, len(arrays), p.device.id, *cells)
@@ -94,7 +94,7 @@ class Updates:
         return True
 
     def launch(self) -> None:
-        """Compute all updates that wait, by a kernel for each rule."""
+        """Compute all pending updates, by a kernel for each rule."""
         waiting, self.waiting = self.waiting, {}
         tables = {}
         for kernel, numbers, lists in waiting.values():
@@ -120,7 +120,9 @@ _LOCK = threading.Lock()
 
 
 def _kernel(rule: Rule, cells: Cells, dtype: np.dtype[Any], count: int, library: Any) -> Any:
-    """The kernel of a rule for so many arrays, and the names of the numbers that it takes; None if there is none."""
+    """Return the kernel of a rule for ``count`` arrays, and the names of its number arguments; None if not
+    supported.
+    """
     fixed = frozenset(name for name, value in cells if not isinstance(value, float))
     while True:
         kept = tuple((name, value.__class__, value) for name, value in cells if name in fixed)
@@ -139,7 +141,7 @@ def _kernel(rule: Rule, cells: Cells, dtype: np.dtype[Any], count: int, library:
 
 
 def _made(rule: Rule, cells: Cells, fixed: frozenset[str], dtype: np.dtype[Any], count: int, library: Any) -> Any:
-    """A kernel with what it takes; a larger ``fixed`` with which to try again; False where there is none."""
+    """Return a kernel and its arguments; a larger ``fixed`` to retry with; or False if not supported."""
     try:
         source, taken = lower_rule(rule, dtype, count, fixed)
     except NeedsValue as error:
@@ -154,9 +156,9 @@ def _made(rule: Rule, cells: Cells, fixed: frozenset[str], dtype: np.dtype[Any],
 def lower_rule(
     rule: Rule, dtype: np.dtype[Any], count: int, fixed: frozenset[str] = frozenset()
 ) -> tuple[str, list[str]]:
-    """The CUDA C++ of an update rule over a list of parameters, and the names of the numbers that it takes.
+    """Return the CUDA C++ of an update rule over a list of parameters, and the names of its number arguments.
 
-    :param dtype: that of the parameters; half precision is computed in float32.
+    :param dtype: the dtype of the parameters; half precision is computed in float32.
     :param count: the number of arrays: the parameter, its state, and its gradient.
     :param fixed: names of numbers that are part of the code.
     :raises NotFusable: the rule does more than compute element by element.
@@ -174,7 +176,7 @@ def lower_rule(
         _with_numbers(rule, numbers)(values[0], values[-1], *work, *values[1:-1])
     except NotFusable:
         raise
-    except Exception as error:  # a refusal of something symbolic
+    except Exception as error:  # an error from a symbolic array
         raise NotFusable(str(error)) from error
     changed = [i for i in range(count - 1) if values[i].name != before[i]]
     statements, results, preamble = written(program, [values[i].astype(dtype) for i in changed])
@@ -196,7 +198,7 @@ def lower_rule(
 
 
 def _cells(rule: Any, prefix: str = "") -> Cells:
-    """What a rule's closure holds, by name, and that of the rules in it; of these their code, too."""
+    """Return the cells of a rule's closure by name, with those of nested rules and the code of these."""
     cells: Cells = []
     for name, cell in zip(rule.__code__.co_freevars, rule.__closure__ or (), strict=True):
         value = cell.cell_contents
@@ -209,7 +211,7 @@ def _cells(rule: Any, prefix: str = "") -> Cells:
 
 
 def _with_numbers(rule: Any, numbers: dict[str, Symbol], prefix: str = "") -> Any:
-    """The rule with symbolic numbers in its closure."""
+    """Return the rule with symbolic numbers in its closure."""
     closure = []
     for name, cell in zip(rule.__code__.co_freevars, rule.__closure__ or (), strict=True):
         value = cell.cell_contents

@@ -1,4 +1,4 @@
-"""Fused kernels on a CUDA device, as far as code for NumPy needs to know of them: loaded when there is a device."""
+"""Fused kernels on a CUDA device, as seen by code for NumPy: loaded only if a device exists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["compute", "is_fusable", "kernels_for", "sum_on_device"]
 
 
 def kernels_for(values: tuple[Any, ...]) -> Any:
-    """The library that compiles kernels for arrays such as these; None for NumPy's."""
+    """Return the library that compiles kernels for arrays such as these; None for NumPy arrays."""
     for value in values:
         if value.__class__ is not np.ndarray and hasattr(value, "dtype") and not isinstance(value, np.generic):
             return backend.of(value).kernels()
@@ -24,21 +24,21 @@ def kernels_for(values: tuple[Any, ...]) -> Any:
 
 
 def compute(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
-    """``cuda_kernel.compute``."""
+    """Call ``cuda_kernel.compute``."""
     from nbautograd._engine.fusion import cuda_kernel
 
     return cuda_kernel.compute(kernel, values, library, fit)
 
 
 def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
-    """``cuda_kernel.is_fusable``."""
+    """Call ``cuda_kernel.is_fusable``."""
     from nbautograd._engine.fusion import cuda_kernel
 
     return cuda_kernel.is_fusable(kernel, values, library)
 
 
 def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
-    """The sum of what ``function`` computes of each element, over ``axes``, by a kernel; None where that is no gain."""
+    """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
     library = kernels_for(operands)
     if library is None:
         return None

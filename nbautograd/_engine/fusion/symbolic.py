@@ -1,8 +1,8 @@
-"""Reads what a function does to each element: it is called with symbolic arrays, and its steps are written down.
+"""Tracing of elementwise functions: a function is called with symbolic arrays, and its steps are recorded.
 
-A body, a formula and an update rule are Python over arrays. Called with symbolic arrays, which know their dtype but
-have neither shape nor values, they compute nothing: each ufunc becomes a step. So branches on a dtype or an option are
-taken as usual, helper functions are followed, and every dtype is the one that NumPy's promotion gives.
+A body, a formula and an update rule are Python over arrays. Called with symbolic arrays, which have a dtype but neither
+shape nor values, they compute nothing: each ufunc becomes a step. So branches on a dtype or an option run as usual,
+helper functions are traced, and every dtype follows NumPy's promotion.
 
 >>> program = Program()
 >>> g, r = program.input("g", np.dtype("f4")), program.input("r", np.dtype("f4"))
@@ -27,13 +27,13 @@ __all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol"]
 
 
 class NotFusable(Exception):  # noqa: N818 - a way out
-    """The function does more than compute each element from those of its operands, or in an unknown way."""
+    """An error for a function that does more than compute each element from those of its operands."""
 
 
 class NeedsValue(NotFusable):
-    """The function looks at the value of a number.
+    """An error for a function that reads the value of a number.
 
-    :param names: which ones, as far as they are operands.
+    :param names: the names of the numbers that are operands.
     """
 
     def __init__(self, what: str, names: Iterable[str] = ()) -> None:
@@ -49,15 +49,15 @@ class Step(NamedTuple):
     """One operation on each element."""
 
     name: str
-    """What the result is called."""
+    """The name of the result."""
     function: str
-    """A ufunc's name, or ``where``, ``real``, ``imag``, ``cast``."""
+    """The name of a ufunc, or ``where``, ``real``, ``imag``, ``cast``."""
     operands: list[tuple[Operand, np.dtype[Any]]]
-    """Each with the dtype that it has."""
+    """The operands, each with its dtype."""
     loop: tuple[np.dtype[Any], ...]
-    """The dtypes in which the operands are computed with."""
+    """The dtypes of the operands in the computation."""
     dtype: np.dtype[Any]
-    """The result's."""
+    """The dtype of the result."""
 
 
 class Program:
@@ -67,12 +67,12 @@ class Program:
         self.steps: list[Step] = []
         self.inputs: list[Symbol] = []
         self.is_row_major = False
-        """Whether the function looks at the order of elements in memory, as it does to make that row-major."""
+        """True if the function inspects the memory order of elements, for example to make it row-major."""
 
     def input(self, name: str, dtype: np.dtype[Any], is_number: bool = False, writable: bool = False) -> Symbol:
-        """A symbolic operand.
+        """Return a symbolic operand.
 
-        :param is_number: it stands for a Python number, whose dtype gives way to that of arrays.
+        :param is_number: it represents a Python number, whose dtype yields to that of arrays.
         """
         symbol = Symbol(self, name, dtype, is_number, writable)
         self.inputs.append(symbol)
@@ -81,7 +81,7 @@ class Program:
     def step(
         self, function: str, operands: list[Any], loop: tuple[Any, ...], dtype: np.dtype[Any], is_number: bool = False
     ) -> Symbol:
-        """Append a step; returns its result."""
+        """Append a step and return its result."""
         named = [
             (operand.name, operand.dtype) if isinstance(operand, Symbol) else (operand, kind)
             for operand, kind in zip(operands, loop, strict=True)
@@ -91,7 +91,7 @@ class Program:
         return Symbol(self, name, dtype, is_number, True)
 
     def ufunc(self, ufunc: np.ufunc, operands: list[Any], dtype: Any = None) -> Symbol:
-        """The step of a ufunc, in the dtypes that NumPy would choose."""
+        """Append the step of a ufunc, in the dtypes that NumPy would choose."""
         if ufunc.nout != 1 or len(operands) != ufunc.nin:
             raise NotFusable(ufunc.__name__)
         if all(not isinstance(x, Symbol) or x.is_number for x in operands):
@@ -100,7 +100,7 @@ class Program:
             double = np.dtype(np.float64)
             return self.step(ufunc.__name__, operands, (double,) * len(operands), double, True)
         if ufunc.__name__ in ("power", "float_power") and isinstance(operands[1], Symbol) and operands[1].is_number:
-            raise NeedsValue(ufunc.__name__, [operands[1].name])  # the code of a square is not that of a root
+            raise NeedsValue(ufunc.__name__, [operands[1].name])  # the code of a square differs from that of a root
         kinds = tuple(map(_kind, operands))
         chosen: Any = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
         try:
@@ -113,7 +113,7 @@ class Program:
 
 
 def _kind(operand: Any) -> Any:
-    """What stands for an operand in promotion: its dtype, or the class of a number."""
+    """Return the operand's representative in promotion: its dtype, or the class of a number."""
     if isinstance(operand, Symbol):
         return float if operand.is_number else operand.dtype
     if isinstance(operand, np.generic):
@@ -126,7 +126,7 @@ def _kind(operand: Any) -> Any:
 
 
 class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of which only the dtype is known; with the face of CuPy's arrays, as far as single elements go."""
+    """An array of which only the dtype is known, with the interface of CuPy's arrays for single elements."""
 
     __slots__ = ("dtype", "is_number", "name", "program", "writable")
     __hash__ = object.__hash__
@@ -135,14 +135,14 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         self.program, self.name, self.dtype, self.is_number, self.writable = program, name, dtype, is_number, writable
 
     size = sys.maxsize
-    """Functions that have another way for small arrays take that for large ones."""
+    """Functions that branch on the size take the branch for large arrays."""
 
     strides = ()
     """A copy of an array that is broadcast would have the same elements."""
 
     @property
     def flags(self) -> SimpleNamespace:
-        """Not contiguous, so that a row-major copy is asked for where the result shall be one."""
+        """Not contiguous, so that functions request a row-major copy if the result must be row-major."""
         self.program.is_row_major = True
         return SimpleNamespace(c_contiguous=False, f_contiguous=False)
 
@@ -165,13 +165,13 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
             raise NotFusable(getattr(function, "__name__", str(function)))
         try:
             return known(*args, **kwargs)
-        except TypeError as error:  # an argument that is not known here
+        except TypeError as error:  # an unsupported argument
             raise NotFusable(str(error)) from None
 
     def write(self, value: Any) -> Symbol:
         """Give the array another value, as ``out=`` and ``+=`` do.
 
-        :raises NotFusable: it is an operand, which a kernel only reads.
+        :raises NotFusable: the array is an operand, which a kernel only reads.
         """
         if not self.writable:
             raise NotFusable(f"{self.name} is written to")
@@ -179,14 +179,14 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:
-        """The array cast to another dtype."""
+        """Return the array cast to another dtype."""
         kind = np.dtype(dtype)
         if kind == self.dtype and not self.is_number:
             return self.copy()
         return self.program.step("cast", [self], (kind,), kind)
 
     def copy(self) -> Symbol:
-        """Another array of the same value."""
+        """Return another array of the same value."""
         return Symbol(self.program, self.name, self.dtype, self.is_number, True)
 
     @property
@@ -202,7 +202,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         return self.program.step("imag", [self], (self.dtype,), _real(self.dtype))
 
     def conj(self) -> Any:
-        """The complex conjugate."""
+        """Return the complex conjugate."""
         return np.conjugate(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -232,7 +232,7 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def where(condition: Any, a: Any, b: Any) -> Symbol:
-    """``np.where``."""
+    """Compute ``np.where``."""
     symbol = next(x for x in (condition, a, b) if isinstance(x, Symbol))
     kinds = [0.0 if isinstance(x, Symbol) and x.is_number else getattr(x, "dtype", x) for x in (a, b)]
     if not all(isinstance(kind, (np.dtype, bool, int, float, complex)) for kind in kinds):
@@ -242,7 +242,7 @@ def where(condition: Any, a: Any, b: Any) -> Symbol:
 
 
 def full_like(a: Any, value: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
-    """``np.full_like``; a single element stands for an array."""
+    """Compute ``np.full_like``; a single element represents an array."""
     if shape != ():
         raise NotFusable("an array of another shape")
     kind = a.dtype if dtype is None else np.dtype(dtype)
@@ -251,29 +251,29 @@ def full_like(a: Any, value: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
-    """``np.zeros_like``."""
+    """Compute ``np.zeros_like``."""
     return full_like(a, 0, dtype, shape)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = ()) -> Symbol:
-    """``np.ones_like``."""
+    """Compute ``np.ones_like``."""
     return full_like(a, 1, dtype, shape)
 
 
 def clip(a: Any, low: Any, high: Any, out: Any = None) -> Any:
-    """``np.clip``."""
+    """Compute ``np.clip``."""
     result = np.minimum(np.maximum(a, low), high)
     return result if out is None else out.write(result)
 
 
 def sinc(x: Any) -> Any:
-    """``np.sinc``: sin(πx) / πx, and 1 at 0."""
+    """Compute ``np.sinc``: sin(πx) / πx, and 1 at 0."""
     y = math.pi * where(x == 0, 1.0e-20, x)
     return np.sin(y) / y
 
 
 def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """``np.nan_to_num`` of real numbers."""
+    """Compute ``np.nan_to_num`` of real numbers."""
     if x.dtype.kind == "c":
         raise NotFusable("nan_to_num of complex numbers")
     if x.dtype.kind != "f":

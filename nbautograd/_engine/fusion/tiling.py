@@ -1,9 +1,9 @@
 """Tiled evaluation of large elementwise expressions: intermediate results stay in the processor's cache.
 
-An expression such as ``1 / (1 + exp(-x))`` makes an array per step. Of ten million elements each is written to memory
-and read back; of a tile it never leaves the cache. A kernel's steps (``fusion/kernel.py``) are run tile by tile, in
-several threads, and results lie in memory that is used again (``arrays/caching_allocator.py``). The tiles depend on the
-shape alone, and so does every rounding error.
+An expression such as ``1 / (1 + exp(-x))`` makes an array per step. An array of ten million elements is written to
+memory and read back; a tile never leaves the cache. A kernel's steps (``fusion/kernel.py``) run tile by tile, in
+several threads, and results use recycled memory (``arrays/caching_allocator.py``). The tiles depend only on the shape,
+and so does every rounding error.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = [
 MIN_TILED_SIZE = 1 << 17
 """Minimum number of elements for tiling."""
 TILE_SIZE = 1 << 17
-"""Elements of a tile."""
+"""Number of elements of a tile."""
 TILES_PER_TASK = 4
-"""Tiles that a thread takes at a time."""
+"""Number of tiles that a thread takes at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MAX_ROW = 1 << 19
 """Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
@@ -47,10 +47,10 @@ class Tiling(NamedTuple):
     step: int
     operands: list[Any]
     is_cut: list[bool]
-    """Of each operand, whether a tile has its own part of it; others are broadcast, as they are, to every tile."""
+    """For each operand, True if each tile has its own part of it; others are broadcast to every tile."""
 
     def at(self, tile: slice) -> list[Any]:
-        """The operands of a tile."""
+        """Return the operands of a tile."""
         return [operand[tile] if cut else operand for operand, cut in zip(self.operands, self.is_cut, strict=True)]
 
 
@@ -61,10 +61,10 @@ def compute(
     fit: Any = None,
     shape: tuple[int, ...] | None = None,
 ) -> Any:
-    """The result of ``kernel`` for ``values``, arrays that are broadcast or numbers: tile by tile, or at once.
+    """Return the result of ``kernel`` for ``values``, arrays that are broadcast or numbers: tile by tile, or at once.
 
-    :param spare: an array that nobody needs any more; the result may be written into it.
-    :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
+    :param spare: an array that is no longer needed; the result may be written into it.
+    :param fit: for a gradient, (shape, ...) before broadcasting: the result is summed to that shape.
     :param shape: the result's, if known.
     """
     steps, alike = kernel.steps, _alike(values)
@@ -92,13 +92,13 @@ def compute(
         out = target[tile]
         steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
 
-    step = per_task if kernel.is_one_pass else tiling.step  # which needs no cache
+    step = per_task if kernel.is_one_pass else tiling.step  # does not use the cache
     for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
     return result
 
 
 def _alike(values: tuple[Any, ...]) -> Any:
-    """One of the arrays if all are contiguous and of one shape and floating dtype; numbers may be among them."""
+    """Return one of the arrays if all are contiguous and of one shape and floating dtype; numbers are allowed."""
     first: Any = None
     for value in values:
         if value.__class__ is np.ndarray:
@@ -114,7 +114,7 @@ def _alike(values: tuple[Any, ...]) -> Any:
 
 
 def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any, like: Any) -> Any:
-    """The result, where a thread would compute all of it at once: the usual case of middling sizes."""
+    """Return the result if one thread would compute all of it: the usual case of medium sizes."""
     shape, dtype, steps = like.shape, like.dtype, kernel.steps
     assert steps is not None
     reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
@@ -128,7 +128,7 @@ def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any,
 
 
 def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
-    """The result at once, or by a kernel of the device that the arrays are on."""
+    """Return the result at once, or by a kernel of the arrays' device."""
     library = on_device.kernels_for(values)
     if library is not None:
         return on_device.compute(kernel, values, library, fit)
@@ -137,12 +137,12 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
 
 
 def _scratch(kernel: ElementwiseKernel, tiling: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
-    """Buffers for the intermediate results of a tile."""
+    """Allocate buffers for the intermediate results of a tile."""
     return np.empty((kernel.scratch + more, tiling.step * math.prod(tiling.shape[1:])), dtype)
 
 
 def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
-    """The floating dtype of all arrays; None if they differ, or are not NumPy's."""
+    """Return the floating dtype of all arrays; None if they differ, or are not NumPy's."""
     dtype = None
     for value in values:
         if value.__class__ is np.ndarray or isinstance(value, np.generic):
@@ -177,7 +177,7 @@ def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
 
 
 def compact(value: Any) -> Any:
-    """An array without its broadcast repetitions (0-d if it has one element); None if that is not C-contiguous."""
+    """Return an array without its broadcast repetitions (0-d for one element); None if that is not C-contiguous."""
     if value.__class__ is not np.ndarray or not value.ndim:
         return value
     if not value.flags.c_contiguous:
@@ -192,7 +192,7 @@ def compact(value: Any) -> Any:
 def _summed(
     kernel: ElementwiseKernel, tiling: Tiling, shape: tuple[int, ...], dtype: np.dtype[Any], to: tuple[int, ...]
 ) -> Any:
-    """The same summed to the shape ``to`` (a fused reduction): each tile as soon as it is computed."""
+    """Return the result summed to the shape ``to`` (a fused reduction), each tile as soon as it is computed."""
     steps = kernel.steps
     assert steps is not None
     axes = summation.broadcast_axes(shape, to)
@@ -229,13 +229,13 @@ def _summed(
 
 
 def reusable(g: Any, extras: Any) -> Any:
-    """``g`` if the engine and the ``vjp`` that asks are all who hold it, so that it may be overwritten; else None.
+    """Return ``g`` if only the engine and the calling ``vjp`` hold it, so that it may be overwritten; else None.
 
-    :param extras: what the node has beyond the usual: hooks would be shown ``g`` afterwards.
+    :param extras: the node's optional parts: hooks would see ``g`` afterwards.
     """
     return g if extras is None and getrefcount(g) <= PASSED_TWICE and is_owned(g) else None
 
 
 def is_owned(g: Any) -> bool:
-    """Whether an array may be written to, as far as its memory goes."""
+    """Return whether an array may be written to, judging by its memory."""
     return g.__class__ is np.ndarray and g.flags.writeable and caching_allocator.is_whole(g)

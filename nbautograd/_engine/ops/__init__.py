@@ -1,6 +1,6 @@
 """The operations, one declaration each, by family.
 
-An operation is its body, its formulas, its documentation; what they share is in ``_internal``. An operation knows
-``@op`` and other operations; it must not know the engine that differentiates it, nor PyTorch's namespaces that offer
-it.
+An operation consists of its body, its formulas and its documentation; shared code is in ``_internal``. Operations may
+depend on ``@op`` and other operations, but not on the engine that differentiates them, nor on PyTorch's namespaces that
+expose them.
 """

@@ -1,6 +1,6 @@
 """Internal operations of derivative formulas: unbroadcasting (sum_to), expanding a reduced gradient (spread), casts.
 
-They are declared like all others, so that they have derivatives too.
+They are declared like all others, so that they also have derivatives.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
-    """The shape after reducing ``dim`` with ``keepdim=True``."""
+    """Return the shape after reducing ``dim`` with ``keepdim=True``."""
     if dim is None:
         return (1,) * len(shape)
     gone = dimensions(dim, len(shape))
@@ -46,17 +46,17 @@ def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 
 def axes(dim: Any, ndim: int) -> Any:
-    """``dim`` as NumPy's ``axis``: None for all dimensions, else a tuple of non-negative ints."""
+    """Return ``dim`` as NumPy's ``axis``: None for all dimensions, else a tuple of non-negative ints."""
     return None if dim is None else dimensions(dim, ndim)
 
 
 def count(shape: tuple[int, ...], dim: Any) -> int:
-    """The number of elements that are reduced to one."""
+    """Return the number of elements reduced to one."""
     return math.prod(shape) if dim is None else math.prod(shape[d] for d in dimensions(dim, len(shape)))
 
 
 def added(*terms: Any) -> Any:
-    """The sum of several gradients, of which undefined ones are None; None if all are."""
+    """Return the sum of several gradients, where None stands for undefined; None if all are."""
     defined = [term for term in terms if term is not None]
     return sum(defined[1:], defined[0]) if defined else None
 
@@ -66,24 +66,24 @@ def not_implemented(what: str) -> NoReturn:
 
     :raises NotImplementedError: always.
     """
-    raise NotImplementedError(f"the derivative for '{what}' is not implemented: let that argument not require grad")
+    raise NotImplementedError(f"the derivative for '{what}' is not implemented. Detach that argument")
 
 
 def ratio(g: Any, result: Any) -> Any:
-    """``g / result``, but 0 where ``result`` is 0."""
+    """Return ``g / result``, but 0 where ``result`` is 0."""
     safe = result + (result == 0)
     return g / safe * (result != 0)
 
 
 def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
-    """The maximum over ``axes``, all by default; faster than NumPy's method."""
+    """Return the maximum over ``axes``, all by default; faster than NumPy's method."""
     if a.__class__ is not np.ndarray:
         return a.max(axes, None, keepdims)
     return np.maximum.reduce(a, axes, None, None, keepdims)
 
 
 def summed(function: Any, operands: tuple[Any, ...], axes: Any = None, keepdims: bool = False) -> Any:
-    """The sum of what ``function`` computes of each element, over ``axes``, all by default: on a device by one kernel.
+    """Sum the values of ``function`` for each element over ``axes``, all by default; on a device by one kernel.
 
     >>> summed(np.square, (np.array([3.0, 4.0]),)).item()
     25.0
@@ -96,7 +96,7 @@ def summed(function: Any, operands: tuple[Any, ...], axes: Any = None, keepdims:
 
 
 def complex_array(real: Any, imag: Any) -> Any:
-    """A complex array of real and imaginary parts; infinite parts stay infinite (``real + 1j * imag`` gives nan)."""
+    """Return a complex array of two parts; infinite parts stay infinite (``real + 1j * imag`` gives nan)."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
     kind, same = dtypes.of(real.dtype).to_complex().numpy, real.shape == shape and 0 not in real.strides
     output = np.empty_like(real, dtype=kind, shape=shape, order="K" if same else "C")
@@ -110,13 +110,13 @@ def complex_array(real: Any, imag: Any) -> Any:
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
 def zeros_of(input: Tensor) -> Tensor:
-    """Zeros of the input's shape and dtype: the gradient of a function whose derivative is 0."""
+    """Return zeros of the input's shape and dtype: the gradient of a function whose derivative is 0."""
     return np.zeros_like(input)
 
 
 @op(node="SumToSizeBackward0", symbol="Σ", input="expand(g, *input.shape)", method=False)
 def sum_to(input: Tensor, shape: Any) -> Tensor:
-    """The sum over the dimensions along which ``shape`` was broadcast: the transpose of broadcasting."""
+    """Sum over the dimensions along which ``shape`` was broadcast: the transpose of broadcasting."""
     if input.shape == shape:
         return input.copy()
     if input.ndim == 2 and len(shape) == 1 and input.__class__ is np.ndarray:
@@ -128,13 +128,13 @@ def sum_to(input: Tensor, shape: Any) -> Tensor:
 
 @op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
 def cast(input: Tensor, dtype: Any) -> Tensor:
-    """The tensor cast to a NumPy dtype."""
+    """Return the tensor cast to a NumPy dtype."""
     return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
 
 
 @op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
 def cast_back(input: Tensor, dtype: Any) -> Tensor:
-    """A gradient cast to the dtype of its input: the real part where the input is real."""
+    """Return a gradient cast to the dtype of its input: the real part if the input is real."""
     if input.dtype.kind == "c" and dtype.kind != "c":
         input = input.real
     return input.astype(dtype)
@@ -148,7 +148,7 @@ def cast_back(input: Tensor, dtype: Any) -> Tensor:
     input="sum_over(g, dim, keepdim).reshape(input.shape)",
 )
 def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The transpose of a sum over ``dim``: expanded along the reduced dimensions, without copying where possible."""
+    """Transpose a sum over ``dim``: expand along the reduced dimensions, without copying where possible."""
     if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):
         return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape)) if shape else input
     kept = input if keepdim else input.reshape(reduced_shape(shape, dim))

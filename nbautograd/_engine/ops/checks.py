@@ -1,4 +1,4 @@
-"""``torch._check`` and its family: conditions that a program states about numbers and tensors."""
+"""``torch._check`` and variants: conditions on numbers and tensors that a program asserts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Message = Callable[[], object] | None
 def _check_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
     """Raise an error of this type unless ``cond`` is true.
 
-    :param message: is called for what the error says.
-    :raises TypeError: ``cond`` is no bool, or ``message`` cannot be called.
+    :param message: a function that returns the message.
+    :raises TypeError: ``cond`` is not a bool, or ``message`` is not callable.
     """
     if isinstance(cond, Tensor):
         raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all()")
@@ -39,7 +39,7 @@ def _check_with(error_type: type[Exception], cond: Any, message: Message = None)
     if cond:
         return
     if message is None:
-        raise error_type("Expected cond to be True, but got False. Give the check a message to say what is expected.")
+        raise error_type("Expected cond to be True, but got False. Pass a message that names the expected condition.")
     if not callable(message):
         raise TypeError("message must be a callable")
     raise error_type(str(message()))
@@ -48,7 +48,7 @@ def _check_with(error_type: type[Exception], cond: Any, message: Message = None)
 def _check(cond: Any, message: Message = None) -> None:
     """Raise a RuntimeError unless ``cond`` is true.
 
-    :param message: is called for what the error says.
+    :param message: a function that returns the message.
     """
     _check_with(RuntimeError, cond, message)
 
@@ -83,14 +83,14 @@ def _check_tensor_all(cond: Any, message: Message = None) -> None:
 
 
 def _assert(condition: Any, message: str) -> None:
-    """``assert`` as a function."""
+    """Run ``assert`` as a function."""
     assert condition, message
 
 
 def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
     """Raise a RuntimeError if a tensor of one element is zero.
 
-    :raises RuntimeError: the element is zero, or there are several.
+    :raises RuntimeError: the element is zero, or the tensor has several elements.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"_assert_async(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
@@ -103,5 +103,5 @@ def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single 
 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
-    """The shape of a tensor as a tensor of integers."""
+    """Return the shape of a tensor as a tensor of integers."""
     return tensor(list(input.shape), dtype=dtypes.int64)

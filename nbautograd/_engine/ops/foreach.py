@@ -1,6 +1,6 @@
 """``torch._foreach_*``: one operation on each tensor of a list, as optimizers call them.
 
-PyTorch computes them in fewer kernels. Here they are loops: they are present for code that names them.
+PyTorch computes them in fewer kernels. Here they are loops, for compatibility with code that calls them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNARY = """
     round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"""
 _BINARY = {
     **{name: name for name in ("add", "sub", "mul", "div", "clamp_min", "clamp_max", "pow")},
-    "maximum": "clamp_min",  # which take numbers, too
+    "maximum": "clamp_min",  # which also accept numbers
     "minimum": "clamp_max",
 }
 _WITHOUT_INPLACE = ("clone", "max", "mm", "norm", "powsum")
@@ -36,9 +36,9 @@ __all__ = [
 def _each(name: str, step: Callable[..., Tensor], tensors: Any, *operands: Any) -> Any:
     """Call ``step`` with each tensor and its element of each list among the operands.
 
-    :returns: the results in a tuple; of functions in place, ``tensors``.
-    :raises RuntimeError: there are no tensors, or the lists are of unlike lengths.
-    :raises TypeError: an element is no tensor.
+    :returns: the results in a tuple; ``tensors`` for in-place functions.
+    :raises RuntimeError: there are no tensors, or the lists have different lengths.
+    :raises TypeError: an element is not a tensor.
     """
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
@@ -53,7 +53,7 @@ def _each(name: str, step: Callable[..., Tensor], tensors: Any, *operands: Any) 
 
 
 def _spread(name: str, operand: Any, count: int, position: int) -> Any:
-    """An operand for each of ``count`` tensors: elements of a list, or the same number or 0-d tensor for all."""
+    """Return an operand for each of ``count`` tensors: elements of a list, or the same number or 0-d tensor for all."""
     if isinstance(operand, (list, tuple)):
         if len(operand) != count:
             if any(isinstance(each, Tensor) for each in operand):
@@ -73,10 +73,10 @@ def _spread(name: str, operand: Any, count: int, position: int) -> Any:
 
 
 def _one_of(name: str, function: str, operands: tuple[Any, ...]) -> Any:
-    """The operand that was given by one of its names."""
+    """Return the operand passed by one of its names."""
     named = [operand for operand in operands if operand is not None]
     if len(named) != 1:
-        raise TypeError(f"{function}() takes one operand beside its tensors ({name}), and got {len(named)}")
+        raise TypeError(f"{function}() takes one operand besides its tensors ({name}), but got {len(named)}")
     return named[0]
 
 
@@ -85,7 +85,7 @@ def _unary(name: str) -> Callable[..., Any]:
         method = getattr(Tensor, name)
         return _each(f"_foreach_{name}", lambda x: method(x), self)
 
-    function.__doc__ = f"``{name}`` of each tensor."
+    function.__doc__ = f"Compute ``{name}`` of each tensor."
     return function
 
 
@@ -103,7 +103,7 @@ def _binary(name: str, method_name: str) -> Callable[..., Any]:
             return _each(full, lambda x, y: getattr(x, method_name)(y, alpha=alpha), self, operand)
         return _each(full, lambda x, y: getattr(x, method_name)(y), self, operand)
 
-    function.__doc__ = f"``{name}`` of each tensor and a number, a 0-d tensor, or its element of a list of either."
+    function.__doc__ = f"Compute ``{name}`` of each tensor and a number, a 0-d tensor, or its element of a list."
     return function
 
 
@@ -115,7 +115,7 @@ def _ternary(name: str) -> Callable[..., Any]:
         step = lambda x, a, b, factor: getattr(x, name)(a, b, value=factor)  # noqa: E731
         return _each(f"_foreach_{name}", step, self, tensor1, tensor2, factors)
 
-    function.__doc__ = f"``{name}`` of each tensor and its elements of two lists, with one factor or one for each."
+    function.__doc__ = f"Compute ``{name}`` of each tensor and its elements of two lists, with one or several factors."
     return function
 
 
@@ -124,24 +124,24 @@ def _lerp(name: str) -> Callable[..., Any]:
         step = lambda x, end, part: getattr(x, name)(end, part)  # noqa: E731
         return _each(f"_foreach_{name}", step, self, tensors1, _one_of("weight", name, (weights, weight)))
 
-    function.__doc__ = f"``{name}`` of each tensor towards its element of a list."
+    function.__doc__ = f"Compute ``{name}`` of each tensor towards its element of a list."
     return function
 
 
 def _foreach_norm(self: Any, ord: float = 2, dtype: dtypes.dtype | None = None) -> Any:
-    """The vector norm of each tensor."""
+    """Compute the vector norm of each tensor."""
     from nbautograd._engine.ops.reduction.norms import linalg_vector_norm
 
     return _each("_foreach_norm", lambda x: linalg_vector_norm(x, ord, dtype=dtype), self)
 
 
 def _foreach_powsum(self: Any, ord: float = 2, dtype: dtypes.dtype | None = None) -> Any:
-    """The sum of each tensor's absolute values to the power ``ord``."""
+    """Compute the sum of each tensor's absolute values to the power ``ord``."""
     return _each("_foreach_powsum", lambda x: (x if dtype is None else x.to(dtype)).abs().pow(ord).sum(), self)
 
 
 def _foreach_mm(self: Any, mat2: Any) -> Any:
-    """The matrix product of each tensor and its element of a list."""
+    """Compute the matrix product of each tensor and its element of a list."""
     return _each("_foreach_mm", mm, self, mat2)
 
 

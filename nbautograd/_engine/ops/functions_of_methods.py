@@ -1,4 +1,4 @@
-"""Functions that are methods in the first place: ``torch.detach``, and those in place, such as ``torch.sin_``."""
+"""Functions derived from methods: ``torch.detach``, and in-place functions such as ``torch.sin_``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["detach", "detach_", "dsmm", "spmm", *_IN_PLACE.split()]
 
 
 def detach(input: Tensor) -> Tensor:
-    """The same memory as a tensor without history.
+    """Return a tensor without history that shares the memory.
 
     >>> import nbautograd as torch
     >>> torch.detach(torch.ones(2, requires_grad=True))
@@ -28,9 +28,9 @@ def detach(input: Tensor) -> Tensor:
 
 
 def detach_(input: Tensor) -> Tensor:
-    """Cut the tensor itself off from its history.
+    """Detach the tensor itself from its history.
 
-    :raises RuntimeError: it is a view.
+    :raises RuntimeError: the tensor is a view.
     """
     check_tensors("detach_", input=input)
     return input.detach_()
@@ -38,7 +38,7 @@ def detach_(input: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The matrix product, by the name that PyTorch has for that of sparse matrices: here they are dense.
+    """Compute the matrix product, under PyTorch's name for sparse matrices; here they are dense.
 
     >>> import nbautograd as torch
     >>> torch.spmm(torch.eye(2), torch.ones(2, 1))

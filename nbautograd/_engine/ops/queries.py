@@ -29,9 +29,9 @@ Number = int | float | complex | bool
 
 
 def check_tensors(function: str, **arguments: Any) -> None:
-    """Make sure that arguments are tensors.
+    """Check that arguments are tensors.
 
-    :raises TypeError: one is something else.
+    :raises TypeError: an argument is not a tensor.
     """
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
@@ -42,7 +42,7 @@ def check_tensors(function: str, **arguments: Any) -> None:
 
 @described
 def is_tensor(obj: object) -> bool:
-    """Whether ``obj`` is a tensor.
+    """Return whether ``obj`` is a tensor.
 
     >>> import nbautograd as torch
     >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1, 2])
@@ -53,7 +53,7 @@ def is_tensor(obj: object) -> bool:
 
 @described
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is a complex one.
+    """Return whether the dtype is complex.
 
     >>> import nbautograd as torch
     >>> torch.is_complex(torch.tensor([1j]))
@@ -65,7 +65,7 @@ def is_complex(input: Tensor) -> bool:
 
 @described
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating one.
+    """Return whether the dtype is floating.
 
     >>> import nbautograd as torch
     >>> torch.is_floating_point(torch.tensor([1.]))
@@ -77,7 +77,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 @composite()
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype is signed: it has negative numbers.
+    """Return whether the dtype is signed: it has negative numbers.
 
     >>> import nbautograd as torch
     >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
@@ -89,9 +89,9 @@ def is_signed(input: Tensor) -> bool:
 
 @composite()
 def is_nonzero(input: Tensor) -> bool:
-    """Whether a tensor of one element is not equal to zero.
+    """Return whether a tensor of one element is not equal to zero.
 
-    :raises RuntimeError: there is not exactly one element.
+    :raises RuntimeError: the tensor does not have exactly one element.
 
     >>> import nbautograd as torch
     >>> torch.is_nonzero(torch.tensor([0.]))
@@ -103,7 +103,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both tensors have the same shape.
+    """Return whether both tensors have the same shape.
 
     >>> import nbautograd as torch
     >>> torch.is_same_size(torch.ones(2), torch.zeros(2))
@@ -115,7 +115,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @composite()
 def is_conj(input: Tensor) -> bool:
-    """False: conjugation is always eager; there is no lazy conjugate view.
+    """Return False: conjugation is always eager, without lazy conjugate views.
 
     >>> import nbautograd as torch
     >>> torch.is_conj(torch.tensor([1j]))
@@ -127,7 +127,7 @@ def is_conj(input: Tensor) -> bool:
 
 @composite()
 def is_neg(input: Tensor) -> bool:
-    """False: negation is always eager; there is no lazy negative view.
+    """Return False: negation is always eager, without lazy negative views.
 
     >>> import nbautograd as torch
     >>> torch.is_neg(torch.tensor([1.]))
@@ -139,7 +139,7 @@ def is_neg(input: Tensor) -> bool:
 
 @composite()
 def is_inference(input: Tensor) -> bool:
-    """Whether this is an inference tensor, one created in inference mode.
+    """Return whether this is an inference tensor, created in inference mode.
 
     >>> import nbautograd as torch
     >>> torch.is_inference(torch.ones(2))
@@ -151,7 +151,7 @@ def is_inference(input: Tensor) -> bool:
 
 @described
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """Return the number of elements.
 
     >>> import nbautograd as torch
     >>> torch.numel(torch.ones(2, 3))
@@ -163,9 +163,9 @@ def numel(input: Tensor) -> int:
 
 @described
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dtype:
-    """The dtype that type promotion gives for arithmetic between the two.
+    """Return the dtype of arithmetic between the two, by type promotion.
 
-    A Python number, or a 0-d tensor next to tensors with dimensions, takes part only if its category (bool, integer,
+    A Python number, or a 0-d tensor next to tensors with dimensions, counts only if its category (bool, integer,
     floating, complex) is higher than that of the rest.
 
     >>> import nbautograd as torch
@@ -176,7 +176,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dt
 
 
 def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
-    """The dtype that type promotion gives for all these."""
+    """Return the result dtype of all arguments, by type promotion."""
     kinds = [
         (value.dtype, 2 if value._a.ndim else 1) if isinstance(value, Tensor) else (dtypes.of_number(value), 0)
         for value in values
@@ -186,7 +186,7 @@ def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
 
 @described
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
-    """Whether type promotion allows the cast: not complex to real, floating to integer, or a number to bool.
+    """Return whether type promotion allows the cast: not complex to real, floating to integer, or a number to bool.
 
     >>> import nbautograd as torch
     >>> torch.can_cast(torch.double, torch.float), torch.can_cast(torch.float, torch.int)

@@ -1,4 +1,4 @@
-"""PyTorch's random streams, bit for bit: the Mersenne Twister behind ``manual_seed``, and what is drawn from it.
+"""PyTorch's random streams, bit for bit: the Mersenne Twister behind ``manual_seed``, and the distributions.
 
-It knows arrays and the tensor in which a generator's state is handed out; it must not know the operations that draw.
+It depends on arrays and the tensor that holds a generator's state, but not on the operations that draw.
 """

@@ -1,7 +1,7 @@
 """The Box-Muller transform and its arithmetic, rounded as PyTorch's machine code rounds it.
 
-Where that multiplies and adds with one rounding, so does :func:`fma`; where it approximates a logarithm, a sine or a
-cosine in single precision, so do :func:`log` and :func:`sine_cosine`.
+:func:`fma` multiplies and adds with one rounding, as that code does; :func:`log` and :func:`sine_cosine` use its
+single-precision approximations.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import numpy as np
 __all__ = ["BLOCK", "box_muller", "fma"]
 
 Array = np.ndarray[Any, Any]
-BLOCK = 16  # from this many elements on, normal numbers are made in blocks of as many
+BLOCK = 16  # from this many elements on, normal numbers are made in blocks of this size
 
 
 def fma(a: Array, b: Any, c: Any) -> Array:
-    """The sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` of its type or Python numbers."""
+    """Return the sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` likewise, or Python
+    numbers.
+    """
     if a.dtype == np.float32:
         wide: Array = np.multiply(a, b, dtype=np.float64)  # 48 bits at most: exact
         wide += c
@@ -26,27 +28,27 @@ def fma(a: Array, b: Any, c: Any) -> Array:
     product = a * b
     total = product + c
     part = total - product
-    lost = (product - (total - part)) + (c - part)  # what rounding took from the sum (D. E. Knuth)
+    lost = (product - (total - part)) + (c - part)  # the rounding error of the sum (D. E. Knuth)
     result: Array = total + (lost + _product_error(a, b, product))
     return result
 
 
 def _product_error(a: Array, b: Any, product: Array) -> Any:
-    """What rounding took from ``product`` of a and b: exactly a * b - product (T. J. Dekker, 1971)."""
+    """Return the rounding error of ``product``: exactly a * b - product (T. J. Dekker, 1971)."""
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(np.float64(b))
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 def _halves(a: Any) -> tuple[Any, Any]:
-    """Two numbers of 26 bits each whose sum is the float64 ``a``."""
+    """Split the float64 ``a`` into two numbers of 26 bits each whose sum it is."""
     scaled = a * (2.0**27 + 1)
     high = scaled - (scaled - a)
     return high, a - high
 
 
 def box_muller(uniform: Array) -> Array:
-    """Blocks of 16 uniform numbers turned into normal ones: the first 8 of each give radii, the last 8 angles."""
+    """Convert blocks of 16 uniform numbers to normal ones: the first 8 of each give radii, the last 8 angles."""
     kind = uniform.dtype.type
     blocks = uniform.reshape(-1, 2, BLOCK // 2)
     angle = kind(2 * math.pi) * blocks[:, 1]
@@ -68,7 +70,7 @@ _QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # 
 
 
 def _polynomial(coefficients: list[float], x: Array) -> Array:
-    """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+    """Evaluate the polynomial with these coefficients, the highest power first, by Horner's rule."""
     value = np.full_like(x, coefficients[0])
     for coefficient in coefficients[1:]:
         value = fma(value, x, np.float32(coefficient))
@@ -76,7 +78,7 @@ def _polynomial(coefficients: list[float], x: Array) -> Array:
 
 
 def log(x: Array) -> Array:
-    """Natural logarithm of positive float32 numbers."""
+    """Compute the natural logarithm of positive float32 numbers."""
     mantissa, exponent = np.frexp(x)
     below = mantissa < np.float32(math.sqrt(0.5))
     power = (exponent - below).astype(np.float32)  # x = 2**power * (1 + rest)
@@ -89,7 +91,7 @@ def log(x: Array) -> Array:
 
 
 def sine_cosine(angle: Array) -> tuple[Array, Array]:
-    """Sine and cosine of float32 angles from 0 on, in radians."""
+    """Compute sine and cosine of float32 angles from 0 on, in radians."""
     octant = (angle * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
     rest = angle
     for part in _QUARTER_PI:

@@ -1,4 +1,4 @@
-"""What a dtype can hold: its bounds, and which integers it represents."""
+"""The range of a dtype: its bounds, and the integers it represents."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ DType = np.dtype[Any]
 
 
 def digits(dtype: DType) -> int:
-    """The binary digits of a floating dtype."""
+    """Return the binary digits of a floating dtype."""
     return 8 if dtype.kind == "V" else int(np.finfo(dtype).nmant) + 1
 
 
 def bounds(dtype: DType) -> tuple[float, float]:
-    """The least and the greatest number of a dtype."""
+    """Return the smallest and the largest number of a dtype."""
     if dtype.kind == "V":
         return -255 * 2.0**120, 255 * 2.0**120
     if dtype.kind == "f":
@@ -26,7 +26,7 @@ def bounds(dtype: DType) -> tuple[float, float]:
 
 
 def representable(first: int, end: int, dtype: DType) -> tuple[int, int]:
-    """The range narrowed where its ends, rounded to a floating dtype, would lie outside of it."""
+    """Return the range, narrowed if its ends, rounded to a floating dtype, would be outside it."""
     precision = digits(dtype)
     after, last = int(dtype.type(first + 1)), int(dtype.type(end - 1))
     if after < first:
@@ -37,7 +37,7 @@ def representable(first: int, end: int, dtype: DType) -> tuple[int, int]:
 
 
 def largest_integer(dtype: DType) -> int:
-    """The largest integer that ``random_`` draws by default."""
+    """Return the largest integer that ``random_`` draws by default."""
     if dtype.kind in "fV":
         return 1 << digits(dtype)
     return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)

@@ -1,9 +1,8 @@
-"""PyTorch's CPU random numbers, number for number: the Mersenne Twister and what is made of its 32-bit words.
+"""PyTorch's CPU random numbers, bit for bit: the Mersenne Twister and the distributions of its 32-bit words.
 
-The streams were worked out from PyTorch's outputs, and ``tests/engine/test_generator.py`` compares them: uniform
-numbers take the low 24 (float32, float16) or 53 (float64) bits of one word or of two; normal ones come from the
-Box-Muller transform (``box_muller.py``), for fewer than 16 elements in pairs in double precision, otherwise in blocks
-of 16.
+The streams were derived from PyTorch's outputs, and ``tests/engine/test_generator.py`` compares them: uniform numbers
+take the low 24 (float32, float16) or 53 (float64) bits of one or two words; normal numbers come from the Box-Muller
+transform (``box_muller.py``), for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 DEFAULT_SEED = 67280421310721  # PyTorch's default seed
 
-# The layout of PyTorch's state: seed, words left before the next twist, whether it is seeded, the index of the next
-# word, the 624 words in 64 bits each, and the normal numbers that are kept for the next draw.
+# The layout of PyTorch's state: seed, words left before the next twist, the seeded flag, the index of the next word,
+# the 624 words in 64 bits each, and the normal numbers kept for the next draw.
 _STATE = np.dtype(
     [
         ("seed", "<u8"),
@@ -52,15 +51,15 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A source of random numbers: the stream that PyTorch's CPU generator has for the same seed.
+    """A source of random numbers: the stream of PyTorch's CPU generator for the same seed.
 
-    Its states are PyTorch's too, byte for byte, so that a stream begun in one library goes on in the other.
+    Its states are also PyTorch's, byte for byte, so that a stream begun in one library continues in the other.
 
-    The drawing methods take a shape and a NumPy dtype and return NumPy arrays. Integer-valued distributions are cast
-    to any dtype; those of real numbers want a floating one.
+    The drawing methods take a shape and a NumPy dtype and return NumPy arrays. Integer-valued distributions are cast to
+    any dtype; real-valued ones require a floating dtype.
 
-    :param device: where the generator lives: always the CPU, from where tensors on CUDA get their numbers too.
-    :raises RuntimeError: another device.
+    :param device: always the CPU, which also draws the numbers of tensors on CUDA.
+    :raises RuntimeError: the device is not the CPU.
 
     >>> import nbautograd as torch
     >>> g = torch.Generator().manual_seed(42)
@@ -76,8 +75,8 @@ class Generator:
         if place.type != "cpu":
             raise RuntimeError(f"Generator(): only device='cpu' is supported, got {device!r}")
         self.device: Device = place
-        self._seed: int | None = DEFAULT_SEED  # None: asked of the operating system at first use
-        self._twister: Any = None  # made when first needed: importing numpy.random takes time
+        self._seed: int | None = DEFAULT_SEED  # None: drawn from the operating system on first use
+        self._twister: Any = None  # created on first use: importing numpy.random takes time
         self._kept: float | None = None  # the second normal number of a pair
 
     # -- seeds and states --------------------------------------------------------------------------------------------
@@ -85,8 +84,8 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of ``seed``, an integer of at most 64 bits; negative ones count from the top.
 
-        :raises ValueError: it does not fit.
-        :raises RuntimeError: it is no integer.
+        :raises ValueError: it does not fit into 64 bits.
+        :raises RuntimeError: it is not an integer.
         """
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {kind_of(seed)}: a seed must be an int")
@@ -102,11 +101,11 @@ class Generator:
         return self.manual_seed(int.from_bytes(os.urandom(8), "little")).initial_seed()
 
     def initial_seed(self) -> int:
-        """The seed of the stream."""
+        """Return the seed of the stream."""
         return self.seed() if self._seed is None else self._seed
 
     def get_state(self) -> Tensor:
-        """The state as a tensor of 5056 bytes (uint8), in PyTorch's layout."""
+        """Return the state as a tensor of 5056 bytes (uint8), in PyTorch's layout."""
         state = np.zeros((), _STATE)
         state["seed"], state["seeded"] = self.initial_seed(), 1
         untouched = self._twister is None  # before the first twist; next is 0
@@ -122,8 +121,8 @@ class Generator:
         """Restore a state that ``get_state`` (or PyTorch's) returned.
 
         :param new_state: 5056 elements of dtype uint8.
-        :raises TypeError: no tensor, or one of another dtype.
-        :raises RuntimeError: another size, or bytes that are no state.
+        :raises TypeError: the state is not a tensor, or has another dtype.
+        :raises RuntimeError: the size differs, or the bytes are not a state.
         """
         if not isinstance(new_state, Tensor):
             raise TypeError(f"set_state() expected a torch.ByteTensor, but got {kind_of(new_state)}")
@@ -147,7 +146,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """A copy of the generator with an independent state."""
+        """Return a copy of the generator with an independent state."""
         return Generator().set_state(self.get_state())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
@@ -166,22 +165,22 @@ class Generator:
     # -- words -------------------------------------------------------------------------------------------------------
 
     def words(self, n: int) -> Array:
-        """The next n 32-bit words, as uint32."""
+        """Return the next n 32-bit words, as uint32."""
         if n == 0:  # leaves the state unchanged
             return np.empty(0, np.uint32)
         drawn: Array = self._mt().randint(0, 2**32, n, np.uint32)
         return drawn
 
     def long_words(self, n: int) -> Array:
-        """The next n 64-bit words (uint64), each of two draws, the first being the high one."""
+        """Return the next n 64-bit words (uint64), each of two draws, the first being the high one."""
         pairs = self.words(2 * n).astype(np.uint64)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
     @contextmanager
     def _one_by_one(self) -> Iterator[Callable[[], float]]:
-        """A function that returns the next uniform number of 53 bits, for methods that reject some of them.
+        """Yield a function that returns the next uniform number of 53 bits, for methods that reject some of them.
 
-        It draws ahead in blocks, which is faster; at the end the generator is put to where it was really used up.
+        It draws ahead in blocks, which is faster; at the end the generator is reset to the last number that was used.
         """
         used = 0
         before: Any = None
@@ -204,25 +203,25 @@ class Generator:
     # -- uniform -----------------------------------------------------------------------------------------------------
 
     def _unit(self, n: int) -> Array:
-        """Uniform numbers in [0, 1) of 24 bits, as float32."""
+        """Return uniform numbers in [0, 1) of 24 bits, as float32."""
         return (self.words(n) & np.uint32(2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
 
     def _unit_double(self, n: int) -> Array:
-        """Uniform numbers in [0, 1) of 53 bits, as float64."""
+        """Return uniform numbers in [0, 1) of 53 bits, as float64."""
         return (self.long_words(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
 
     def _unit_as(self, n: int, dtype: DType) -> Array:
-        """Uniform numbers in [0, 1), float64 for that dtype and float32 for the narrower ones."""
+        """Return uniform numbers in [0, 1), float64 for that dtype and float32 for narrower dtypes."""
         return self._unit_double(n) if dtype == np.float64 else self._unit(n)
 
     def rand(self, shape: Sequence[int], dtype: DType) -> Array:
-        """Uniform numbers in [0, 1)."""
+        """Return uniform numbers in [0, 1)."""
         return self.uniform(shape, dtype, 0.0, 1.0)
 
     def uniform(self, shape: Sequence[int], dtype: DType, low: float, high: float) -> Array:
-        """Uniform numbers in [low, high).
+        """Return uniform numbers in [low, high).
 
-        :raises RuntimeError: the ends or their distance are beyond the dtype's range, or in the wrong order.
+        :raises RuntimeError: the ends or their distance exceed the dtype's range, or are in the wrong order.
         """
         largest = bounds(np.dtype(dtype))[1]
         for name, end in (("from", low), ("to", high)):
@@ -241,7 +240,7 @@ class Generator:
         return values
 
     def randint(self, shape: Sequence[int], low: int, high: int) -> Array:
-        """Integers in [low, high), as int64; the range may be as wide as 2**64."""
+        """Return integers in [low, high), as int64; the range may be as wide as 2**64."""
         n, span = math.prod(shape), high - low
         drawn = self.words(n).astype(np.uint64) if span < 2**28 else self.long_words(n)
         if span < 2**64:
@@ -250,10 +249,10 @@ class Generator:
         return drawn.view(np.int64).reshape(tuple(shape))
 
     def random(self, shape: Sequence[int], dtype: DType, low: int | None = None, high: int | None = None) -> Array:
-        """Integers in [low, high), cast to the dtype.
+        """Return integers in [low, high), cast to the dtype.
 
         Without ``high``, up to the largest number of an integer dtype, or up to the largest power of two below which a
-        floating dtype holds every integer. Without ``low`` too, from 0.
+        floating dtype holds every integer. Without ``low`` as well, from 0.
 
         :raises RuntimeError: the range is empty, or the dtype cannot hold it.
         """
@@ -269,14 +268,14 @@ class Generator:
         if kind.kind in "fV" and (low is not None or high is not None):
             first, end = representable(first, end, kind)
             _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")
-        if low is None and high is None:  # one word, or two where the type is wider, even if the range is wide
+        if low is None and high is None:  # one word, or two for wider types, even if the range is wide
             n = math.prod(shape)
             drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
             return _shaped(drawn % np.uint64(end), shape, kind)
         return self.randint(shape, first, end).astype(kind)
 
     def randperm(self, n: int) -> Array:
-        """The integers below n in random order, as int64."""
+        """Return the integers below n in random order, as int64."""
         order = list(range(n))
         steps = (self.words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint64)).tolist()
         for i, step in enumerate(steps):
@@ -287,11 +286,11 @@ class Generator:
     # -- normal ------------------------------------------------------------------------------------------------------
 
     def randn(self, shape: Sequence[int], dtype: DType) -> Array:
-        """Normal numbers with mean 0 and standard deviation 1."""
+        """Return normal numbers with mean 0 and standard deviation 1."""
         return self.normal(shape, dtype, 0.0, 1.0)
 
     def normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float, contiguous: bool = True) -> Array:
-        """Normal numbers; 16 or more of them are drawn in blocks if they are for contiguous memory.
+        """Return normal numbers; 16 or more of them are drawn in blocks if they are for contiguous memory.
 
         :raises RuntimeError: std is negative.
         """
@@ -305,29 +304,30 @@ class Generator:
         return _shaped(values, shape, dtype)
 
     def normal_pairs(self, n: int) -> Array:
-        """Standard normal numbers as float64, made in pairs; the second of an unfinished pair waits for next time."""
+        """Return standard normal numbers as float64, made in pairs; the second of an unfinished pair is kept."""
         values = [] if self._kept is None else [self._kept]
         fresh = max(n - len(values) + 1, 0) // 2
         for u1, u2 in self._unit_double(2 * fresh).reshape(fresh, 2).tolist():
-            # The math module has the C library's functions, as PyTorch; NumPy's own may differ in the last bit.
+            # Like PyTorch, the math module uses the C library's functions; NumPy's own may differ in the last bit.
             radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
             values += (radius * math.cos(angle), radius * math.sin(angle))
         self._kept = values[n] if len(values) > n else None
         return np.array(values[:n], np.float64)
 
     def _normal_blocks(self, n: int, dtype: DType) -> Array:
-        """Standard normal numbers, at least 16; float64 for that dtype and float32 for the narrower ones."""
+        """Return standard normal numbers, at least 16; float64 for that dtype and float32 for narrower dtypes."""
         rest = n % BLOCK
         if not rest:
             return box_muller(self._unit_as(n, dtype))
-        # The last 16 are drawn again, whole. What was drawn for the rest is lost, and not drawn in half precision.
+        # The last 16 are drawn again, as a whole. The numbers drawn for the rest are lost; half precision does not draw
+        # them.
         whole = n - rest
         first = self._unit_as(whole if is_half(dtype) else n, dtype)[:whole]
         values = box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
         return np.append(values[: n - BLOCK], values[whole:])
 
     def log_normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
-        """Numbers whose logarithm is normal.
+        """Return numbers whose logarithm is normally distributed.
 
         :raises RuntimeError: std is not positive.
         """
@@ -337,7 +337,7 @@ class Generator:
     # -- others ------------------------------------------------------------------------------------------------------
 
     def bernoulli(self, p: Any, shape: Sequence[int], dtype: DType) -> Array:
-        """1 with probability p (a number, or an array that broadcasts to the shape), otherwise 0."""
+        """Return 1 with probability p (a number, or an array that broadcasts to the shape), otherwise 0."""
         double = not isinstance(p, np.ndarray) or p.dtype == np.float64
         n = math.prod(shape)
         drawn = (self._unit_double(n) if double else self._unit(n)).reshape(tuple(shape))
@@ -345,7 +345,7 @@ class Generator:
         return below.astype(dtype)
 
     def exponential(self, shape: Sequence[int], dtype: DType, rate: float = 1.0) -> Array:
-        """Samples of the exponential distribution with this rate.
+        """Return samples of the exponential distribution with this rate.
 
         :raises RuntimeError: rate is not positive.
         """
@@ -353,7 +353,7 @@ class Generator:
         return _shaped(-1 / rate * np.log1p(-self._unit_double(math.prod(shape))), shape, dtype)
 
     def geometric(self, shape: Sequence[int], dtype: DType, p: float) -> Array:
-        """The number of trials, each a success with probability p, up to the first success.
+        """Return the number of trials, each a success with probability p, up to the first success.
 
         :raises RuntimeError: p is not between 0 and 1.
         """
@@ -363,7 +363,7 @@ class Generator:
         return _shaped(trials, shape, dtype)
 
     def cauchy(self, shape: Sequence[int], dtype: DType, median: float = 0.0, sigma: float = 1.0) -> Array:
-        """Samples of the Cauchy distribution with this median and half-width ``sigma``.
+        """Return samples of the Cauchy distribution with this median and half-width ``sigma``.
 
         :raises RuntimeError: sigma is not positive.
         """
@@ -372,14 +372,14 @@ class Generator:
         return _shaped(fma(tangent, sigma, median), shape, dtype)
 
     def multinomial(self, weights: Array, count: int, replacement: bool = False) -> Array:
-        """``count`` indices into the last dimension of ``weights``, drawn with those weights.
+        """Return ``count`` indices into the last dimension of ``weights``, drawn with those weights.
 
         :param weights: one or two dimensions; floating; they need not sum to 1.
         :returns: int64, shape (count,) or (rows, count).
-        :raises RuntimeError: weights of another shape or dtype, negative, not finite or all zero; a count below 1, or,
-            without replacement, above the number of weights.
+        :raises RuntimeError: weights have another shape or dtype, or are negative, not finite or all zero; or the count
+            is below 1, or, without replacement, above the number of weights.
 
-        The same indices as PyTorch's, except where two weights without replacement come out equal to the last bit.
+        The indices are PyTorch's, except if two draws without replacement are equal to the last bit.
         """
         size = weights.shape[-1] if weights.ndim else 0
         _check(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim} dimensions")
@@ -415,9 +415,9 @@ class Generator:
     # -- by rejection, one number after the other --------------------------------------------------------------------
 
     def poisson(self, rates: Array, dtype: DType) -> Array:
-        """Samples of Poisson distributions with these rates.
+        """Return samples of Poisson distributions with these rates.
 
-        From a rate of 10 on by transformed rejection (W. Hörmann, 1993), below by multiplying uniform numbers.
+        Rates of 10 or more use transformed rejection (W. Hörmann, 1993), lower rates products of uniform numbers.
 
         :raises RuntimeError: a rate is negative or not a number.
         """
@@ -427,10 +427,10 @@ class Generator:
         return _shaped(np.array(counts, np.float64), rates.shape, dtype)
 
     def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
-        """Samples of binomial distributions with these counts and probabilities, arrays of one shape.
+        """Return samples of binomial distributions with these counts and probabilities, arrays of one shape.
 
-        Where 10 or more are expected by transformed rejection (W. Hörmann, 1993), otherwise from the geometric numbers
-        of trials between two successes.
+        If 10 or more successes are expected, by transformed rejection (W. Hörmann, 1993), otherwise from the geometric
+        numbers of trials between two successes.
         """
         with self._one_by_one() as uniform:
             pairs = zip(counts.ravel().tolist(), chances.ravel().tolist(), strict=True)
@@ -438,7 +438,7 @@ class Generator:
         return _shaped(np.array(values, np.float64), counts.shape, dtype)
 
     def gamma(self, shapes: Array, dtype: DType) -> Array:
-        """Numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
+        """Return numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
         with self._one_by_one() as uniform:
 
             def normal() -> float:
@@ -456,7 +456,7 @@ class Generator:
         return positive
 
     def dirichlet(self, alphas: Array, dtype: DType) -> Array:
-        """Points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
+        """Return points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
         drawn = self.gamma(alphas.astype(np.float64), np.dtype(np.float64))
         values = drawn / drawn.sum(-1, keepdims=True)
         inside: Array = np.clip(values, np.finfo(dtype).tiny, 1 - np.finfo(dtype).epsneg).astype(dtype)
@@ -464,7 +464,7 @@ class Generator:
 
 
 def _rebuild_generator(state: Tensor) -> Generator:
-    """For unpickling."""
+    """Restore a generator from a pickled state."""
     return Generator().set_state(state)
 
 
@@ -473,7 +473,7 @@ _rebuild_generator.__module__ = "nbautograd"
 
 
 def memory_order(array: Any) -> list[int]:
-    """The dimensions of an array, the one with the largest steps first: the order in which PyTorch fills it."""
+    """Return the dimensions of an array, the one with the largest steps first: the order in which PyTorch fills it."""
     strides = stride_tools.dense(array.shape, stride_tools.strides_of(array))
     return sorted(range(array.ndim), key=lambda d: -strides[d])
 
@@ -497,4 +497,4 @@ def _seeded_at_first_use() -> Generator:
 
 
 default_generator = _seeded_at_first_use()
-"""The source of all random numbers for which no other is given; the operating system seeds it unless somebody does."""
+"""The source of all random numbers by default; the operating system seeds it unless a user does."""

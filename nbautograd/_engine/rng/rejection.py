@@ -1,6 +1,6 @@
-"""Single random numbers by rejection: of distributions whose numbers take unequal amounts of uniform ones.
+"""Single random numbers by rejection: for distributions that consume a varying number of uniform numbers.
 
-Each function is given one that returns the next uniform number in [0, 1); the sources are W. Hörmann's transformed
+Each function takes a function that returns the next uniform number in [0, 1); the sources are W. Hörmann's transformed
 rejection (1993) and, for the gamma distribution, G. Marsaglia and W. W. Tsang (2000).
 """
 
@@ -15,13 +15,13 @@ import numpy as np
 __all__ = ["binomial", "gamma", "poisson"]
 
 _SQUEEZE = float(np.float32(0.0331))  # PyTorch's constants of the gamma distribution have the precision of float32
-_CONTINUED = tuple(  # what Stirling's formula lacks for ln k!, k below 10
+_CONTINUED = tuple(  # corrections to Stirling's formula for ln k!, k below 10
     math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi)) for k in range(10)
 )
 
 
 def poisson(rate: float, uniform: Callable[[], float]) -> float:
-    """One sample of the Poisson distribution."""
+    """Return one sample of the Poisson distribution."""
     if rate == 0:
         return 0.0
     if rate < 10:
@@ -49,7 +49,7 @@ def poisson(rate: float, uniform: Callable[[], float]) -> float:
 
 
 def binomial(count: float, chance: float, uniform: Callable[[], float]) -> float:
-    """One sample of the binomial distribution."""
+    """Return one sample of the binomial distribution."""
     if count <= 0 or chance <= 0:
         return 0.0
     if chance >= 1:
@@ -102,7 +102,7 @@ def _binomial_by_rejection(count: float, chance: float, uniform: Callable[[], fl
 
 
 def _stirling_rest(k: float) -> float:
-    """The error term of Stirling's formula for ln k!"""
+    """Return the error term of Stirling's formula for ln k!"""
     if k <= 9:
         return _CONTINUED[int(k)]
     square = (k + 1) ** 2
@@ -110,7 +110,7 @@ def _stirling_rest(k: float) -> float:
 
 
 def gamma(alpha: Any, uniform: Callable[[], float], normal: Callable[[], float]) -> float:
-    """One number of the gamma distribution; what is computed from the NumPy scalar alone keeps its precision."""
+    """Return one number of the gamma distribution; terms of the NumPy scalar alone keep its precision."""
     scale = 1.0
     if not alpha > 0:
         return 0.0

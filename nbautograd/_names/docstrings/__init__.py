@@ -1,11 +1,11 @@
-"""Docstrings made whole: what many functions share is said once, in the tables of this package.
+"""Completion of docstrings: text that many functions share is stored once, in the tables of this package.
 
-A docstring says in its function what is particular to it. Parameters that mean the same in many functions (``dim``,
-``keepdim``, ``out`` and so on) stand in ``parameters.py``, those of whole families in the other modules. ``fill`` puts
-what is missing into a function's docstring, when the function is declared: it costs two microseconds. ``Composed`` is
-the docstring of a class, made when somebody reads it: from the class, its bases and the function that it calls.
+The docstring in a function describes only its particulars. Parameters with the same meaning in many functions (``dim``,
+``keepdim``, ``out`` and so on) are in ``parameters.py``, those of whole families in the other modules. ``fill``
+completes a function's docstring when the function is declared: it costs two microseconds. ``Composed`` is the docstring
+of a class, composed on first access from the class, its bases and the function that it calls.
 
-A line in a docstring always goes before the tables.
+A line in a docstring takes precedence over the tables.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["describe", "describe_all", "describe_operation", "describe_operator"
 
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
-"""Of a family of functions: what its parameters mean, the result, and errors with when they are raised."""
+"""A family of functions: the meanings of its parameters, the result, and errors with their conditions."""
 
 INDENT = "" if sys.version_info >= (3, 13) else "    "
-"""Of the lines of a function's docstring; since 3.13 the compiler takes it away."""
+"""The indentation of a function's docstring; the compiler removes it since 3.13."""
 CATEGORIES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
 NOTHING: Mapping[str, str] = {}
 NO_FAMILY: Family = (NOTHING, "", ())
-WRONG_TYPE = ("TypeError", "an argument is of a type that is not taken")
+WRONG_TYPE = ("TypeError", "an argument has an unsupported type")
 WRONG_DIM = ("IndexError", "``dim`` is out of range")
 BROADCAST = "a tensor of the shape to which the operands broadcast"
 
@@ -42,10 +42,10 @@ def fill(
     raises: Iterable[tuple[str, str]] = (),
     shared: Mapping[str, str] = COMMON,
 ) -> str:
-    r"""``doc`` with a line for each parameter, for the result and for errors, where it has none.
+    r"""Return ``doc`` with a line for each parameter, for the result and for errors that it does not have yet.
 
-    :param own: what the parameters of this function mean; of others ``shared`` says it.
-    :param raises: pairs of an error and when it is raised.
+    :param own: meanings of this function's parameters; others are in ``shared``.
+    :param raises: pairs of an error and its condition.
 
     >>> fill("Twice x.", ["x"], {"x": "a number."}, "a number.")
     'Twice x.\n\n:param x: a number.\n:returns: a number.\n'
@@ -73,7 +73,7 @@ def _merged(
     raises: Iterable[tuple[str, str]],
     shared: Mapping[str, str],
 ) -> str:
-    """The lines of a docstring with those that are missing, parameters in the order of the signature."""
+    """Return the lines of a docstring with the missing ones added, parameters in the order of the signature."""
     end = min(at if (at := fields.find(line + kind)) >= 0 else len(fields) for kind in ("returns", "raises"))
     own_lines = {}
     for text in fields[:end].split(f"{line}param ")[1:]:
@@ -104,10 +104,10 @@ def described(function: F) -> F:
 
 
 def describe(function: Any, body: Any = None, further: tuple[str, ...] = ()) -> None:
-    """Fill the docstring of a function by the tables of ``parameters.py``; those without an example stay as they are.
+    """Fill the docstring of a function by the tables of ``parameters.py``, if it has an example.
 
-    :param body: the function whose parameters it has, if these are not its own.
-    :param further: keywords that it takes besides.
+    :param body: the function that has its parameters, if these are not its own.
+    :param further: further keywords.
     """
     doc, name = function.__doc__, function.__name__
     code = (body or getattr(function, "__wrapped__", function)).__code__
@@ -125,7 +125,7 @@ def describe(function: Any, body: Any = None, further: tuple[str, ...] = ()) -> 
 def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, floating: bool, out: bool) -> None:
     """Fill the docstring of a declared operation: operands and errors of elementwise ones follow from the declaration.
 
-    :param accepts: the categories of dtypes that it takes.
+    :param accepts: the accepted categories of dtypes.
     :param floating: integers become the default float.
     """
     further = ("out",) if out else ()
@@ -144,32 +144,32 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     raises, result = [WRONG_TYPE], RESULTS.get(function.__name__)
     if len(operands) > 1:
         result = result or BROADCAST
-        raises.append(("RuntimeError", "the shapes do not broadcast, or a dtype is not taken"))
+        raises.append(("RuntimeError", "the shapes do not broadcast, or a dtype is not supported"))
     else:
         result = result or f"a tensor of the shape of ``{operands[0] if operands else names[0]}``"
         if accepts != "bifc":
-            raises.append(("RuntimeError", "the dtype is another"))
+            raises.append(("RuntimeError", "the dtype is not supported"))
     ending = "; integers give the default floating dtype." if floating else "."
     function.__doc__ = fill(doc, names + further, words, result.removesuffix(".") + ending, raises)
 
 
 def describe_operator(operator: Any, function: Any) -> None:
-    """The docstring of an operator: that of its function, but for the keywords, which it does not take.
+    """Set the docstring of an operator to that of its function, without the keywords.
 
-    Comparing with something of another type is no error.
+    Comparison with an object of another type is no error.
     """
     without = [":param out:"] + [":raises TypeError:"] * (function.__name__ in ("eq", "ne"))
     lines = []
     for line in (function.__doc__ or "").split("\n"):
         if line.strip().startswith(":param alpha:"):
-            line = f"{INDENT}:param alpha: for the function only: an operator takes its operands."
+            line = f"{INDENT}:param alpha: only for the function, not for the operator."
         if not line.strip().startswith(tuple(without)):
             lines.append(line)
     operator.__doc__ = "\n".join(lines)
 
 
 def _names(code: Any) -> tuple[str, ...]:
-    """The names of all parameters, in the order of the signature."""
+    """Return the names of all parameters, in the order of the signature."""
     names: tuple[str, ...] = code.co_varnames
     several, count = code.co_flags & 4, code.co_argcount
     end = count + code.co_kwonlyargcount
@@ -186,7 +186,7 @@ def _operands(accepts: str) -> tuple[str, str]:
 
 
 def dtypes_of(accepts: str) -> str:
-    """The categories in words.
+    """Return the categories in words.
 
     >>> dtypes_of("bif"), dtypes_of("bi")
     ('any real', 'bool or integer')

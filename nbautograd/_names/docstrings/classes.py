@@ -1,4 +1,4 @@
-"""Docstrings of classes, composed when they are read: from the class, its bases, its function, and the tables."""
+"""Docstrings of classes, composed on access from the class, its bases, its function, and the tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Fields = dict[tuple[str, str], str]
 
 
 def composed(cls: C) -> C:
-    """Have the docstring of a class of ours composed when somebody reads it; classes of others keep theirs."""
+    """Compose the docstring of one of our classes on access; classes of others keep theirs."""
     doc = cls.__dict__.get("__doc__")
     if isinstance(doc, str) and cls.__module__.startswith("nbautograd.") and not cls.__name__.startswith("_"):
         cls.__doc__ = Composed(doc)  # type: ignore[assignment]
@@ -27,9 +27,9 @@ def composed(cls: C) -> C:
 
 
 class Composed:
-    """The docstring of a class: ``cls.__doc__`` asks this descriptor.
+    """The docstring of a class: ``cls.__doc__`` calls this descriptor.
 
-    :param own: what the class itself says.
+    :param own: the class's own docstring.
     """
 
     def __init__(self, own: str) -> None:
@@ -43,13 +43,13 @@ class Composed:
 
 
 def own_docstring(cls: type) -> str:
-    """What a class itself says, cleaned."""
+    """Return a class's own docstring, cleaned."""
     doc = cls.__dict__.get("__doc__")
     return inspect.cleandoc(doc.own if isinstance(doc, Composed) else doc or "")
 
 
 def divided(doc: str) -> tuple[str, Fields, str]:
-    r"""A cleaned docstring as its text, its fields by kind and name, and its example.
+    r"""Return a cleaned docstring as its text, its fields by kind and name, and its example.
 
     >>> divided("Text.\n\n:param a, b: numbers.\n:raises ValueError: never.\n")[1]
     {('param', 'a'): 'numbers.', ('param', 'b'): 'numbers.', ('raises', 'ValueError'): 'never.'}
@@ -66,21 +66,21 @@ def divided(doc: str) -> tuple[str, Fields, str]:
 
 
 PACKAGES = {"nn": "layer_classes", "optim": "training", "utils": "training", "distributions": "probability"}
-"""Which module has the tables of a package."""
+"""The module with the tables of each package."""
 
 
 def tables_of(cls: type) -> Tables:
-    """The tables of the package of a class."""
+    """Return the tables of the package of a class."""
     module = PACKAGES.get((cls.__module__ + ".").split(".")[1])
     return import_module(f"nbautograd._names.docstrings.{module}").TABLES if module else Tables({})
 
 
 def parameters(cls: type) -> list[str]:
-    """The names of the constructor's parameters; where it takes any, those that the tables or a base name."""
+    """Return the names of the constructor's parameters; for arbitrary arguments, those in the tables or a base."""
     names = tables_of(cls).names.get(cls.__name__)
     if names is not None:
         return names
-    if "__new__" in cls.__dict__:  # as of parameters, which are tensors
+    if "__new__" in cls.__dict__:  # for example of parameters, which are tensors
         return list(inspect.signature(cls.__dict__["__new__"]).parameters)[1:]
     constructors = [base.__dict__["__init__"] for base in cls.__mro__[:-1] if "__init__" in base.__dict__]
     if not constructors:
@@ -91,7 +91,7 @@ def parameters(cls: type) -> list[str]:
 
 
 def compose(cls: type, own: str) -> str:
-    """The whole docstring of a class."""
+    """Return the whole docstring of a class."""
     text, fields, example = divided(inspect.cleandoc(own))
     errors = {name: when for (kind, name), when in fields.items() if kind == "raises"}
     tables, name = tables_of(cls), cls.__name__
@@ -128,9 +128,9 @@ def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str
 
 
 def _call(inputs: Mapping[str, str], result: str) -> str:
-    """How the layer is called, and what it returns then."""
+    """Return the description of a layer's call and its result."""
     if not inputs:
-        return f"Called, it returns {_joined(result)}" if result else ""
+        return f"When called, it returns {_joined(result)}" if result else ""
     lines = [f"- ``{name}``: {_joined(text)}" for name, text in inputs.items()]
     returned = f"\n\nand returns {_joined(result)}" if result else ""
     return "It is called with\n\n" + "\n".join(lines) + returned

@@ -1,4 +1,4 @@
-"""What layers and losses compute, with x for the input, y for the target and σ for the sigmoid, and who said it first.
+"""Formulas of layers and losses, with x for the input, y for the target and σ for the sigmoid, and their sources.
 
 The formulas of losses are those of one element or sample, before the reduction.
 """
@@ -38,7 +38,7 @@ _FORMULAS = {
     "GroupNorm": NORM + "the channels of a group and their positions.",
     "LayerNorm": NORM + "the last dimensions.",
     "RMSNorm": "``weight · x / √(mean(x²) + eps)``, the mean over the last dimensions.",
-    "LocalResponseNorm CrossMapLRN2d": "``x / (k + alpha · mean(x²))ᵝ``, the mean over ``size`` neighbouring channels.",
+    "LocalResponseNorm CrossMapLRN2d": "``x / (k + alpha · mean(x²))ᵝ``, the mean over ``size`` neighboring channels.",
     "MultiheadAttention": "Each head computes " + ATTENTION.format(d="embed_dim / num_heads") + ".",
     "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer": f"{BLOCKS}, "
     "with " + ATTENTION.format(d="d_model / nhead") + ".",
@@ -53,4 +53,4 @@ _FORMULAS = {
     "Embedding": "``weight[input]``.",
 }
 FORMULAS = {name: text for names, text in _FORMULAS.items() for name in names.split()}
-"""By class."""
+"""Formulas by class."""

@@ -1,4 +1,4 @@
-"""What the functions of ``nn.functional`` share, family by family: parameters, results and errors."""
+"""Shared docstrings of the functions of ``nn.functional``, by family: parameters, results and errors."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
 SHARED = {
     "alpha": "a factor.",
     "anchor": "vectors, shape (n, m).",
-    "beta": "where the pieces of the function meet.",
-    "bias": "what is added, shape (c,); None for nothing.",
-    "ceil_mode": "round the number of windows up, so that the last one may reach over the edge.",
-    "count_include_pad": "let padded zeros count in the mean.",
-    "delta": "where the square ends and the absolute value begins.",
+    "beta": "the point where the pieces of the function meet.",
+    "bias": "added, shape (c,); None for nothing.",
+    "ceil_mode": "round the number of windows up, so that the last one may extend beyond the edge.",
+    "count_include_pad": "include padded zeros in the mean.",
+    "delta": "the error at which the square turns into the absolute value.",
     "dilation": "the step inside the window.",
     "dim": "the dimension, counted from the end if negative.",
     "divisor_override": "divide by this instead of the number of elements.",
     "dtype": "cast to this dtype first.",
     "eps": "a small number that keeps the divisor from being zero.",
-    "full": "add the constant terms, too.",
+    "full": "also add the constant terms.",
     "groups": "the number of groups of channels.",
     "inplace": "write the result into ``input``.",
     "input": "a tensor of floating dtype.",
@@ -30,7 +30,7 @@ SHARED = {
     "keepdim": "keep the dimension with length 1.",
     "kernel_size": "the size of the window, a number or one per dimension.",
     "lambd": "the bound.",
-    "log_target": "whether ``target`` is a logarithm, too.",
+    "log_target": "True if ``target`` is also a logarithm.",
     "margin": "the margin.",
     "max_val": "the upper bound.",
     "min_val": "the lower bound.",
@@ -40,39 +40,39 @@ SHARED = {
     "norm_type": "the order of the norm.",
     "num_groups": "the number of groups of channels.",
     "out": "a tensor that gets the result.",
-    "output_padding": "what is added to the sizes of the result, where the stride leaves a choice.",
+    "output_padding": "added to the sizes of the result, which the stride does not determine.",
     "output_ratio": "the size of the result as a part of the input's.",
     "output_size": "the sizes of the result, a number or one per dimension.",
     "p": "the probability.",
     "padding": "elements added at both ends of each dimension.",
     "positive": "vectors, shape (n, m).",
-    "reduce": "deprecated, as in PyTorch: say ``reduction``.",
+    "reduce": "deprecated, as in PyTorch: use ``reduction``.",
     "reduction": '``"mean"``, ``"sum"`` or ``"none"`` for all losses.',
     "return_indices": "return the positions of the elements as well.",
     "running_mean": "shape (c,).",
     "running_var": "shape (c,).",
-    "scale_factor": "what multiplies the sizes.",
-    "scale_grad_by_freq": "divide the gradient of a row by how often it is used.",
+    "scale_factor": "the factor of the sizes.",
+    "scale_grad_by_freq": "divide the gradient of a row by the number of its uses.",
     "size": "the sizes of the result.",
-    "size_average": "deprecated, as in PyTorch: say ``reduction``.",
+    "size_average": "deprecated, as in PyTorch: use ``reduction``.",
     "stride": "the step of the window.",
-    "swap": "take the distance of ``positive`` and ``negative`` where it is smaller.",
-    "target": "what the input should be, of its shape.",
+    "swap": "use the distance of ``positive`` and ``negative`` if it is smaller.",
+    "target": "the desired values, in the shape of ``input``.",
     "threshold": "the bound.",
-    "training": "whether this is training; in evaluation nothing is drawn or updated.",
-    "value": "the number that is put there.",
+    "training": "True while training; in evaluation nothing is drawn or updated.",
+    "value": "the new value.",
     "weight": "the weight.",
     "x1": "vectors.",
     "x2": "vectors that broadcast with ``x1``.",
 }
-"""What a parameter means where neither the function nor its family says it."""
+"""Default meanings of parameters, used if neither the function nor its family has one."""
 
 INPUT = {"1": "(n, c, l) or (c, l)", "2": "(n, c, h, w) or (c, h, w)", "3": "(n, c, d, h, w) or (c, d, h, w)"}
 RESULT = {"1": "(n, c, ol)", "2": "(n, c, oh, ow)", "3": "(n, c, od, oh, ow)"}
 KERNEL = {"1": "kl", "2": "kh, kw", "3": "kd, kh, kw"}
 WINDOWS = "; each size is ⌊(size + 2 padding - dilation (kernel_size - 1) - 1) / stride⌋ + 1"
 FAMILIES: dict[str, Family] = {}
-"""By function: what its parameters mean, what it returns, and errors with when they are raised."""
+"""By function: the meanings of its parameters, its result, and errors with their conditions."""
 
 
 def family(names: str, returns: str, *raises: tuple[str, str], **parameters: str) -> None:
@@ -93,8 +93,8 @@ def family(names: str, returns: str, *raises: tuple[str, str], **parameters: str
 
 SAME = "a tensor of the shape and dtype of ``input``."
 DTYPE = ("RuntimeError", "the dtype is not floating")
-SHAPES = ("RuntimeError", "shapes, dtypes or options do not fit each other")
-SIZES = ("RuntimeError", "the input has another number of dimensions, or the window does not fit into it")
+SHAPES = ("RuntimeError", "shapes, dtypes or options do not match")
+SIZES = ("RuntimeError", "the input has another number of dimensions, or is smaller than the window")
 REDUCTION = ("ValueError", "another ``reduction``")
 LOSS = 'a scalar for ``"mean"`` and ``"sum"``; with ``"none"`` a tensor of '
 
@@ -107,32 +107,32 @@ family(
     lower="the smallest slope below zero.",
     upper="the largest slope below zero.",
     beta="the factor in the exponent.",
-    threshold="above it, that is where ``beta · input`` is, the function is linear.",
-    p="the probability with which an element is dropped.",
+    threshold="if ``beta · input`` exceeds it, the function is linear.",
+    p="the probability of dropping an element.",
 )
 family("relu relu_ relu6 hardtanh hardtanh_ threshold threshold_", SAME, input="a tensor of any real dtype.")
 family(
     "sigmoid tanh tanhshrink softsign alpha_dropout feature_alpha_dropout",
     "a tensor of the shape of ``input``.",
     input="a tensor.",
-    p="the probability with which an element, or a whole channel, is dropped.",
+    p="the probability of dropping an element, or a whole channel.",
 )
 family("softmax softmin log_softmax gumbel_softmax normalize", SAME, DTYPE, logits="logarithms of probabilities.")
 FAMILIES["normalize"][0]["p"] = "the order of the norm."  # type: ignore[index]
-FAMILIES["gumbel_softmax"][0]["eps"] = "accepted and without effect."  # type: ignore[index]
+FAMILIES["gumbel_softmax"][0]["eps"] = "accepted without effect."  # type: ignore[index]
 family(
     "glu",
     "a tensor of the input's shape, half as long along ``dim``.",
     ("RuntimeError", "the length of ``dim`` is odd"),
 )
-family("dropout1d dropout2d dropout3d", SAME, DTYPE, p="the probability with which a channel is dropped.")
+family("dropout1d dropout2d dropout3d", SAME, DTYPE, p="the probability of dropping a channel.")
 family(
     "conv1d conv2d conv3d",
     "shape {y} with c = o; see :func:`conv2d` for the sizes.",
     SHAPES,
     input="shape {x}.",
     weight="shape (o, c / groups, {k}).",
-    bias="shape (o,); None for none.",
+    bias="shape (o,); or None.",
     stride="the step of the window, a number or one per dimension.",
     padding='zeros added at both ends, a number or one per dimension; ``"same"`` or ``"valid"``.',
 )
@@ -142,8 +142,8 @@ family(
     SHAPES,
     input="shape {x}.",
     weight="shape (c, o / groups, {k}).",
-    bias="shape (o,); None for none.",
-    padding="what is cut off at both ends of the result.",
+    bias="shape (o,); or None.",
+    padding="the number of elements cut off at both ends of the result.",
 )
 family(
     """max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices""",
@@ -151,7 +151,7 @@ family(
     SIZES,
     input="shape {x}.",
     stride="the step of the window; ``kernel_size`` by default.",
-    padding="how far windows reach over the edges, at most half of ``kernel_size``.",
+    padding="the extent of windows beyond the edges, at most half of ``kernel_size``.",
 )
 family(
     "avg_pool1d avg_pool2d avg_pool3d",
@@ -188,7 +188,7 @@ family(
     "max_unpool1d max_unpool2d max_unpool3d",
     "a tensor of ``output_size`` in its last {n} dimensions.",
     ("ValueError", "``output_size`` is not possible"),
-    ("RuntimeError", "shapes do not fit, or an index is out of range"),
+    ("RuntimeError", "shapes do not match, or an index is out of range"),
     input="shape {x}.",
 )
 family(
@@ -207,12 +207,12 @@ family(
     "interpolate upsample upsample_nearest upsample_bilinear",
     "a tensor with other sizes after batch and channels.",
     ("ValueError", "neither ``size`` nor ``scale_factor`` is given, or both are"),
-    ("NotImplementedError", "``mode`` does not go with this number of dimensions"),
+    ("NotImplementedError", "``mode`` does not support this number of dimensions"),
     input="shape (n, c, l), (n, c, h, w) or (n, c, d, h, w).",
     size="the sizes of the result after batch and channels.",
-    scale_factor="what multiplies the sizes instead, a number or one per dimension.",
+    scale_factor="the factor of the sizes instead, a number or one per dimension.",
     mode='``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"`` or ``"trilinear"``.',
-    align_corners="whether the elements at the corners keep their values.",
+    align_corners="True if the elements at the corners keep their values.",
 )
 family("grid_sample affine_grid", "", SHAPES)
 family(
@@ -221,20 +221,20 @@ family(
     SHAPES,
     input="shape (n, c, ...).",
     weight="a factor for each channel, shape (c,); None for 1.",
-    bias="what is added to each channel, shape (c,); None for 0.",
-    training="normalise by the batch and update the running statistics; else by the running statistics.",
+    bias="added to each channel, shape (c,); None for 0.",
+    training="normalize by the batch and update the running statistics; else by the running statistics.",
     eps="added to the variance.",
-    size="the number of neighbouring channels.",
+    size="the number of neighboring channels.",
     alpha="the factor of the mean of their squares.",
     beta="the exponent.",
-    k="what is added to the mean.",
+    k="added to the mean.",
 )
 family(
     "layer_norm rms_norm",
     SAME,
     SHAPES,
     weight="a factor for each element, shape ``normalized_shape``; None for 1.",
-    bias="what is added, shape ``normalized_shape``; None for 0.",
+    bias="added, shape ``normalized_shape``; None for 0.",
 )
 family("linear bilinear", "", SHAPES)
 family("embedding", "shape (..., m) for an input of shape (...).", norm_type="the order of the norm for ``max_norm``.")
@@ -242,9 +242,9 @@ family(
     "embedding_bag",
     "shape (bags, m).",
     weight="the table, shape (n, m).",
-    max_norm="rows that are looked up and longer than this are made as long, in place.",
+    max_norm="rows longer than this are scaled down to it in place when looked up.",
     norm_type="the order of the norm for ``max_norm``.",
-    include_last_offset="whether the last of ``offsets`` is the end of the last bag.",
+    include_last_offset="True if the last of ``offsets`` is the end of the last bag.",
 )
 family("one_hot", "shape (..., classes), int64.")
 family(
@@ -259,16 +259,16 @@ family(
     "scaled_dot_product_attention multi_head_attention_forward",
     "",
     SHAPES,
-    key="shape (s, n, e): what queries are compared with.",
-    value="shape (s, n, e): what is averaged.",
+    key="shape (s, n, e): the keys, which queries are compared with.",
+    value="shape (s, n, e): the values, which are averaged.",
     embed_dim_to_check="the size of the queries' elements.",
     num_heads="heads, which divide that size.",
     in_proj_bias="the biases of the three maps before, shape (3 e,).",
     bias_v="a value that is added to the sequence, shape (1, 1, e).",
-    dropout_p="the probability with which weights are dropped while training.",
+    dropout_p="the probability of dropping weights while training.",
     out_proj_weight="the weight of the map after, shape (e, e).",
     out_proj_bias="its bias, shape (e,).",
-    use_separate_proj_weight="take the three weights below instead of ``in_proj_weight``.",
+    use_separate_proj_weight="use the three weights below instead of ``in_proj_weight``.",
     q_proj_weight="of the queries, shape (e, e).",
     k_proj_weight="of the keys, shape (e, kdim).",
     v_proj_weight="of the values, shape (e, vdim).",
@@ -283,14 +283,14 @@ family(
     SHAPES,
     beta="below it errors are squared.",
     weight="a factor for each loss, of the input's shape.",
-    log_input="whether ``input`` is the logarithm of the expected count.",
-    eps="a small number inside of the logarithm, or the least variance.",
+    log_input="True if ``input`` is the logarithm of the expected count.",
+    eps="a small number inside the logarithm, or the minimum variance.",
 )
 family(
     "cross_entropy nll_loss",
     LOSS + "the shape of a target of classes: (), (n,) or (n, ...).",
-    ("IndexError", "a target is no class"),
-    ("RuntimeError", "shapes or dtypes do not fit each other"),
+    ("IndexError", "a target is not a class"),
+    ("RuntimeError", "shapes or dtypes do not match"),
 )
 family(
     """multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss triplet_margin_loss
@@ -301,8 +301,8 @@ family(
     input="shape (n, c) or (c,).",
     target="for each sample its class or classes.",
     p="the order of the norm.",
-    eps="a small number that is added to the differences.",
-    distance_function="takes two batches of vectors and returns their distances; the Euclidean one by default.",
+    eps="a small number added to the differences.",
+    distance_function="a function that returns the distances of two batches of vectors; the Euclidean one by default.",
 )
 FAMILIES["multi_margin_loss"][0]["p"] = "the exponent, 1 or 2."  # type: ignore[index]
 family(
@@ -312,21 +312,21 @@ family(
     SHAPES,
     target_lengths="the length of each target, shape (n,).",
 )
-family("pad", "a tensor of the shape of ``input``, larger by what is padded.", SHAPES)
+family("pad", "a tensor of the shape of ``input``, enlarged by the padding.", SHAPES)
 
 
-# -- initialisation, and utilities of modules ------------------------------------------------------------------------
+# -- initialization, and utilities of modules ------------------------------------------------------------------------
 
 SHARED_BY_UTILITIES = {
     "a": "the lower bound.",
     "b": "the upper bound.",
-    "bn": "the normalisation, in evaluation mode.",
+    "bn": "the normalization, in evaluation mode.",
     "bn_b": "its bias, shape (c,); None for 0.",
-    "bn_eps": "what it adds to the variance.",
+    "bn_eps": "its addition to the variance.",
     "bn_rm": "its running mean, shape (c,).",
     "bn_rv": "its running variance, shape (c,).",
     "bn_w": "its weight, shape (c,); None for 1.",
-    "clip_value": "the largest absolute value that stays.",
+    "clip_value": "the maximum absolute value after clipping.",
     "conv": "the convolution, in evaluation mode.",
     "conv_b": "its bias, shape (o,); None for 0.",
     "conv_w": "the weight of the convolution.",
@@ -334,13 +334,13 @@ SHARED_BY_UTILITIES = {
     "eps": "a small number that keeps the divisor from being zero.",
     "error_if_nonfinite": "raise if the norm is infinite or nan.",
     "foreach": "a hint about speed, accepted.",
-    "gain": "what multiplies the standard deviation.",
-    "generator": "where random numbers come from; the default generator if None.",
+    "gain": "the factor of the standard deviation.",
+    "generator": "the source of random numbers; the default generator if None.",
     "groups": "groups of channels, each with an identity of its own.",
     "linear": "the linear layer, in evaluation mode.",
     "linear_b": "its bias, shape (o,); None for 0.",
     "linear_w": "the weight of the linear layer.",
-    "max_norm": "the largest norm that stays.",
+    "max_norm": "the maximum norm after clipping.",
     "mean": "the mean.",
     "memory_format": "the order of the dimensions in memory.",
     "mode": '``"fan_in"`` keeps the variance forward, ``"fan_out"`` backward.',
@@ -356,7 +356,7 @@ SHARED_BY_UTILITIES = {
     "tensor": "the tensor that is filled, and returned.",
     "tensors": "tensors, or one.",
     "total_norm": "the norm of all gradients together.",
-    "transpose": "whether the convolution is a transposed one.",
+    "transpose": "True if the convolution is transposed.",
     "val": "the number.",
     "vec": "a vector with all elements, one parameter after the other.",
 }
@@ -371,7 +371,7 @@ family("parameters_to_vector", "a vector.")
 family(
     """spectral_norm remove_spectral_norm weight_norm remove_weight_norm convert_conv2d_weight_memory_format
     convert_conv3d_weight_memory_format""",
-    "the module itself; the shapes of its parameters stay.",
+    "the module itself; the shapes of its parameters are unchanged.",
 )
 family("fuse_conv_bn_eval fuse_linear_bn_eval skip_init", "a module.")
 family("fuse_conv_bn_weights fuse_linear_bn_weights", "the new weight and bias, of the shapes of the old ones.")

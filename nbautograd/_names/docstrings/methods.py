@@ -1,4 +1,4 @@
-"""What methods of ``Tensor``, ``Node`` and ``Function`` take, return and raise, with examples: their files are full."""
+"""Docstrings of methods of ``Tensor``, ``Node`` and ``Function``, stored here because their files are full."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ __all__ = ["describe_methods"]
 C = TypeVar("C", bound=type)
 METHODS: Mapping[str, Mapping[str, str]] = {
     "Tensor": {
-        "__array_wrap__": """A result of a NumPy function as a tensor; NumPy calls it, as in ``np.sin(tensor)``.
+        "__array_wrap__": """Return a result of a NumPy function as a tensor; NumPy calls it, as in ``np.sin(tensor)``.
 
-:param array: the result, an array; of bools it becomes uint8.
-:param context: the function that was called; it has no effect.
+:param array: the result, an array; bools become uint8.
+:param context: the called function; has no effect.
 :param return_scalar: has no effect.
 :returns: a tensor of the shape of ``array``.
-:raises AttributeError: ``array`` is no array.
+:raises AttributeError: ``array`` is not an array.
 
 >>> import numpy as np
 >>> import nbautograd as torch
 >>> np.square(torch.tensor([1., 2.]))
 tensor([1., 4.])""",
-        "__iter__": """The parts along the first dimension, one after another.
+        "__iter__": """Iterate over the parts along the first dimension.
 
 :returns: an iterator of views.
-:raises TypeError: the tensor has no dimension.
+:raises TypeError: the tensor has no dimensions.
 
 >>> import nbautograd as torch
 >>> [row.tolist() for row in torch.tensor([[1, 2], [3, 4]])]
 [[1, 2], [3, 4]]""",
-        "__contains__": """``element in tensor``: whether any element is equal to it.
+        "__contains__": """Return ``element in tensor``: whether any element is equal to it.
 
 :param element: a number, or a tensor, which is broadcast.
 :returns: a Python bool.
-:raises RuntimeError: ``element`` is something else, or its shape does not broadcast.
+:raises RuntimeError: ``element`` has another type, or its shape does not broadcast.
 
 >>> import nbautograd as torch
 >>> 2 in torch.tensor([1, 2]), 3 in torch.tensor([1, 2])
 (True, False)""",
-        "__format__": """The tensor in an f-string; one without dimensions is formatted as the number that it is.
+        "__format__": """Format the tensor for an f-string; a 0-d tensor is formatted as a number.
 
-:param spec: what stands after the colon, as for a Python number.
+:param spec: the format after the colon, as for a Python number.
 :returns: a string.
 :raises TypeError: ``spec`` is not empty, and the tensor has a dimension.
-:raises ValueError: ``spec`` is none for this number.
+:raises ValueError: ``spec`` is invalid for this number.
 
 >>> import nbautograd as torch
 >>> f"{torch.tensor(3.14159):.2f}"
 '3.14'""",
-        "__repr__": """The tensor as text: its elements, and what is not usual about it.
+        "__repr__": """Return the tensor as text: its elements, and its unusual properties.
 
-:param tensor_contents: text to stand in place of the elements.
+:param tensor_contents: text in place of the elements.
 :returns: a string.
 :raises TypeError: another argument is given.
 
 >>> import nbautograd as torch
 >>> repr(torch.tensor([1., 2.], requires_grad=True))
 'tensor([1., 2.], requires_grad=True)'""",
-        "__deepcopy__": """For ``copy.deepcopy``: a copy with its own memory and gradient, a leaf if this tensor is one.
+        "__deepcopy__": """Copy the tensor for ``copy.deepcopy``, with its own memory and gradient; a leaf stays a leaf.
 
 :param memo: the copies made so far, by the ``id`` of the object.
 :returns: a tensor of the same shape.
@@ -70,7 +70,7 @@ tensor([1., 4.])""",
 >>> import nbautograd as torch
 >>> copy.deepcopy(torch.ones(2, requires_grad=True))
 tensor([1., 1.], requires_grad=True)""",
-        "__reduce_ex__": """:param protocol: the number of pickle's protocol; it has no effect.
+        "__reduce_ex__": """:param protocol: the number of pickle's protocol; has no effect.
 :returns: a function, its arguments, and the attributes that were set on the tensor or None.
 :raises TypeError: ``protocol`` is missing.
 
@@ -93,10 +93,10 @@ tensor([3., 3.])""",
 >>> d[0] = 999
 >>> w
 tensor([999.], requires_grad=True)""",
-        "requires_grad_": """:param requires_grad: whether operations on it are recorded.
+        "requires_grad_": """:param requires_grad: True to record operations on it.
 :returns: the tensor itself.
 :raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
-:raises TypeError: ``requires_grad`` is no bool.
+:raises TypeError: ``requires_grad`` is not a bool.
 
 >>> import nbautograd as torch
 >>> torch.ones(2).requires_grad_()
@@ -111,9 +111,9 @@ tensor([1., 1.], requires_grad=True)""",
 >>> (3 * y).backward()
 >>> y.grad
 tensor(3.)""",
-        "register_post_accumulate_grad_hook": """:param hook: gets the tensor, whose ``.grad`` is new.
-:returns: a handle, whose ``remove()`` takes the hook away.
-:raises RuntimeError: the tensor is no leaf that requires grad.
+        "register_post_accumulate_grad_hook": """:param hook: a function of the tensor, whose ``.grad`` is new.
+:returns: a handle, whose ``remove()`` removes the hook.
+:raises RuntimeError: the tensor is not a leaf that requires grad.
 
 >>> import nbautograd as torch
 >>> x = torch.tensor(2.0, requires_grad=True)
@@ -128,8 +128,8 @@ tensor(3.)""",
 >>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
 'MulBackward0'""",
         "register_hook": """:param hook: the function; it gets two tuples of gradients.
-:returns: a handle, whose ``remove()`` takes the hook away.
-:raises TypeError: ``hook`` cannot be called.
+:returns: a handle, whose ``remove()`` removes the hook.
+:raises TypeError: ``hook`` is not callable.
 
 >>> import nbautograd as torch
 >>> y = torch.tensor(2.0, requires_grad=True) * 3
@@ -137,8 +137,8 @@ tensor(3.)""",
 >>> y.backward()
 (tensor(1.),)""",
         "register_prehook": """:param hook: the function; it gets a tuple of gradients.
-:returns: a handle, whose ``remove()`` takes the hook away.
-:raises TypeError: ``hook`` cannot be called.
+:returns: a handle, whose ``remove()`` removes the hook.
+:raises TypeError: ``hook`` is not callable.
 
 >>> import nbautograd as torch
 >>> x = torch.tensor(2.0, requires_grad=True)
@@ -149,10 +149,10 @@ tensor(3.)""",
 tensor(30.)""",
     },
     "Function": {
-        "forward": """:param args: ``ctx`` and the arguments; the arguments alone where there is a ``setup_context``.
+        "forward": """:param args: ``ctx`` and the arguments; only the arguments if ``setup_context`` is defined.
 :param kwargs: arguments by name.
 :returns: a tensor of any shape, or a tuple of tensors and other values.
-:raises NotImplementedError: it is not overridden.
+:raises NotImplementedError: the method is not overridden.
 
 >>> import nbautograd as torch
 >>> class Double(torch.autograd.Function):
@@ -164,9 +164,9 @@ tensor(30.)""",
 tensor(4.)""",
         "setup_context": """:param ctx: the context.
 :param inputs: the arguments of ``forward``.
-:param output: what it returned.
+:param output: its result.
 :returns: None.
-:raises NotImplementedError: it is called and not overridden.
+:raises NotImplementedError: the method is called but not overridden.
 
 >>> import nbautograd as torch
 >>> class Square(torch.autograd.Function):
@@ -186,8 +186,8 @@ tensor(4.)""",
 tensor(4.)""",
         "backward": """:param ctx: the context.
 :param grad_outputs: the gradient of each output, of its shape.
-:returns: a gradient for each argument of ``forward``, of its shape; None for what has none.
-:raises NotImplementedError: it is not overridden.
+:returns: a gradient for each argument of ``forward``, of its shape; None for an argument without one.
+:raises NotImplementedError: the method is not overridden.
 
 >>> import nbautograd as torch
 >>> class Double(torch.autograd.Function):
@@ -203,9 +203,9 @@ tensor(4.)""",
 >>> x.grad
 tensor(2.)""",
         "jvp": """:param ctx: the context.
-:param grad_inputs: the tangent of each argument; None for what has none.
+:param grad_inputs: the tangent of each argument; None for an argument without one.
 :returns: the tangent of each output, of its shape.
-:raises NotImplementedError: it is not overridden.
+:raises NotImplementedError: the method is not overridden.
 
 >>> import nbautograd as torch
 >>> class Double(torch.autograd.Function):
@@ -219,10 +219,10 @@ tensor(2.)""",
 >>> torch.func.jvp(Double.apply, (torch.tensor(3.0),), (torch.tensor(1.0),))
 (tensor(6.), tensor(2.))""",
         "vmap": """:param info: ``info.batch_size`` and ``info.randomness``.
-:param in_dims: for each argument the dimension that counts the samples, None where it is the same for all.
-:param args: what ``forward`` takes.
-:returns: the results, and the dimension of each that counts the samples, or None.
-:raises NotImplementedError: it is called and not overridden.
+:param in_dims: the batch dimension of each argument, None if all samples share it.
+:param args: the arguments of ``forward``.
+:returns: the results, and the batch dimension of each, or None.
+:raises NotImplementedError: the method is called but not overridden.
 
 >>> import nbautograd as torch
 >>> class Double(torch.autograd.Function):
@@ -240,11 +240,11 @@ tensor(2.)""",
 tensor([2., 4.])""",
     },
 }
-"""By class and method, what follows the first sentence of the docstring; all of it where there is none."""
+"""By class and method: the part of the docstring after the first sentence, or all of it."""
 
 
 def describe_methods(cls: C) -> C:
-    """Decorator of a class: its methods' docstrings, made whole by ``METHODS``."""
+    """Decorate a class: complete its methods' docstrings from ``METHODS``."""
     for name, text in METHODS[cls.__name__].items():
         method = vars(cls)[name]
         method = getattr(method, "__func__", method)

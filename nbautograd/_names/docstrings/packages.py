@@ -1,4 +1,4 @@
-"""What the functions share of ``signal.windows``, ``masked``, ``func`` and ``autograd.functional``."""
+"""Shared docstrings of the functions of ``signal.windows``, ``masked``, ``func`` and ``autograd.functional``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbautograd._names.docstrings import Family
 __all__ = ["DERIVATIVES", "MASKED", "TRANSFORMS", "WINDOWS"]
 
 Package = tuple[Mapping[str, Family], Mapping[str, str]]
-"""The families of a package, and what its functions share."""
+"""The families of a package, and the docstrings its functions share."""
 
 
 NAMES_OF_WINDOWS = """
@@ -26,17 +26,17 @@ WINDOWS: Package = (
         "a": "the weights of the cosines.",
         "alpha": "the constant term.",
         "beta": "the shape: a larger one has lower side lobes.",
-        "center": "where the window is highest; in the middle by default.",
-        "device": "where the result lies; the default device if None.",
+        "center": "the position of the maximum; the middle by default.",
+        "device": "the device of the result; the default device if None.",
         "dtype": "a floating dtype; the default one if None.",
         "layout": "``torch.strided``, the only layout of dense tensors.",
-        "requires_grad": "whether operations on the result are recorded for backward.",
+        "requires_grad": "True to record operations on the result for backward.",
         "std": "the standard deviation, in points.",
         "sym": "symmetric, to design filters; False for a periodic window, to take spectra.",
-        "tau": "how fast it decays.",
+        "tau": "the time constant of the decay.",
     },
 )
-REDUCED = "a tensor without the dimensions that are reduced (of length 1 with ``keepdim``)."
+REDUCED = "a tensor without the reduced dimensions (of length 1 with ``keepdim``)."
 MASKED: Package = (
     {
         **{name: ({}, REDUCED, (("IndexError", "``dim`` is out of range"),)) for name in REDUCTIONS.split()},
@@ -50,21 +50,21 @@ MASKED: Package = (
         "as_masked_tensor": ({}, "a masked tensor of the shape of ``data``.", ()),
     },
     {
-        "correction": "what is taken off the number of elements in the denominator.",
+        "correction": "subtracted from the number of elements in the denominator.",
         "data": "a tensor.",
         "dim": "one dimension or several; None for all.",
         "dtype": "cast to this dtype first.",
         "eps": "a small number that keeps the divisor from being zero.",
-        "input": "a tensor, or a masked tensor, whose mask then counts.",
-        "input_mask": "which elements of ``input`` count.",
+        "input": "a tensor, or a masked tensor, whose mask is used.",
+        "input_mask": "True for the elements of ``input`` to include.",
         "keepdim": "keep reduced dimensions with length 1.",
-        "mask": "a bool tensor that broadcasts with ``input``: which elements count; all by default.",
+        "mask": "a bool tensor that broadcasts with ``input``: True for the elements to include; all by default.",
         "obj": "any object.",
         "ord": "the order of the norm.",
         "other": "the second tensor.",
-        "other_mask": "which elements of ``other`` count.",
-        "requires_grad": "whether operations on the result are recorded for backward.",
-        "unbiased": "a former way to say ``correction=1`` (True) or ``correction=0`` (False).",
+        "other_mask": "True for the elements of ``other`` to include.",
+        "requires_grad": "True to record operations on the result for backward.",
+        "unbiased": "a former form of ``correction=1`` (True) or ``correction=0`` (False).",
     },
 )
 NOT_TENSORS = (("TypeError", "an argument or a result is not made of tensors"),)
@@ -78,18 +78,18 @@ TRANSFORMS: Package = (
         "jacfwd": ({}, "a function that returns Jacobians: shapes of the result, then of the argument.", NOT_TENSORS),
         "hessian": ({}, "a function that returns Hessians: the shape of the argument twice.", NOT_TENSORS),
         "linearize": ({}, "the result, and the linear map from tangents to tangents.", NOT_TENSORS),
-        "functional_call": ({}, "what the module returns.", ()),
-        "functionalize": ({}, "a function that computes the same.", ()),
+        "functional_call": ({}, "the result of the module.", ()),
+        "functionalize": ({}, "a function with the same results.", ()),
     },
     {
-        "argnums": "the number of the argument that is differentiated, or a tuple of several.",
+        "argnums": "the index of the argument to differentiate by, or a tuple of several.",
         "func": "the function.",
-        "has_aux": "whether the function returns a pair, of which the second is passed on.",
-        "kwargs": "arguments by name.",
+        "has_aux": "True if the function returns a pair, whose second item is passed on.",
+        "kwargs": "keyword arguments.",
         "models": "modules of the same structure.",
         "module": "the module.",
         "primals": "the arguments.",
-        "remove": "accepted and without effect.",
+        "remove": "accepted without effect.",
     },
 )
 DERIVATIVES: Package = (

@@ -1,4 +1,4 @@
-"""What the classes of ``distributions`` share."""
+"""Shared docstrings of the classes of ``distributions``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TABLES = Tables(
         "cache_size": "1 keeps the last pair of argument and value, 0 none.",
         "event_shape": "the shape of one sample.",
         "exponent": "the exponent, a number or a tensor.",
-        "logits": "logarithms of the probabilities, up to a constant; given instead of ``probs``.",
-        "probs": "the probabilities; given instead of ``logits``.",
-        "reinterpreted_batch_ndims": "how many of the last dimensions count as one event.",
-        "validate_args": "whether arguments are checked; None for the default of all distributions.",
+        "logits": "logarithms of the probabilities, up to a constant; an alternative to ``probs``.",
+        "probs": "the probabilities; an alternative to ``logits``.",
+        "reinterpreted_batch_ndims": "the number of last dimensions that form one event.",
+        "validate_args": "True to check arguments; None for the default of all distributions.",
     },
     raises={
         **alike(TRANSFORMS, {"ValueError": "``cache_size`` is neither 0 nor 1."}),
-        "": {"ValueError": "a parameter, or a value that is asked about, lies outside of its constraint."},
+        "": {"ValueError": "a parameter, or a value, violates its constraint."},
     },
 )

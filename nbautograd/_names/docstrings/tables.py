@@ -1,4 +1,4 @@
-"""What the tables of classes hold."""
+"""The data structure of the tables of classes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ __all__ = ["Tables", "alike"]
 
 @dataclass(frozen=True)
 class Tables:
-    """What the classes of a package share."""
+    """The shared docstrings of the classes of a package."""
 
     shared: Mapping[str, str]
-    """What a parameter means in all classes that do not say it themselves."""
+    """Meanings of parameters in all classes that do not define them."""
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The same of one class."""
+    """Meanings of parameters in single classes."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """The parameters of classes whose constructor takes any arguments."""
     functions: Mapping[str, str] = field(default_factory=dict)
     """The function of ``nn.functional`` that a layer computes."""
     inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """What a layer is called with."""
+    """The inputs of a layer's call."""
     results: Mapping[str, str] = field(default_factory=dict)
-    """What it returns."""
+    """The result of the call."""
     formulas: Mapping[str, str] = field(default_factory=dict)
-    """What it computes, and the source."""
+    """The formula, and its source."""
     raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Errors of one class, and when they are raised."""
+    """Errors of single classes, with their conditions."""
 
 
 def alike(names: str, entry: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
-    """The same entry for several classes."""
+    """Return the same entry for several classes."""
     return dict.fromkeys(names.split(), entry)

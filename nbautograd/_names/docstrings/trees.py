@@ -1,4 +1,4 @@
-"""What the functions of ``utils._pytree`` share."""
+"""Shared docstrings of the functions of ``utils._pytree``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["FAMILIES", "SHARED"]
 
 SHARED: Mapping[str, str] = {
     "func": "the function.",
-    "is_leaf": "a function that says of a container that it counts as a leaf.",
-    "pred": "a function that is called with leaves; its result counts as true or false.",
-    "rests": "further trees, of the first one's structure as far down as that goes; ``func`` gets their parts, too.",
+    "is_leaf": "a function that returns True for a container to treat as a leaf.",
+    "pred": "a function called with leaves; its result is used as a bool.",
+    "rests": "further trees, of the first one's structure down to its leaves; ``func`` also gets their parts.",
     "tree": "nested containers; anything else is a tree of one leaf.",
     "type_or_types": "a class, or a tuple of classes.",
-    "type_or_types_or_pred": "a class, a tuple of classes, or a function that says whether an object is meant.",
+    "type_or_types_or_pred": "a class, a tuple of classes, or a function that selects objects.",
 }
-OTHER_STRUCTURE = (("ValueError", "one of the further trees has another structure"),)
+OTHER_STRUCTURE = (("ValueError", "a further tree has another structure"),)
 NO_KEYS = ("ValueError", "a container has been registered without ``flatten_with_keys_fn``")
 FAMILIES: Mapping[str, Family] = {
     "map_only": ({}, "a decorator of functions of one argument.", ()),
@@ -42,4 +42,4 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "tree_structure": ({}, "a :class:`TreeSpec`.", ()),
 }
-"""Of what takes a function or a class, and refuses what is neither."""
+"""The families of functions that take a function or a class, and reject other arguments."""

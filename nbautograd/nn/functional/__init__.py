@@ -1,4 +1,4 @@
-"""Functions of neural networks: convolution, pooling, activations, normalisation, losses, attention."""
+"""Functions of neural networks: convolution, pooling, activations, normalization, losses, attention."""
 
 from __future__ import annotations
 

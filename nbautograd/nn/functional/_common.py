@@ -1,4 +1,4 @@
-"""Helpers of several functions: parsing and checking of arguments, and reductions."""
+"""Shared helpers: parsing and checking of arguments, and reductions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAIN_CLASSES = (Tensor, Parameter)
 
 
 def is_fusible(*tensors: Tensor) -> bool:
-    """Whether several steps on tensors may become one node: they are on the CPU, and nobody looks at the steps."""
+    """Return whether steps on tensors may become one node: the tensors are on the CPU, and no observer watches."""
     dtype = tensors[0]._a.dtype
     if dtype not in FLOATS or tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current():
         return False
@@ -37,11 +37,11 @@ def is_fusible(*tensors: Tensor) -> bool:
 def gradients_of_steps(
     g: Sequence[Tensor | None], steps: Callable[..., Sequence[Tensor]], operands: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """The gradients of a fused operation's operands as tensors, recorded: its steps are run anew and differentiated.
+    """Return recorded gradients of a fused operation's operands: run its steps again and differentiate them.
 
     :param g: the gradients of what ``steps`` returns; None for one that is missing.
     """
-    # Aliases: the gradient of an operand is what arrives from the steps, not from another operand that depends on it.
+    # Aliases: an operand's gradient comes from the steps, not from another operand that depends on it.
     aliases = [None if t is None else view_alias(t) for t in operands]
     pairs = [(t, d) for t, d in zip(steps(*aliases), g, strict=True) if d is not None]
     wanted = [t for t in aliases if t is not None and t.requires_grad]
@@ -54,9 +54,9 @@ def gradients_of_steps(
 
 
 def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:
-    """``n`` ints, given as one for all or as a sequence of one or of ``n``.
+    """Return ``n`` ints, given as a single int or as a sequence of length one or ``n``.
 
-    :raises RuntimeError: there are more or fewer, or one is below ``least``.
+    :raises RuntimeError: the number of ints is wrong, or one is below ``least``.
     """
     if value.__class__ is int and (least is None or value >= least):
         return (value,) * n
@@ -76,32 +76,32 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
 
 
 def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:
-    """``function(input, *options)``, written into ``input`` if ``write``."""
+    """Return ``function(input, *options)``, written into ``input`` if ``write``."""
     if write:
         return inplace.apply_inplace(input, name + "_", function, options, {})
     return function(input, *options)
 
 
 def check_reduction(reduction: str) -> None:
-    """Make sure that a reduction is one of the three.
+    """Check that a reduction is ``"mean"``, ``"sum"`` or ``"none"``.
 
-    :raises ValueError: it is not.
+    :raises ValueError: it is none of the three.
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'mean', 'sum' or 'none'")
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """The losses' mean, their sum, or all of them.
+    """Return the mean of the losses, their sum, or the losses themselves.
 
-    :raises ValueError: another reduction.
+    :raises ValueError: ``reduction`` is invalid.
     """
     check_reduction(reduction)
     return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction that the former arguments ``size_average`` and ``reduce`` ask for, if they are given."""
+    """Return the reduction that the deprecated arguments ``size_average`` and ``reduce`` select, if given."""
     if size_average is None and reduce is None:
         return reduction
     result = "none" if reduce is False else "sum" if size_average is False else "mean"

@@ -44,7 +44,7 @@ along_softshrink = along("SoftshrinkBackwardBackward0")
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(input, 0)``; the derivative at 0 is 0.
+    """Return ``max(input, 0)``; the derivative at 0 is 0.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
@@ -54,7 +54,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """:func:`relu`, written into ``input``.
+    """Write the result of :func:`relu` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.relu_(torch.tensor([-1., 2.]))
@@ -74,12 +74,12 @@ def relu_(input: Tensor) -> Tensor:
     input="along_hardtanh(where(logical_and(input > low, input < high), g, zeros_of(g)), input)",
 )
 def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
-    """The input between two bounds, with derivative 0 at both."""
+    """Return the input clamped to two bounds, with derivative 0 at both."""
     return np.minimum(high, np.maximum(low, input))
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(input, 0), 6)``; the derivative at 0 and at 6 is 0.
+    """Return ``min(max(input, 0), 6)``; the derivative at 0 and at 6 is 0.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
@@ -89,7 +89,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """The input brought between ``min_val`` and ``max_val``; unlike ``clamp`` with derivative 0 at both.
+    """Return the input clamped to ``min_val`` and ``max_val``; unlike ``clamp``, its derivative is 0 at both bounds.
 
     :raises ValueError: ``min_val`` exceeds ``max_val``.
 
@@ -108,7 +108,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """:func:`hardtanh`, written into ``input``.
+    """Write the result of :func:`hardtanh` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.hardtanh_(torch.tensor([-3., 0.5]))
@@ -128,7 +128,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
     name="leaky_relu",
 )
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
-    """The input, times ``negative_slope`` where it is not positive."""
+    """Return the input, times ``negative_slope`` where it is not positive."""
     scaled = input * negative_slope
     if 0 < negative_slope <= 1:
         return np.maximum(input, scaled, out=scaled if scaled.__class__ is np.ndarray else None)
@@ -136,7 +136,7 @@ def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, otherwise ``negative_slope * input``.
+    """Return ``input`` where it is positive, otherwise ``negative_slope * input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
@@ -146,7 +146,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """:func:`leaky_relu`, written into ``input``.
+    """Write the result of :func:`leaky_relu` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.leaky_relu_(torch.tensor([-1., 2.]), 0.1)
@@ -167,12 +167,12 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     weight="where(input > 0, zeros_of(g), g * input)",
 )
 def _prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """The input, times ``weight`` where it is not positive."""
+    """Return the input, times ``weight`` where it is not positive."""
     return np.where(input > 0, input, input * weight)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """``input`` where it is positive, otherwise ``weight * input``.
+    """Return ``input`` where it is positive, otherwise ``weight * input``.
 
     :param input: shape (n, c, ...).
     :param weight: one element, or shape (c,).
@@ -217,7 +217,7 @@ Tensor.prelu = prelu
     input="g * noise",
 )
 def _rrelu(input: Tensor, noise: Tensor) -> Tensor:
-    """The input times slopes that were drawn before; 1 where it is positive."""
+    """Return the input times the slopes drawn before, which are 1 where it is positive."""
     return input * noise
 
 
@@ -232,16 +232,16 @@ def _rrelu(input: Tensor, noise: Tensor) -> Tensor:
     input="where(input > 0, g, g * slope)",
 )
 def _rrelu_mean(input: Tensor, slope: float) -> Tensor:
-    """The same when not training: one slope for all."""
+    """Return the input, times one slope where it is not positive: the evaluation mode of rrelu."""
     return row_major(np.where(input > 0, input, input * slope))
 
 
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """``input`` where it is positive, otherwise ``slope * input`` with slopes drawn uniformly, or their mean.
+    """Return ``input`` where it is positive, otherwise ``slope * input`` with slopes drawn uniformly, or their mean.
 
-    :param training: whether to draw them.
+    :param training: whether to draw the slopes.
     :raises RuntimeError: ``lower`` exceeds ``upper``.
 
     >>> import nbautograd as torch
@@ -260,11 +260,11 @@ def rrelu(
 
 @random_function("distribution")
 def _rrelu_noise(input: Tensor, lower: float, upper: float) -> Tensor:
-    """The random slopes, 1 where the input is positive."""
+    """Return the random slopes, 1 where the input is positive."""
     array = input._a
     negative = backend.fetch(array <= 0)
     noise = np.ones(array.shape, array.dtype)
-    # One number is drawn for each element that is not positive, in double precision between rounded bounds.
+    # Each element that is not positive gets one number, drawn in double precision between rounded bounds.
     drawn = generator.default_generator.rand((int(negative.sum()),), np.dtype(np.float64))
     low, high = float(array.dtype.type(lower)), float(array.dtype.type(upper))
     noise[negative] = drawn * (high - low) + low
@@ -272,7 +272,7 @@ def _rrelu_noise(input: Tensor, lower: float, upper: float) -> Tensor:
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """:func:`rrelu`, written into ``input``.
+    """Write the result of :func:`rrelu` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.rrelu_(torch.tensor([-1., 2.]), 0.1, 0.3)
@@ -292,12 +292,12 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
     name="threshold",
 )
 def _threshold(input: Tensor, limit: float, value: float) -> Tensor:
-    """The input where it exceeds ``limit``, ``value`` elsewhere."""
+    """Return the input where it exceeds ``limit``, ``value`` elsewhere."""
     return np.where(input <= limit, input.dtype.type(value), input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """``input`` where it exceeds ``threshold``, otherwise ``value``.
+    """Return ``input`` where it exceeds ``threshold``, otherwise ``value``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.threshold(torch.tensor([-1., 2.]), 1, 20)
@@ -307,7 +307,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """:func:`threshold`, written into ``input``.
+    """Write the result of :func:`threshold` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.threshold_(torch.tensor([-1., 2.]), 1, 20)
@@ -330,12 +330,12 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     name="hardsigmoid",
 )
 def _hardsigmoid(input: Tensor) -> Tensor:
-    """``min(max(input + 3, 0), 6) / 6``."""
+    """Return ``min(max(input + 3, 0), 6) / 6``."""
     return np.minimum(np.maximum(input + 3, 0), 6) / 6
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(input + 3, 0), 6) / 6``, a sigmoid of three straight lines.
+    """Return ``min(max(input + 3, 0), 6) / 6``, a sigmoid of three straight lines.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
@@ -355,12 +355,12 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     name="hardswish",
 )
 def _hardswish(input: Tensor) -> Tensor:
-    """``input`` times its hard sigmoid."""
+    """Return ``input`` times its hard sigmoid."""
     return input * np.minimum(np.maximum(input + 3, 0), 6) / 6
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * hardsigmoid(input)``.
+    """Return ``input * hardsigmoid(input)``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.hardswish(torch.tensor([-4., 3.]))
@@ -378,7 +378,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     input="along_hardshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
 )
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """``input``, but 0 between ``-lambd`` and ``lambd``.
+    """Return ``input`` with 0 between ``-lambd`` and ``lambd``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.hardshrink(torch.tensor([-0.4, 2.]))
@@ -400,14 +400,14 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     name="softshrink",
 )
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
-    """The input moved towards 0 by ``lambd``."""
+    """Return the input moved towards 0 by ``lambd``."""
     nearer = np.where(input > lambd, input - lambd, input + lambd)
     return np.where((input >= -lambd) & (input <= lambd), input * 0, nearer)
 
 
 @composite(method=False, out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """``input`` moved towards 0 by ``lambd``, and 0 where it is nearer than that.
+    """Return ``input`` moved towards 0 by ``lambd``, and 0 within that distance of 0.
 
     :raises RuntimeError: ``lambd`` is negative.
 

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output size; None keeps that of the input."""
+    """Return the output size; None keeps that of the input."""
     check_tensors(name, input=input)
     if n > 1 and isinstance(output_size, (tuple, list)) and input._a.ndim <= n:
         raise ValueError(f"{name}(): Input dimension should be at least {n + 1}, got shape {list(input._a.shape)}")
@@ -56,7 +56,7 @@ def _check_cells(name: str, n: int, input: Tensor) -> None:
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
+    """Divide ``input`` into ``output_size`` cells along the last dimension, and return their means.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 2., 3.]]), 2)
@@ -68,7 +68,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
@@ -79,7 +79,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
@@ -92,7 +92,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """:func:`adaptive_max_pool1d`, and the place of each maximum in the flattened last dimension.
+    """Return :func:`adaptive_max_pool1d` and the index of each maximum in the last dimension.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1., 2., 3.]]), 2)[1]
@@ -104,9 +104,9 @@ def adaptive_max_pool1d_with_indices(
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
+    """Divide ``input`` into ``output_size`` cells along the last dimension, and return their maxima.
 
-    :param return_indices: return their places, too.
+    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
@@ -119,7 +119,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """:func:`adaptive_max_pool2d`, and the place of each maximum in the flattened last dimensions.
+    """Return :func:`adaptive_max_pool2d` and the index of each maximum in the flattened last two dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1., 2., 3.]]]), (1, 2))[1]
@@ -131,9 +131,9 @@ def adaptive_max_pool2d_with_indices(
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
 
-    :param return_indices: return their places, too.
+    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
@@ -146,7 +146,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """:func:`adaptive_max_pool3d`, and the place of each maximum in the flattened last dimensions.
+    """Return :func:`adaptive_max_pool3d` and the index of each maximum in the flattened last three dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))[1]
@@ -158,9 +158,9 @@ def adaptive_max_pool3d_with_indices(
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
 
-    :param return_indices: return their places, too.
+    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))

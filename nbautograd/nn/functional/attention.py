@@ -29,16 +29,16 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """``softmax(scale * query @ key.T + mask) @ value`` (Vaswani et al., "Attention is all you need", 2017).
+    """Return ``softmax(scale * query @ key.T + mask) @ value`` (Vaswani et al., "Attention is all you need", 2017).
 
-    A query that may look at nothing gets 0.
+    A query whose keys are all masked gets 0.
 
     :param query: shape (..., l, e).
     :param key: shape (..., s, e).
     :param value: shape (..., s, ev).
-    :param attn_mask: broadcasts to (..., l, s); True where a query may look, or numbers that are added.
-    :param dropout_p: the probability with which weights are dropped, always, not only when training.
-    :param is_causal: query i may look at keys up to i only.
+    :param attn_mask: broadcasts to (..., l, s); True where a query may attend, or numbers to add.
+    :param dropout_p: the probability of dropping a weight, in training and evaluation.
+    :param is_causal: query i attends only to keys up to i.
     :param scale: ``1 / sqrt(e)`` by default.
     :param enable_gqa: let several heads of ``query`` (dimension -3) share one of ``key`` and ``value``.
     :returns: shape (..., l, ev).
@@ -62,7 +62,7 @@ def scaled_dot_product_attention(
 def _check_attention(
     name: str, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool
 ) -> None:
-    """Make sure that dimensions, dtypes and options fit before anything is computed."""
+    """Check dimensions, dtypes and options before the computation."""
     check_tensors(name, query=query, key=key, value=value)
     if query._a.ndim < 2 or key._a.ndim < 2 or value._a.ndim < 2:
         ndims = [t._a.ndim for t in (query, key, value)]
@@ -90,7 +90,7 @@ def _check_attention(
 
 
 def _repeated(name: str, query: Tensor, shared: Tensor) -> Tensor:
-    """Heads of keys or values, each repeated for as many heads of queries."""
+    """Repeat each head of keys or values for the query heads that share it."""
     heads, have = query._a.shape[-3], shared._a.shape[-3]
     if have == 0 or heads % have:
         raise RuntimeError(
@@ -102,7 +102,7 @@ def _repeated(name: str, query: Tensor, shared: Tensor) -> Tensor:
 
 
 def _as_scores(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
-    """A mask as numbers to add: -inf where a bool one is True."""
+    """Return a mask as numbers to add: -inf where a bool mask is True."""
     if mask is None or mask.is_floating_point():
         return mask
     if mask._a.dtype.kind != "b":
@@ -138,19 +138,19 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of several heads, with the linear maps before and after it (Vaswani et al., 2017).
+    """Compute multi-head attention, with the linear maps before and after it (Vaswani et al., 2017).
 
-    :param query: shape (l, n, e), or (l, e) for no batch; so ``key`` and ``value`` with s for l.
+    :param query: shape (l, n, e), or (l, e) without batch; likewise ``key`` and ``value``, with s for l.
     :param in_proj_weight: shape (3 e, e): the maps of query, key and value; ``use_separate_proj_weight`` takes them
         from ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` instead.
-    :param bias_k: one more key, shape (1, 1, e); so ``bias_v``.
+    :param bias_k: one more key, shape (1, 1, e); likewise ``bias_v``.
     :param add_zero_attn: one more key and value of zeros.
-    :param key_padding_mask: shape (n, s); True, or -inf, for keys that nobody looks at.
-    :param need_weights: return the weights, too.
-    :param attn_mask: shape (l, s) or (n heads, l, s); True where one may not look, or numbers that are added.
-    :param static_k: projected keys, shape (n heads, s, e / heads), instead of those of ``key``; so ``static_v``.
+    :param key_padding_mask: shape (n, s); True, or -inf, for keys to ignore.
+    :param need_weights: also return the weights.
+    :param attn_mask: shape (l, s) or (n heads, l, s); True where attention is masked, or numbers to add.
+    :param static_k: projected keys, shape (n heads, s, e / heads), instead of those of ``key``; likewise ``static_v``.
     :param average_attn_weights: return the mean of the weights over the heads.
-    :param is_causal: a hint that ``attn_mask`` is the causal mask, which must be given.
+    :param is_causal: a hint that ``attn_mask``, which is then required, is the causal mask.
     :returns: the result, shape (l, n, e), and the weights, shape (n, l, s), or None.
     :raises AssertionError: sizes do not fit.
     :raises RuntimeError: masks do not fit.
@@ -202,9 +202,9 @@ def multi_head_attention_forward(
 
 
 def _projection_weights(packed: Tensor | None, separate: tuple[Tensor | None, ...] | None) -> tuple[Tensor, ...]:
-    """The projections of query, key and value: the given ones, or the three parts of ``packed``, shape (3 e, e).
+    """Return the projections of query, key and value: the given ones, or the three parts of ``packed``, shape (3 e, e).
 
-    :raises AssertionError: one that is needed is None.
+    :raises AssertionError: a required one is None.
     """
     if separate is None:
         if packed is None:
@@ -217,9 +217,9 @@ def _projection_weights(packed: Tensor | None, separate: tuple[Tensor | None, ..
 
 
 def _mask_per_head(mask: Tensor, heads: int, length: int, sources: int) -> Tensor:
-    """An attention mask of shape (1 or ``heads``, ``length``, ``sources``), ``heads`` counting all of the batch.
+    """Return an attention mask of shape (1 or ``heads``, ``length``, ``sources``), ``heads`` counting all of the batch.
 
-    :raises RuntimeError: it has another shape.
+    :raises RuntimeError: its shape does not fit.
     """
     expected = (length, sources) if mask._a.ndim == 2 else (heads, length, sources)
     if mask._a.ndim not in (2, 3):
@@ -232,9 +232,9 @@ def _mask_per_head(mask: Tensor, heads: int, length: int, sources: int) -> Tenso
 
 
 def _has_bias(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | None, static_v: Tensor | None) -> bool:
-    """Whether a learned key and value are appended.
+    """Return whether a learned key and value are appended.
 
-    :raises AssertionError: only one of them is there, or keys or values are static.
+    :raises AssertionError: only one of them is given, or keys or values are static.
     """
     if (bias_k is None) != (bias_v is None):
         raise AssertionError("bias_k and bias_v must be given together: one is set but the other is None")
@@ -244,15 +244,15 @@ def _has_bias(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | N
 
 
 def _split_heads(x: Tensor, heads: int, size: int) -> Tensor:
-    """Shape (l, n, e) as (n heads, l, e / heads); ``heads`` counts all of the batch, ``size`` is that of a head."""
+    """Reshape (l, n, e) to (n heads, l, e / heads); ``heads`` counts all of the batch, ``size`` is a head's."""
     return x.contiguous().view(x._a.shape[0], heads, size).transpose(0, 1)
 
 
 def _with_padding(mask: Tensor | None, padding: Tensor, sizes: tuple[int, int, int]) -> Tensor:
-    """The mask of each head plus the key padding mask, shape (n, s), of its batch; shape (n heads, 1 or l, s).
+    """Add the key padding mask, shape (n, s), to the mask of each head, and return shape (n heads, 1 or l, s).
 
-    :param sizes: of the batch, heads and s.
-    :raises AssertionError: the key padding mask has another shape.
+    :param sizes: the sizes of the batch, the heads and s.
+    :raises AssertionError: the shape of the key padding mask does not fit.
     """
     batch, num_heads, sources = sizes
     for dim, expected in enumerate((batch, sources)):
@@ -270,9 +270,9 @@ def _with_padding(mask: Tensor | None, padding: Tensor, sizes: tuple[int, int, i
 def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, drop: float, num_heads: int, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """The heads' results, l first, and their weights, shape (n, heads, l, s), if these are needed.
+    """Return the heads' results, l first, and their weights, shape (n, heads, l, s), if required.
 
-    :param q: shape (n heads, l, e); so ``k`` and ``v`` with s for l.
+    :param q: shape (n heads, l, e); likewise ``k`` and ``v``, with s for l.
     """
     heads, length, size = q._a.shape
     batch, sources = heads // num_heads, k._a.shape[1]
@@ -289,12 +289,12 @@ def _attend(
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:
-    """A mask with a column for one more key, which is not masked."""
+    """Append an unmasked column for one more key to a mask."""
     return None if mask is None else pad(mask, (0, 1))
 
 
 def _static(name: str, projected: Tensor, heads: int, size: int) -> Tensor:
-    """Keys or values that the caller has projected; their shape must be (n heads, s, e / heads)."""
+    """Check keys or values that the caller projected: their shape must be (n heads, s, e / heads)."""
     if projected._a.shape[0] != heads or projected._a.shape[2] != size:
         raise AssertionError(f"expecting {name} of shape ({heads}, any, {size}), but got {list(projected._a.shape)}")
     return projected
@@ -309,7 +309,7 @@ def _check_heads(
     size: int,
     num_heads: int,
 ) -> None:
-    """Make sure that shapes fit before anything is computed."""
+    """Check shapes before the computation."""
     ndim = query._a.ndim
     if ndim not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")

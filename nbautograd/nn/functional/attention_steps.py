@@ -1,4 +1,4 @@
-"""Scaled dot-product attention step by step: each product, the mask and softmax are operations of their own."""
+"""Scaled dot-product attention step by step: each product, the mask and softmax are separate operations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["attention_by_steps"]
 def attention_by_steps(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, factor: float
 ) -> Tensor:
-    """``softmax(factor * query @ key.T + mask) @ value``.
+    """Return ``softmax(factor * query @ key.T + mask) @ value``.
 
-    :param mask: True where a query may look, or numbers that are added to the scores.
-    :param dropout_p: the probability with which weights are dropped.
+    :param mask: True where a query may attend, or numbers to add to the scores.
+    :param dropout_p: the probability of dropping a weight.
     """
     # The root of the factor on either side, so that neither grows too large.
     root = math.sqrt(abs(factor))
@@ -31,13 +31,13 @@ def attention_by_steps(
     elif mask is not None:
         scores = scores + mask
     weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
-    if mask is not None:  # rows of -inf only would give nan: all keys are masked
+    if mask is not None:  # a row of only -inf, all keys masked, would give nan
         masked = scores.detach() == -math.inf if allowed is None else ~allowed
         weights = weights.masked_fill(masked.all(-1, True), 0)
     return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
 
 
 def _causal_mask(scores: Tensor) -> Tensor:
-    """True where the key's index is at most the query's, shape (l, s)."""
+    """Return a mask of shape (l, s), True where the key's index is at most the query's."""
     module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
     return wrap(module.arange(columns) <= module.arange(rows)[:, None])

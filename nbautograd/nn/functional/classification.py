@@ -38,11 +38,11 @@ __all__ = [
 
 INT64, UINT8, UINT64 = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.uint64)
 FEW = 1 << 12
-"""So many numbers of rows are kept from one loss to the next."""
+"""The number of row counts that are cached between losses."""
 
 
 def _numbers(like: Any, size: int) -> Any:
-    """0, 1, 2 and so on, to be read only, on the device of an array."""
+    """Return 0, 1, 2 and so on, read-only, on the device of an array."""
     if like.__class__ is np.ndarray:
         return _kept_numbers(size) if size <= FEW else np.arange(size)
     return backend.module(backend.device_of(like)).arange(size)
@@ -57,13 +57,13 @@ def _kept_numbers(size: int) -> Any:
 
 @checks_values
 def _ignored(target: Tensor, classes: int, ignore_index: int) -> int | None:
-    """``ignore_index``, or None where no target can be it.
+    """Return ``ignore_index``, or None where no target can equal it.
 
-    :raises IndexError: a target that is not ignored is no class.
+    :raises IndexError: a target that is not ignored is not a class.
     """
     index = elements(target)
     index = index if index.dtype is INT64 else index.astype(np.int64)
-    # Read as unsigned, negative numbers are large ones: one look finds whatever is no class.
+    # Read as unsigned, negative numbers are large: one comparison finds all invalid classes.
     if not 0 <= ignore_index < classes and (not index.size or highest(index.view(UINT64)) < classes):
         return None
     index = np.where(index != ignore_index, index, 0)
@@ -74,7 +74,7 @@ def _ignored(target: Tensor, classes: int, ignore_index: int) -> int | None:
 
 
 def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int | None, kind: Any) -> tuple[Any, Any]:
-    """Where each target's class is, to look it up with; and its weight, 0 where it is ignored, or None if all are 1."""
+    """Return the index of each target's class and its weight: 0 where it is ignored, None if all are 1."""
     index, weights = target if target.dtype is INT64 else target.astype(np.int64), None
     if ignored is not None:
         counts = index != ignored
@@ -92,7 +92,7 @@ def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int | Non
 
 
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None) -> Tensor:
-    """Minus the elements at ``target`` along dimension 1, weighted and reduced; all targets have been checked."""
+    """Negate the elements at ``target`` along dimension 1, weight and reduce them; the targets are already checked."""
     where, weights = _chosen(input.shape, target, weight, ignored, input.dtype)
     result = input[where]
     if weights is not None:
@@ -117,7 +117,7 @@ _nll_of_images = op(node="NllLoss2DBackward0", symbol="nll", method=False, input
 def nll_back(
     input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None
 ) -> Tensor:
-    """The transpose of the loss, which is linear: the gradient of every element of ``shape``."""
+    """Compute the transpose of the loss, which is linear: the gradient of every element of ``shape``."""
     where, weights = _chosen(shape, target, weight, ignored, input.dtype)
     if reduction == "mean":
         input = input / (target.size if weights is None else pairwise_sum(weights))
@@ -155,15 +155,15 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log probability of the right class.
+    """Return minus the log probability of the right class.
 
     :param input: logarithms of probabilities, shape (n, c), (n, c, ...) or (c,).
     :param target: the index of the right class, shape (n,), (n, ...) or (); int64.
     :param weight: a factor for each class, shape (c,); the mean is over the weights.
-    :param ignore_index: a target that costs nothing and is not counted.
+    :param ignore_index: a target that adds no loss and is not counted.
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-    :raises IndexError: a target is no class.
-    :raises ValueError: the batch sizes differ, or another reduction.
+    :raises IndexError: a target is not a class.
+    :raises ValueError: the batch sizes differ, or ``reduction`` is invalid.
     :raises RuntimeError: the shapes or dtypes do not fit.
 
     >>> import nbautograd as torch
@@ -181,7 +181,7 @@ def nll_loss(
 
 
 def _loss_of(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    """``nll_loss`` of what has been checked, but for the targets' values."""
+    """Return ``nll_loss`` of arguments that are already checked, except the values of the targets."""
     shape = input._a.shape
     if len(shape) == 1 and target._a.ndim == 1:
         target = target[0]
@@ -218,13 +218,13 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Minus the log probability of the right class, from scores of any size: ``nll_loss(log_softmax(input))``.
+    """Return minus the log probability of the right class, from unnormalized scores: ``nll_loss(log_softmax(input))``.
 
     :param input: shape (n, c), (n, c, ...) or (c,).
-    :param target: indices of classes, shape (n,), (n, ...) or (); or probabilities, shape as ``input``.
+    :param target: indices of classes, shape (n,), (n, ...) or (); or probabilities of the shape of ``input``.
     :param weight: a factor for each class, shape (c,).
-    :param ignore_index: a target that costs nothing and is not counted.
-    :param label_smoothing: this much of the probability is spread evenly over all classes.
+    :param ignore_index: a target that adds no loss and is not counted.
+    :param label_smoothing: the share of the probability to spread evenly over all classes.
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the shapes, dtypes or options do not fit.
 
@@ -261,7 +261,7 @@ def cross_entropy(
 def _of_probabilities(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float, d: int
 ) -> Tensor:
-    """The cross entropy with distributions as targets."""
+    """Return the cross entropy with distributions as targets."""
     classes = input._a.shape[d]
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
@@ -279,7 +279,7 @@ def _of_probabilities(
 def _spread_evenly(
     scores: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, d: int
 ) -> Tensor:
-    """The label smoothing term: the loss averaged over all classes."""
+    """Return the label smoothing term: the loss averaged over all classes."""
     terms = scores if weight is None else scores * weight.reshape((-1,) + (1,) * (scores._a.ndim - d - 1))
     ignored = target == ignore_index
     losses = -terms.sum(d).masked_fill(ignored.reshape(losses_shape(scores, d)), 0)
@@ -292,7 +292,7 @@ def _spread_evenly(
 
 
 def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
-    """The shape without the dimension of the classes."""
+    """Return the shape without the dimension of the classes."""
     return (*scores._a.shape[:d], *scores._a.shape[d + 1 :])
 
 
@@ -301,14 +301,14 @@ def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
 
 @op(method=False)
 def is_class(target: Tensor, like: Tensor) -> Tensor:
-    """One-hot rows of the dtype of ``like``, shape (n, c)."""
+    """Return one-hot rows of the dtype of ``like``, shape (n, c)."""
     classes = backend.module(backend.device_of(like)).arange(like.shape[-1])
     return (target.reshape((-1, 1)) == classes).astype(like.dtype)
 
 
 @derivative_helper
 def multi_margin_slope(x: Any, target: Any, p: int, margin: float, weight: Any) -> Any:
-    """The derivative of each row's loss by its elements."""
+    """Compute the derivative of each row's loss by its elements."""
     hot = is_class(target, x)
     gap = (x - sum_over(x * hot, -1, True) + margin) * (1 - hot)
     slope = where(gap > 0, gap * 2 if p == 2 else zeros_of(gap) + 1, zeros_of(gap)) / x.shape[-1]
@@ -326,7 +326,7 @@ def multi_margin_slope(x: Any, target: Any, p: int, margin: float, weight: Any) 
 def _multi_margin(
     input: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str
 ) -> Tensor:
-    """The losses of rows (n, c), reduced."""
+    """Compute the losses of rows (n, c), reduced."""
     hot = is_class.__wrapped__(target, input)
     gap = np.maximum((input - pairwise_sum(input * hot, (1,), True) + margin) * (1 - hot), 0)
     losses = pairwise_sum(gap * gap if p == 2 else gap, (1,)) / input.shape[1]
@@ -343,14 +343,14 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the classes of ``max(0, margin - input[right] + input[other]) ** p``.
+    """Compute the mean over the classes of ``max(0, margin - input[right] + input[other]) ** p``.
 
     :param input: shape (n, c), or (c,).
     :param target: the index of the right class, shape (n,), or ().
     :param p: 1 or 2.
     :param weight: a factor for each class, shape (c,).
-    :raises ValueError: another ``p`` or reduction.
-    :raises RuntimeError: the shapes do not fit, or a target is no class.
+    :raises ValueError: ``p`` or ``reduction`` is invalid.
+    :raises RuntimeError: the shapes do not fit, or a target is not a class.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.5, 0.25]]), torch.tensor([0]))
@@ -390,7 +390,7 @@ def multi_margin_loss(
 
 @op(method=False)
 def label_counts(target: Tensor, like: Tensor) -> Tensor:
-    """How often each class occurs in rows of labels, up to the first negative one; in the dtype of ``like``."""
+    """Count each class in rows of labels, up to the first negative label; the counts have the dtype of ``like``."""
     valid = np.cumsum(target < 0, -1) == 0
     classes = backend.module(backend.device_of(like)).arange(like.shape[-1])
     return ((target[..., None] == classes) & valid[..., None]).sum(-2).astype(like.dtype)
@@ -398,7 +398,7 @@ def label_counts(target: Tensor, like: Tensor) -> Tensor:
 
 @derivative_helper
 def multilabel_slope(x: Any, target: Any) -> Any:
-    """The derivative of each row's loss by its elements."""
+    """Compute the derivative of each row's loss by its elements."""
     counts = label_counts(target, x)
     gap = 1 - unsqueeze(x, -1) + unsqueeze(x, -2)
     pairs = unsqueeze(counts, -1) * unsqueeze(where(counts == 0, zeros_of(counts) + 1, zeros_of(counts)), -2)
@@ -413,7 +413,7 @@ def multilabel_slope(x: Any, target: Any) -> Any:
     input="multilabel_slope(input, target) * unsqueeze(each(g, target.shape[:-1], reduction), -1)",
 )
 def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
-    """The losses of rows (n, c) or (c,), reduced."""
+    """Compute the losses of rows (n, c) or (c,), reduced."""
     counts = label_counts.__wrapped__(target, input)
     gap = np.maximum(1 - input[..., :, None] + input[..., None, :], 0)
     pairs = counts[..., :, None] * (counts == 0)[..., None, :]
@@ -428,11 +428,11 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The sum over right classes i and wrong classes j of ``max(0, 1 - (input[i] - input[j]))``, over their number.
+    """Sum ``max(0, 1 - (input[i] - input[j]))`` over right classes i and wrong classes j, divided by their number.
 
     :param input: shape (n, c), or (c,).
     :param target: the indices of the right classes, then -1; shape as ``input``.
-    :raises RuntimeError: the shapes differ, or a target is no class.
+    :raises RuntimeError: the shapes differ, or a target is not a class.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.5, 0.25]), torch.tensor([0, -1]))
@@ -469,9 +469,9 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Binary cross entropies of logits, averaged over the last dimension.
+    """Average the binary cross entropies of logits over the last dimension.
 
-    :param target: 1 for classes that are right, 0 for others; shape as ``input``.
+    :param target: 1 for right classes, 0 for others; shape as ``input``.
     :param weight: a factor for each class.
 
     >>> import nbautograd as torch

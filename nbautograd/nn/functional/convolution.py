@@ -44,7 +44,7 @@ def _padding(name: str, n: int, padding: Ints) -> tuple[int, ...]:
 def _check(
     name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool
 ) -> None:
-    """Make sure that the shapes and dtypes of input, weight and bias fit each other."""
+    """Check that the shapes and dtypes of input, weight and bias fit each other."""
     check_tensors(name, input=input, weight=weight)
     if weight._a.ndim != n + 2:
         raise ShapeError(
@@ -123,7 +123,7 @@ def _times(size: tuple[int, ...]) -> str:
 def _named_padding(
     name: str, padding: str, input: Tensor, kernel: Any, stride: Any, dilation: Any
 ) -> tuple[tuple[int, ...], Tensor]:
-    """The padding that a name stands for, and the input padded on one side where it is uneven."""
+    """Return the padding of a name such as ``"same"``, and the input, padded on one side if the padding is uneven."""
     if padding == "valid":
         return (0,) * len(kernel), input
     if padding != "same":
@@ -154,7 +154,7 @@ def conv1d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution (cross-correlation) over one dimension; see :func:`conv2d`.
+    """Compute a convolution (cross-correlation) over one dimension; see :func:`conv2d`.
 
     :param input: shape (n, c, l), or (c, l).
     :param weight: shape (o, c / groups, k).
@@ -175,7 +175,7 @@ def conv2d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution (cross-correlation) over two dimensions.
+    """Compute a convolution (cross-correlation) over two dimensions.
 
     :param input: shape (n, c, h, w), or (c, h, w).
     :param weight: shape (o, c / groups, kh, kw).
@@ -201,7 +201,7 @@ def conv3d(
     dilation: Ints = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution (cross-correlation) over three dimensions; see :func:`conv2d`.
+    """Compute a convolution (cross-correlation) over three dimensions; see :func:`conv2d`.
 
     :param input: shape (n, c, d, h, w), or (c, d, h, w).
     :param weight: shape (o, c / groups, kd, kh, kw).
@@ -258,7 +258,7 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
+    """Compute the transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
@@ -277,12 +277,12 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of :func:`conv2d`: what its gradient with respect to its input is.
+    """Compute the transpose of :func:`conv2d`, which is the gradient of its input.
 
     :param input: shape (n, c, h, w), or (c, h, w).
     :param weight: shape (c, o / groups, kh, kw).
     :param bias: shape (o,).
-    :param output_padding: how many of the sizes that :func:`conv2d` maps to the input's to add to the smallest one.
+    :param output_padding: elements to add to the smallest of the sizes that :func:`conv2d` maps to the input's size.
     :returns: shape (n, o, oh, ow) with oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
@@ -305,7 +305,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Ints = 1,
 ) -> Tensor:
-    """The transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
+    """Compute the transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
@@ -325,7 +325,7 @@ def _window_options(
 
 
 def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
-    """The windows of an image as columns (im2col).
+    """Return the windows of an image as columns (im2col).
 
     :param input: shape (n, c, h, w), or (c, h, w).
     :returns: shape (n, c kh kw, windows).
@@ -366,7 +366,7 @@ def fold(
     padding: Ints = 0,
     stride: Ints = 1,
 ) -> Tensor:
-    """Columns added up to an image, overlapping ones too (col2im): the transpose of :func:`unfold`.
+    """Add columns up to an image, with overlaps (col2im): the transpose of :func:`unfold`.
 
     :param input: shape (n, c kh kw, windows), or (c kh kw, windows).
     :param output_size: (h, w).

@@ -31,9 +31,9 @@ class Labels(NamedTuple):
     states: Any
     """(n, l): the label of each state."""
     skips: Any
-    """(n, l): whether a state may follow the last but one."""
+    """(n, l): True if a state may follow the last but one."""
     steps: Any
-    """(n,): how many time steps each sequence has."""
+    """(n,): the number of time steps of each sequence."""
     ends: Any
     """(n,): the last state of each sequence."""
 
@@ -48,7 +48,7 @@ def _labels(targets: Any, steps: Any, lengths: Any, blank: int) -> Labels:
 
 
 def _shifted(a: Any, by: int) -> Any:
-    """Rows shifted by some states and filled with -inf; backwards for negative numbers."""
+    """Return rows shifted by some states and filled with -inf; backwards for negative numbers."""
     output = np.full_like(a, -np.inf)
     if by > 0:
         output[:, by:] = a[:, :-by]
@@ -58,7 +58,7 @@ def _shifted(a: Any, by: int) -> Any:
 
 
 def _forward(scores: Any, labels: Labels) -> Any:
-    """The logarithm of the probability of all paths to each state at each time (alpha; equations 5 to 8)."""
+    """Return the logarithm of the probability of all paths to each state at each time (alpha; equations 5 to 8)."""
     alpha = np.full_like(scores, -np.inf)
     alpha[0, :, :2] = scores[0, :, :2]
     if scores.shape[2] > 1:
@@ -72,7 +72,7 @@ def _forward(scores: Any, labels: Labels) -> Any:
 
 
 def _backward(scores: Any, labels: Labels) -> Any:
-    """The logarithm of the probability of all paths from each state to the end (beta; equations 9 to 11)."""
+    """Return the logarithm of the probability of all paths from each state to the end (beta; equations 9 to 11)."""
     last = np.full_like(scores[0], -np.inf)
     state = backend.module(backend.device_of(scores)).arange(scores.shape[2])
     ends = labels.ends[:, None]
@@ -97,7 +97,7 @@ def _scores(log_probs: Any, labels: Labels) -> Any:
 
 
 def _costs(alpha: Any, labels: Labels) -> Any:
-    """Minus the logarithm of the probability of each sequence (equation 8)."""
+    """Return minus the logarithm of the probability of each sequence (equation 8)."""
     n = len(labels.ends)
     rows = backend.module(backend.device_of(labels.ends)).arange(n)
     time = np.maximum(labels.steps - 1, 0)
@@ -115,16 +115,16 @@ def _costs(alpha: Any, labels: Labels) -> Any:
     log_probs="ctc_back(g, log_probs, result, labels, zero_infinity)",
 )
 def _ctc(log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
-    """The cost of each sequence of labels."""
+    """Return the cost of each sequence of labels."""
     costs = _costs(_forward(_scores(log_probs, labels), labels), labels)
     return np.where(np.isinf(costs), 0, costs).astype(costs.dtype) if zero_infinity else costs
 
 
 def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: bool) -> Any:
-    """The gradient (equation 15), over arrays from the sums over ways, over tensors by differentiating these.
+    """Compute the gradient (equation 15): of arrays from the sums over paths, of tensors by differentiating these sums.
 
-    As in PyTorch it is the gradient of the scores that a softmax made ``log_probs`` of: it counts on their
-    normalisation, and what softmax adds in the end is 0.
+    As in PyTorch it is the gradient of the scores from which softmax computed ``log_probs``: it relies on their
+    normalization, so the term that softmax adds is 0.
     """
     if isinstance(g, Tensor):
         return _back_recorded(g, log_probs, labels, zero_infinity)
@@ -149,7 +149,7 @@ def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: 
 
 
 def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
-    """The same with operations that are recorded, for higher derivatives."""
+    """Compute the gradient with recorded operations, for higher derivatives."""
     from nbautograd.autograd import grad
 
     index = wrap(np.broadcast_to(labels.states, (log_probs._a.shape[0], *labels.states.shape)).copy())
@@ -188,7 +188,7 @@ def _log_add(parts: list[Tensor]) -> Tensor:
 
 
 def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:
-    """Lengths as an array."""
+    """Return lengths as an array."""
     values = backend.fetch(lengths._a) if isinstance(lengths, Tensor) else np.asarray(lengths)
     if values.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): {label} must be integral, got {values.dtype}")
@@ -210,14 +210,14 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log probability of sequences of labels, added over all ways to place them in time.
+    """Return minus the log probability of sequences of labels, summed over all alignments in time.
 
     :param log_probs: logarithms of probabilities, as ``log_softmax`` gives them: shape (t, n, c), or (t, c).
     :param targets: labels other than ``blank``: shape (n, s), or (s,), or those of all sequences one after the other.
-    :param input_lengths: how many of the time steps each sequence has, n ints or a tensor; so ``target_lengths``.
-    :param blank: the class that is no label.
+    :param input_lengths: the number of time steps of each sequence, n ints or a tensor; likewise ``target_lengths``.
+    :param blank: the class of the blank, which is not a label.
     :param reduction: ``"mean"`` (of costs over the lengths of their targets), ``"sum"`` or ``"none"``.
-    :param zero_infinity: 0 for sequences that are too short for their labels, which otherwise cost infinitely much.
+    :param zero_infinity: return 0, not infinity, for sequences that are too short for their labels.
     :raises RuntimeError: shapes, lengths or dtypes do not fit.
 
     >>> import nbautograd as torch
@@ -253,7 +253,7 @@ def ctc_loss(
 
 
 def _rows(name: str, targets: Any, lengths: Any, n: int, batched: bool, blank: int) -> Any:
-    """The labels of each sequence in a row of its own, blanks after them."""
+    """Return the labels of each sequence in a row of its own, followed by blanks."""
     width = int(lengths.max()) if n else 0
     places = backend.module(backend.device_of(targets)).arange(width)
     if targets.ndim == 2 or not batched:

@@ -1,4 +1,4 @@
-"""Dropout: elements or whole channels set to 0 at random, number for number as PyTorch's on the CPU."""
+"""Dropout: elements or whole channels set to 0 at random, with the same random numbers as PyTorch on the CPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbautograd._engine.rng import generator
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 SATURATION = 1.7580993408473766
-"""Minus what selu gives far to the left: its scale times its alpha."""
+"""Minus the limit of selu at minus infinity: its scale times its alpha."""
 
 
 def _check(name: str, input: Tensor, p: float) -> None:
@@ -27,7 +27,7 @@ def _check(name: str, input: Tensor, p: float) -> None:
 
 
 def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
-    """A mask of 1 (kept) and 0 (dropped), drawn in memory order as PyTorch does."""
+    """Return a mask of 1 (kept) and 0 (dropped), drawn in memory order as PyTorch does."""
     a = input._a
     if input.dtype.rank < 2:
         raise RuntimeError(
@@ -61,7 +61,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_chann
 
 @random_function("distribution")
 def _factors(input: Tensor, p: float, whole_channels: bool) -> Tensor:
-    """0 for what is dropped, and a number above 1 for what is kept."""
+    """Return a factor for each element: 0 where dropped, a number above 1 where kept."""
     kept = _kept(input, p, whole_channels)
     return wrap(backend.module(input.device).asarray(kept / kept.dtype.type(1 - p)))
 
@@ -75,7 +75,7 @@ _drop, _drop_channels = random_function("elements")(_dropped_at_random), random_
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element 0 with probability ``p``, the others divided by ``1 - p``; nothing when not training.
+    """Set each element to 0 with probability ``p``, and divide the others by ``1 - p``; do nothing when not training.
 
     :raises ValueError: ``p`` is not in [0, 1].
 
@@ -89,7 +89,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def _unbatched(input: Tensor, p: float, training: bool, inplace: bool, ndim: int) -> Tensor:
-    """Dropout of channels, a missing batch dimension being added meanwhile."""
+    """Apply dropout to channels, with a temporary batch dimension if it is missing."""
     if input._a.ndim == ndim:
         return _dropped(input, p, training, inplace, True)
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
@@ -98,11 +98,11 @@ def _unbatched(input: Tensor, p: float, training: bool, inplace: bool, ndim: int
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each channel 0 with probability ``p``, the others divided by ``1 - p``.
+    """Set each channel to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     :param input: shape (n, c, l), or (c, l).
     :raises ValueError: ``p`` is not in [0, 1].
-    :raises RuntimeError: another number of dimensions.
+    :raises RuntimeError: the number of dimensions is wrong.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
@@ -120,7 +120,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each channel 0 with probability ``p``, the others divided by ``1 - p``.
+    """Set each channel to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     :param input: shape (n, c, h, w).
     :raises ValueError: ``p`` is not in [0, 1].
@@ -151,7 +151,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each channel 0 with probability ``p``, the others divided by ``1 - p``.
+    """Set each channel to 0 with probability ``p``, and divide the others by ``1 - p``.
 
     :param input: shape (n, c, d, h, w), or (c, d, h, w).
     :raises ValueError: ``p`` is not in [0, 1].
@@ -173,7 +173,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool) -> Tensor:
-    """Dropped elements become selu's lower bound; then all are scaled and shifted to mean 0 and variance 1."""
+    """Set dropped elements to selu's lower bound; then scale and shift all to mean 0 and variance 1."""
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:
@@ -196,7 +196,7 @@ _alpha_drop_channels = random_function("channels")(_alpha_dropped_at_random)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1 after :func:`selu` (Klambauer et al., 2017).
+    """Apply dropout that keeps mean 0 and variance 1 after :func:`selu` (Klambauer et al., 2017).
 
     :raises ValueError: ``p`` is not in [0, 1].
 
@@ -210,7 +210,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """:func:`alpha_dropout` of whole channels.
+    """Apply :func:`alpha_dropout` to whole channels.
 
     :param input: shape (n, c, ...).
     :raises ValueError: ``p`` is not in [0, 1].

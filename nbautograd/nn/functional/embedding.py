@@ -21,7 +21,7 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
 def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
-    """The factor of each row's gradient, shaped to broadcast; None where all are 1."""
+    """Return the factor of each row's gradient, shaped to broadcast; None where all are 1."""
     result = None
     if padding >= 0:
         result = (index != padding).astype(kind)
@@ -41,7 +41,7 @@ def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
     "embedding_back(g, index, weight.shape, padding, by_frequency)",
 )
 def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool, sparse: bool = False) -> Tensor:
-    """The rows at ``index``."""
+    """Return the rows at ``index``."""
     return np.take(weight, index, 0)
 
 
@@ -52,7 +52,7 @@ def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool, 
     input="embedding_masked(g, index, padding, by_frequency)",
 )
 def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_frequency: bool) -> Tensor:
-    """Zeros of ``shape`` to which rows are added at ``index``, but for padding, perhaps over how often each occurs."""
+    """Add rows to zeros of ``shape`` at ``index``, except padding; optionally divided by each row's frequency."""
     factors = _factors(index, padding, by_frequency, input.dtype)
     rows = input if factors is None else input * factors
     return backend.sum_of_rows(index.reshape((-1,)), rows.reshape((-1, shape[1])), shape[0])
@@ -65,7 +65,7 @@ def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_fr
     input="embedding_back(g, index, input.shape, padding, by_frequency)",
 )
 def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
-    """The transpose of ``embedding_back``."""
+    """Compute the transpose of ``embedding_back``."""
     factors = _factors(index, padding, by_frequency, input.dtype)
     rows = np.take(input, index, 0)
     return rows if factors is None else rows * factors
@@ -87,7 +87,7 @@ def _check_index(name: str, input: Tensor, rows: int) -> None:
 
 
 def _padding_index(padding_idx: int | None, rows: int) -> int:
-    """The index from the front, or -1."""
+    """Return the index from the front, or -1."""
     if padding_idx is None:
         return -1
     if not -rows <= padding_idx < rows:
@@ -96,7 +96,7 @@ def _padding_index(padding_idx: int | None, rows: int) -> int:
 
 
 def sparse_rows(g: Any, index: Any, shape: Any, padding: int, by_frequency: bool) -> Any:
-    """The gradient of a table as a sparse array, or tensor: the rows at ``index``, but for padding."""
+    """Compute the gradient of a table as a sparse array, or tensor: the rows at ``index``, except padding."""
     if by_frequency:
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
     flat, rows = stored(index).reshape((-1,)), g.reshape(-1, shape[1])
@@ -107,13 +107,13 @@ def sparse_rows(g: Any, index: Any, shape: Any, padding: int, by_frequency: bool
 
 
 def sparse_bag_rows(g: Any, weights: Any, index: Any, bag: Any, shape: Any) -> Any:
-    """The gradient of a table, as ``bag_back`` has it, as a sparse array or tensor."""
+    """Compute the gradient of a table, like ``bag_back``, but as a sparse array or tensor."""
     rows = g[bag]
     return sparse_gradient(stored(index)[None], rows if weights is None else rows * weights[:, None], shape)
 
 
 def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
-    """Rows that are looked up and longer than ``max_norm`` become that long, in place."""
+    """Shorten looked-up rows longer than ``max_norm`` to that length, in place."""
     with no_grad():
         used = wrap(np.unique(elements(index)))
         rows = weight.detach()[used]
@@ -131,17 +131,17 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of ``weight`` at the indices in ``input``.
+    """Return the rows of ``weight`` at the indices in ``input``.
 
     :param input: int64 or int32, any shape.
     :param weight: shape (n, m).
     :param padding_idx: a row that gets no gradient.
-    :param max_norm: rows that are looked up and longer than this are made as long, in place.
-    :param scale_grad_by_freq: divide each row's gradient by how often it is looked up.
-    :param sparse: the gradient of ``weight`` is sparse: it has the rows that were looked up. See
+    :param max_norm: shorten looked-up rows longer than this to this length, in place.
+    :param scale_grad_by_freq: divide each row's gradient by its number of lookups.
+    :param sparse: the gradient of ``weight`` is sparse: it has the looked-up rows. See
         :class:`~nbautograd.optim.SparseAdam`.
     :raises IndexError: an index is out of range.
-    :raises RuntimeError: ``input`` is of another dtype.
+    :raises RuntimeError: ``input`` is neither int64 nor int32.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.embedding(torch.tensor([1, 0, 1]), torch.tensor([[1., 2.], [3., 4.]]))
@@ -161,11 +161,11 @@ def embedding(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """A last dimension with a 1 at the class and zeros elsewhere.
+    """Return one-hot vectors in a new last dimension: 1 at the class, zeros elsewhere.
 
     :param tensor: int64, any shape.
     :param num_classes: by default the largest class plus one.
-    :raises RuntimeError: a class is negative or too large, or the dtype is another.
+    :raises RuntimeError: a class is negative or too large, or the dtype is not int64.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
@@ -212,7 +212,7 @@ def bag_sum(
     frequency: Tensor | None,
     sparse: bool = False,
 ) -> Tensor:
-    """Weighted sums of the rows at ``index``, each added to the bag that it is in."""
+    """Add the rows at ``index``, each times its weight, to their bags."""
     rows = np.take(weight, index, 0)
     if weights is not None:
         rows = rows * weights[:, None]
@@ -229,7 +229,7 @@ def bag_sum(
 def bag_back(
     input: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, shape: Any, frequency: Tensor | None
 ) -> Tensor:
-    """The transpose of ``bag_sum``: each bag's gradient is added to the rows in it."""
+    """Compute the transpose of ``bag_sum``: each bag's gradient is added to the rows in it."""
     rows = np.take(input, bag, 0)
     if weights is not None:
         rows = rows * weights[:, None]
@@ -244,12 +244,12 @@ def bag_back(
     weight="gather_back(g * filled, weight.shape, 0, rows)",
 )
 def _bag_max(weight: Tensor, rows: Tensor, filled: Tensor) -> Tensor:
-    """The elements of ``weight`` at ``rows``, column by column, 0 where no bag is."""
+    """Return the elements of ``weight`` at ``rows``, column by column, 0 for empty bags."""
     return np.take_along_axis(weight, rows, 0) * filled
 
 
 def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
-    """For each bag and column, the row with the largest element; and 1 for each bag that is not empty."""
+    """Return the row with the largest element of each bag and column; and 1 for each bag that is not empty."""
     module = backend.module(backend.device_of(weight))
     index, bag = index[counted], bag[counted]
     sizes = np.bincount(bag, None, bags)
@@ -277,13 +277,13 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sums, means or maxima of bags of rows of ``weight``.
+    """Compute the sums, means or maxima of bags of rows of ``weight``.
 
     :param input: indices, shape (bags, size), or (n,) with ``offsets``.
-    :param offsets: where each bag begins; with ``include_last_offset`` also where the last one ends.
+    :param offsets: the start of each bag; with ``include_last_offset`` also the end of the last one.
     :param mode: ``"mean"``, ``"sum"`` or ``"max"``; an empty bag gives 0.
     :param per_sample_weights: a factor for each row, shape as ``input``; only for ``"sum"``.
-    :param padding_idx: a row that is left out.
+    :param padding_idx: a row to leave out.
     :param sparse: the gradient of ``weight`` is sparse; not for ``"max"``.
     :raises ValueError: the arguments do not fit each other.
     :raises RuntimeError: the dtypes or offsets do not fit.
@@ -345,7 +345,7 @@ def embedding_bag(
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Any, Any, int]:
-    """The indices one after the other, the number of the bag that each is in, and how many bags there are."""
+    """Return the flat indices, the number of each index's bag, and the number of bags."""
     a, module = input._a, backend.module(input.device)
     index = a.reshape((-1,)).astype(np.int64)
     if a.ndim == 2:

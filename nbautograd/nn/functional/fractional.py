@@ -27,7 +27,7 @@ Ints = int | tuple[int, ...]
 
 
 def _starts(sample: Any, n: int, m: int, kernel: int) -> Any:
-    """Where ``m`` windows begin in a row of ``n``: at uneven steps that a number in [0, 1) shifts (Graham, 2014)."""
+    """Return the starts of ``m`` windows in a row of ``n``: uneven steps by a number in [0, 1) (Graham, 2014)."""
     i = np.arange(m)
     if m == 1:
         return np.zeros((*sample.shape, 1), np.int64) + (n - kernel)
@@ -84,7 +84,7 @@ def _fractional(
 def _fractional_at_random(
     name: str, n: int, input: Tensor, kernel: Ints, output_size: Any, ratio: Any, shape: tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
-    """The same with numbers that are drawn."""
+    """Draw the random numbers, and compute fractional max pooling with them."""
     return _fractional(name, n, input, kernel, output_size, ratio, rand(*shape, dtype=input.dtype))
 
 
@@ -96,7 +96,7 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`fractional_max_pool2d`, and the place of each maximum in the flattened last dimensions.
+    """Return :func:`fractional_max_pool2d` and the index of each maximum in the flattened last dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.ones(1, 2, 7, 7), 2, 3)[1].shape
@@ -113,10 +113,10 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows at randomly uneven steps, so that any output size can be had (Graham, 2014).
+    """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
-    :param output_size: how many windows; or ``output_ratio``, their number over the size of the input.
-    :param return_indices: return the places of the maxima, too.
+    :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
+    :param return_indices: also return the indices of the maxima.
     :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
     :raises RuntimeError: the sizes do not fit.
 
@@ -136,7 +136,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`fractional_max_pool3d`, and the place of each maximum in the flattened last dimensions.
+    """Return :func:`fractional_max_pool3d` and the index of each maximum in the flattened last dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.ones(1, 2, 7, 7, 7), 2, 3)[1].shape
@@ -153,10 +153,10 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """Maxima of windows at randomly uneven steps, so that any output size can be had (Graham, 2014).
+    """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
-    :param output_size: how many windows; or ``output_ratio``, their number over the size of the input.
-    :param return_indices: return the places of the maxima, too.
+    :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
+    :param return_indices: also return the indices of the maxima.
     :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
     :raises RuntimeError: the sizes do not fit.
 

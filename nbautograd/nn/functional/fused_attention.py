@@ -1,9 +1,9 @@
 """Attention as one node: ``_engine/arrays/attention.py`` computes it tile by tile, forward and backward.
 
-Step by step (``attention_steps.py``), each product, the mask and softmax are nodes of their own, as pictures show them,
-and each reads and writes the scores of all heads. Here a tile's scores become exponentials at once, and what these sum
-up to divides the output, which is smaller. Tensors differentiate the steps themselves, so that derivatives have
-derivatives.
+Step by step (``attention_steps.py``), each product, the mask and softmax are separate nodes, as pictures show them,
+and each reads and writes the scores of all heads. Here a tile's scores become exponentials at once, and their sums
+divide the output, which is smaller. Tensors differentiate the steps themselves, so that higher derivatives
+exist.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["fused_attention", "is_fused"]
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
-    """Whether attention is computed as one node: it is on the CPU, and nobody looks at its steps.
+    """Return whether attention is computed as one node: on the CPU, and no observer watches its steps.
 
-    Where it is not large, that depends on the shapes as in PyTorch.
+    For small inputs, this depends on the shapes, as in PyTorch.
     """
     shape, of_key, of_value = query._a.shape, key._a.shape, value._a.shape
     one_node = len(shape) == 4 and of_key == of_value and (mask is None or mask._a.ndim != 3)
@@ -45,9 +45,9 @@ def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> 
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
 ) -> Tensor:
-    """Attention for which ``is_fused`` holds.
+    """Compute attention for which ``is_fused`` holds.
 
-    :param mask: True where a query may look, or numbers that are added to the scores.
+    :param mask: True where a query may attend, or numbers to add to the scores.
     """
     output, *_ = _attention(query, key, value, mask, is_causal, factor)
     return output
@@ -63,7 +63,7 @@ def fused_attention(
     value="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[2]",
 )
 def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float) -> Any:
-    """The output; then the exponentials of the scores, less the same for all of a row, and their sums."""
+    """Return the output; then the exponentials of the scores, shifted by a number per row, and their sums."""
     return kernels.attention(query, key, value, mask, is_causal, factor)
 
 
@@ -71,7 +71,7 @@ def attention_back(
     g: Any, query: Any, key: Any, value: Any, mask: Any, output: Any, powers: Any, sums: Any, is_causal: bool,
     factor: float,
 ) -> Any:  # fmt: skip
-    """The gradients of query, key and value."""
+    """Compute the gradients of query, key and value."""
     if isinstance(query, Tensor):
         return _by_steps(g[0], query, key, value, mask, is_causal, factor)
     return kernels.attention_back(g[0], query, key, value, output, powers, sums, factor)
@@ -80,7 +80,7 @@ def attention_back(
 def _by_steps(
     g: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
 ) -> list[Tensor | None]:
-    """The gradients as tensors, recorded: the steps are computed anew and differentiated."""
+    """Return recorded gradients: run the steps again and differentiate them."""
 
     def outputs(query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
         return [attention_by_steps(query, key, value, mask, 0.0, is_causal, factor)]

@@ -1,12 +1,12 @@
-"""Recurrent layers as one node: all steps of a sequence forward, and a backward pass that is written out.
+"""Recurrent layers as one node: all steps of a sequence forward, and a hand-written backward pass.
 
 Step by step (``recurrent.py``), a step of an LSTM is a dozen nodes, each weight's gradient is a product and a sum per
 step, and a picture shows them all. Here the products with the inputs of all steps are one, the slopes of all steps are
-computed at once, what is left for the loop is what depends on the step before, and the gradient of a weight is one
-product over all steps. Tensors differentiate the steps themselves, so that derivatives have derivatives.
+computed at once, the loop computes only the values that depend on the previous step, and the gradient of a weight is
+one product over all steps. Tensors differentiate the steps themselves, so that higher derivatives exist.
 
-Gates lie in blocks, (gates, length, batch, size): a gate of a step is contiguous, and a gate of all steps is a matrix.
-They are rolled by one, an LSTM's to o, i, f, g and a GRU's to n, r, z, so that those of one function are neighbours.
+Gates are stored in blocks, (gates, length, batch, size): a gate of a step is contiguous, a gate of all steps a matrix.
+They are rolled by one, an LSTM's to o, i, f, g and a GRU's to n, r, z, so that gates of one function are neighbors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Weights", "fused", "is_fused"]
 MIN_SIZE = 1 << 12
 """Minimum number of gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
 PART_SIZE = 1 << 15
-"""About how many gate values of a backward pass are computed at a time."""
+"""The approximate number of gate values that a backward pass computes at a time."""
 
 
 class Weights(NamedTuple):
@@ -46,7 +46,7 @@ class Weights(NamedTuple):
 
 
 def is_fused(x: Tensor, weights: Weights, state: State) -> bool:
-    """Whether a layer is computed as one node: it is large, on the CPU, and nobody looks at its steps.
+    """Return whether a layer is computed as one node: it is large, on the CPU, and no observer watches its steps.
 
     :param x: the inputs of all steps, shape (length, batch, input_size).
     """
@@ -54,12 +54,12 @@ def is_fused(x: Tensor, weights: Weights, state: State) -> bool:
     return (
         length * batch * len(weights.hh._a) >= MIN_SIZE
         and is_fusible(*(t for t in (x, *weights, *state) if t is not None))
-        and not is_intercepted(linear)  # by autocast, which casts what the steps multiply
+        and not is_intercepted(linear)  # by autocast, which casts the operands of the steps' products
     )
 
 
 def fused(mode: str, x: Tensor, weights: Weights, state: State, backwards: bool) -> tuple[Tensor, State]:
-    """The outputs of all steps, and the last state, of a layer for which ``is_fused`` holds.
+    """Return the outputs of all steps, and the last state, of a layer for which ``is_fused`` holds.
 
     :param mode: a key of ``STEPS``.
     :param x: the inputs of all steps, shape (length, batch, input_size).
@@ -75,7 +75,7 @@ def fused(mode: str, x: Tensor, weights: Weights, state: State, backwards: bool)
 
 
 def by_steps(g: Any, mode: str, backwards: bool, *operands: Tensor | None) -> list[Tensor | None]:
-    """The gradients of a layer's operands as tensors, recorded: its steps are computed anew and differentiated.
+    """Return recorded gradients of a layer's operands: run its steps again and differentiate them.
 
     :param g: the gradients of the outputs and, of an LSTM, of the last cell state; None for one that is missing.
     """
@@ -87,7 +87,7 @@ def by_steps(g: Any, mode: str, backwards: bool, *operands: Tensor | None) -> li
     return gradients_of_steps(g, outputs, operands)
 
 
-# -- what the kinds have in common -----------------------------------------------------------------------------------
+# -- shared by the kinds ---------------------------------------------------------------------------------------------
 
 
 def _order(length: int, backwards: bool) -> range:
@@ -95,9 +95,9 @@ def _order(length: int, backwards: bool) -> range:
 
 
 def _parts(length: int, width: int, backwards: bool) -> Iterator[tuple[slice, range]]:
-    """Some steps after the others: their slice, and their numbers within it in the order in which they come.
+    """Yield groups of successive steps: their slice, and their indices within it in the order of computation.
 
-    :param width: the numbers of a step, of which those of a part fit into the cache.
+    :param width: the number of values of a step; the values of a part fit into the cache.
     """
     count = max(1, PART_SIZE // max(width, 1))
     for first in range(0, length, count):
@@ -107,7 +107,7 @@ def _parts(length: int, width: int, backwards: bool) -> Iterator[tuple[slice, ra
 
 
 def _before(values: Any, first: Any, part: slice, backwards: bool) -> Any:
-    """What ``values`` are before each step of a part, as a new array; ``first`` before the first step."""
+    """Return ``values`` before each step of a part, as a new array; ``first`` before the first step."""
     result = np.empty((part.stop - part.start, *first.shape), first.dtype)
     if backwards:
         result[-1] = values[part.stop] if part.stop < len(values) else first
@@ -119,9 +119,9 @@ def _before(values: Any, first: Any, part: slice, backwards: bool) -> Any:
 
 
 def _blocks(parameter: Any, size: int, sigmoids: slice = slice(0)) -> Any:
-    """A parameter as an array of its own with a block for each gate, rolled by one.
+    """Return a copy of a parameter with a block for each gate, rolled by one.
 
-    :param sigmoids: the gates that are logistic functions: their blocks are halved, see ``_logistic``.
+    :param sigmoids: the gates with a logistic function: their blocks are halved, see ``_logistic``.
     """
     blocks = np.roll(parameter.reshape(-1, size, *parameter.shape[1:]), 1, 0)
     blocks[sigmoids] *= 0.5
@@ -129,16 +129,16 @@ def _blocks(parameter: Any, size: int, sigmoids: slice = slice(0)) -> Any:
 
 
 def _logistic(half: Any) -> None:
-    """The logistic function of an array's double, in place: half of one more than tanh, so one call does all gates.
+    """Replace x by the logistic function of 2 x, in place: (1 + tanh(x)) / 2, so one call computes all gates.
 
-    tanh is NumPy's own, the fast one: what the BLAS multiplies before it is not the same on every processor either.
+    tanh is NumPy's fast one: the BLAS products before it also differ between processors.
     """
     np.multiply(half, 0.5, half)
     np.add(half, 0.5, half)
 
 
 def _products(x: Any, weight: Any) -> Any:
-    """What all inputs contribute to the gates: (gates, length, batch, size)."""
+    """Return the contributions of all inputs to the gates: (gates, length, batch, size)."""
     result = caching_allocator.empty((len(weight), *x.shape[:2], weight.shape[1]), x.dtype)
     rows = x.reshape(-1, x.shape[2])
     for block, out in zip(weight, result, strict=True):
@@ -147,14 +147,14 @@ def _products(x: Any, weight: Any) -> Any:
 
 
 def _transposed(weight: Any) -> Any:
-    """The transposes of blocks, contiguous, as they are multiplied with at each step."""
+    """Compute the transposes of blocks, contiguous, as they are multiplied with at each step."""
     return np.ascontiguousarray(weight.swapaxes(1, 2))
 
 
 def input_back(slopes: Any, weight: Any) -> Any:
-    """The gradient of all inputs, of the gradients of what they contribute to the gates."""
+    """Compute the gradient of all inputs from the gradients of their contributions to the gates."""
     if isinstance(slopes, Tensor):
-        return slopes  # what by_steps returns is the inputs' own already
+        return slopes  # by_steps already returns the gradient of the inputs
     _, length, batch, size = slopes.shape
     result = caching_allocator.empty((length * batch, weight.shape[1]), weight.dtype)
     work = np.empty_like(result)
@@ -166,10 +166,10 @@ def input_back(slopes: Any, weight: Any) -> Any:
 
 
 def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tuple[Any, Any]:
-    """The gradients of a weight, a product over all steps for each gate, and of its bias, unless that is None.
+    """Compute the gradients of a weight, a product over all steps for each gate, and of its bias, unless that is None.
 
-    :param inputs: what the weight is multiplied with at all steps.
-    :param shift: how the blocks are rolled to get to the parameters' order.
+    :param inputs: the factors of the weight at all steps.
+    :param shift: the roll of the blocks that gives the parameters' order.
     """
     rows, size = inputs.reshape(-1, inputs.shape[-1]), slopes.shape[-1]
     blocks = np.stack([slope.reshape(-1, size).T.dot(rows) for slope in slopes])
@@ -199,7 +199,7 @@ def _rnn(
     input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, mode: str,
     backwards: bool,
 ) -> Tensor:  # fmt: skip
-    """The states after all steps."""
+    """Return the states after all steps."""
     result = _products(input, w_ih[None])[0]
     w, product = np.ascontiguousarray(w_hh.T), np.empty_like(h, order="C")
     b = None if b_ih is None else repeated(b_ih + b_hh, len(h))
@@ -220,7 +220,7 @@ def _rnn(
 def rnn_back(
     g: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, result: Any, mode: str, backwards: bool
 ) -> Any:
-    """The gradients of the gates, for ``input_back``, and of parameters and state."""
+    """Compute the gradients of the gates, for ``input_back``, and of parameters and state."""
     if isinstance(x, Tensor):
         return by_steps([g], mode, backwards, x, w_ih, w_hh, b_ih, b_hh, h)
     slopes = caching_allocator.empty((1, *result.shape), result.dtype)
@@ -263,7 +263,7 @@ def _lstm(
     input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, c: Tensor,
     backwards: bool,
 ) -> Any:  # fmt: skip
-    """The outputs of all steps and the last cell state; then gates (o, i, f, g) and cell states of all steps."""
+    """Return the outputs of all steps and the last cell state; then gates (o, i, f, g) and cell states of all steps."""
     length, batch, size = len(input), *h.shape
     gates = _products(input, _blocks(w_ih, size, slice(3)))
     output, cells = (caching_allocator.empty((length, batch, size), input.dtype) for _ in range(2))
@@ -291,7 +291,7 @@ def lstm_back(
     g: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, c: Any, output: Any, gates: Any, cells: Any,
     backwards: bool,
 ) -> Any:  # fmt: skip
-    """The gradients of the gates, for ``input_back``, and of parameters, hidden state and cell state."""
+    """Compute the gradients of the gates, for ``input_back``, and of parameters, hidden state and cell state."""
     if isinstance(x, Tensor):
         return by_steps(g[:2], "LSTM", backwards, x, w_ih, w_hh, b_ih, b_hh, h, c)
     length, batch, size = output.shape
@@ -303,7 +303,7 @@ def lstm_back(
         gate, slope = gates[:, part], slopes[:, part]
         of_output, of_input, of_forget, candidate = gate
         through = np.tanh(cells[part])
-        np.subtract(1, gate[:3], slope[:3])  # of each gate: its own slope, times what it was multiplied by
+        np.subtract(1, gate[:3], slope[:3])  # of each gate: its slope, times its factor
         np.multiply(slope[:3], gate[:3], slope[:3])
         np.multiply(candidate, candidate, slope[3])
         np.subtract(1, slope[3], slope[3])
@@ -348,7 +348,7 @@ GRU_BACK = "gru_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result[0], result[1], 
 def _gru(
     input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, backwards: bool
 ) -> Any:
-    """The states after all steps; then the gates (n, r, z) of all steps, and what the reset gate was multiplied by."""
+    """Return the states after all steps; then the gates (n, r, z) of all steps, and the factor of the reset gate."""
     length, batch, size = len(input), *h.shape
     sigmoids = slice(1, 3)
     gates = _products(input, _blocks(w_ih, size, sigmoids))
@@ -384,11 +384,11 @@ def gru_back(
     g: Any, x: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, h: Any, output: Any, gates: Any, hidden: Any,
     backwards: bool,
 ) -> Any:  # fmt: skip
-    """The gradients of the gates, for ``input_back``, and of parameters and state."""
+    """Compute the gradients of the gates, for ``input_back``, and of parameters and state."""
     if isinstance(x, Tensor):
         return by_steps(g[:1], "GRU", backwards, x, w_ih, w_hh, b_ih, b_hh, h)
     length, batch, size = output.shape
-    # The new gate first as the input contributes to it, then reset and update, and last as the hidden state does.
+    # First the new gate as the input contributes to it, then reset and update, last the new gate as the state does.
     slopes = caching_allocator.empty((4, *output.shape), output.dtype)
     w, products = w_hh.reshape(3, size, size), np.empty((3, batch, size), h.dtype)
     carried, work = np.zeros_like(h, order="C"), np.empty_like(h, order="C")

@@ -21,19 +21,19 @@ __all__ = ["affine_grid", "grid_sample"]
 
 Ints = tuple[int, ...]
 Options = tuple[str, str, bool]
-"""The mode, what lies outside, and whether corners are aligned."""
+"""The mode, the padding mode, and whether corners are aligned."""
 
 
 # -- positions -------------------------------------------------------------------------------------------------------
 
 
 def _position(x: Any, size: int, align: bool) -> Any:
-    """Where a coordinate in [-1, 1] lies among ``size`` elements."""
+    """Return the position among ``size`` elements of a coordinate in [-1, 1]."""
     return (x + 1) * ((size - 1) / 2) if align else ((x + 1) * size - 1) / 2
 
 
 def _reflected(x: Any, size: int, align: bool) -> tuple[Any, Any]:
-    """A position reflected at the ends as often as needed, and the sign that its derivative gets."""
+    """Return a position reflected at the ends as often as needed, and the sign that its derivative gets."""
     low, high = (0, size - 1) if align else (-0.5, size - 0.5)
     if low == high:
         return x * 0, x * 0
@@ -46,12 +46,12 @@ def _reflected(x: Any, size: int, align: bool) -> tuple[Any, Any]:
 
 
 def _clipped(x: Any, size: int) -> tuple[Any, Any]:
-    """A position no further than the ends, and the derivative of that."""
+    """Clip a position to the ends, and return it with its derivative."""
     return np.minimum(np.maximum(x, 0), size - 1), (x > 0) & (x < size - 1)
 
 
 def _kept(x: Any, size: int, outside: str, align: bool) -> tuple[Any, Any]:
-    """A position, brought inside if ``outside`` says so, and the derivative of that."""
+    """Move a position inside if ``outside`` says so, and return it with its derivative."""
     if outside == "border":
         return _clipped(x, size)
     if outside == "reflection":
@@ -67,7 +67,7 @@ _FAR = [-4 * CUBIC, 8 * CUBIC, -5 * CUBIC, CUBIC]
 
 
 def _cubic(x: Any, offset: int, order: int) -> Any:
-    """A derivative of Keys's kernel at the distance of a tap from a position ``x`` after the second of four."""
+    """Return a derivative of Keys's kernel at the distance of a tap from a position ``x`` after the second of four."""
     sign = 1 if offset <= 0 else -1
     coefficients = _NEAR if offset in (0, 1) else _FAR
     for _ in range(order):
@@ -80,7 +80,7 @@ def _cubic(x: Any, offset: int, order: int) -> Any:
 
 
 def _taps(x: Any, size: int, options: Options, order: int) -> list[tuple[Any, Any]]:
-    """The elements around a position: their indices and their weights, or a derivative of the weights."""
+    """Return the elements around a position: their indices and their weights, or a derivative of the weights."""
     mode, outside, align = options
     if mode == "bicubic":
         low = np.floor(x)
@@ -97,7 +97,7 @@ def _taps(x: Any, size: int, options: Options, order: int) -> list[tuple[Any, An
 
 
 def _elements(grid: Any, size: Ints, options: Options, orders: Ints) -> Any:
-    """For each combination of taps, the flat indices of elements, (n, points), and their weights."""
+    """Yield the flat indices of elements, (n, points), and their weights, for each combination of taps."""
     n = len(size)
     points = grid.reshape((grid.shape[0], -1, n))
     taps = [
@@ -116,12 +116,12 @@ def _elements(grid: Any, size: Ints, options: Options, orders: Ints) -> Any:
 
 # -- the operations --------------------------------------------------------------------------------------------------
 
-# The map is linear in the image, and its derivative by a position is the same map with the derivative of the weights.
-# ``orders`` says how often the weights are differentiated along each dimension; so derivatives of every order exist.
+# The map is linear in the image, and its derivative by a position is that map with the derivative of the weights.
+# ``orders`` counts the differentiations of the weights along each dimension, so all higher derivatives exist.
 
 
 def _sampler(input: Tensor, grid: Tensor, options: Options, orders: Ints) -> Tensor:
-    """(n, c, *size) at the positions (n, *out, dims): (n, c, *out)."""
+    """Sample (n, c, *size) at the positions (n, *out, dims): (n, c, *out)."""
     n, c, *size = input.shape
     image = input.reshape((n, c, -1))
     output = np.zeros_like(input, shape=(n, c, math.prod(grid.shape[1:-1])), order="C")
@@ -150,7 +150,7 @@ _SAMPLERS = {
     grid="grid_slopes(input, g, grid, options, orders)",
 )
 def grid_spread(input: Tensor, grid: Tensor, shape: Any, options: Options, orders: Ints) -> Tensor:
-    """The transpose in the image: (n, c, *out) added to the elements that it was sampled from."""
+    """Compute the transpose in the image: add (n, c, *out) to the sampled elements."""
     n, c, *size = shape
     width = math.prod(size)
     output = np.zeros_like(input, shape=(n * c * width,), order="C")
@@ -163,7 +163,7 @@ def grid_spread(input: Tensor, grid: Tensor, shape: Any, options: Options, order
 
 @op(method=False)
 def position_slope(grid: Tensor, axis: int, size: int, options: Options) -> Tensor:
-    """The derivative of a position by the coordinate that it is made from; piecewise constant."""
+    """Compute the derivative of a position by its coordinate; it is piecewise constant."""
     mode, outside, align = options
     x = grid[..., grid.shape[-1] - 1 - axis]
     factor = (size - 1) / 2 if align else size / 2
@@ -173,7 +173,7 @@ def position_slope(grid: Tensor, axis: int, size: int, options: Options) -> Tens
 
 @derivative_helper
 def grid_slopes(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -> Any:
-    """The gradient of the grid."""
+    """Compute the gradient of the grid."""
     parts = []
     for d in range(len(orders) - 1, -1, -1):
         raised = tuple(order + (e == d) for e, order in enumerate(orders))
@@ -189,14 +189,14 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """An image, or a volume, at the positions that a grid gives.
+    """Sample an image, or a volume, at the positions of a grid.
 
     :param input: shape (n, c, h, w), or (n, c, d, h, w).
     :param grid: shape (n, oh, ow, 2), positions (x, y) from -1 to 1; or (n, od, oh, ow, 3) with (x, y, z).
     :param mode: ``"bilinear"``, ``"nearest"`` or, for images, ``"bicubic"``.
-    :param padding_mode: what lies outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
-    :param align_corners: whether -1 and 1 are the centres of the corners' elements, not their outer edges.
-    :raises ValueError: another mode.
+    :param padding_mode: the values outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
+    :param align_corners: whether -1 and 1 are the centers of the corners' elements, not their outer edges.
+    :raises ValueError: a mode is invalid.
     :raises RuntimeError: the shapes or dtypes do not fit.
 
     >>> import nbautograd as torch
@@ -259,25 +259,25 @@ def _warn_corners(name: str) -> None:
     theta="bmm(transpose(g.reshape((g.shape[0], -1, theta.shape[1])), 1, 2), expanded_base(g, base))",
 )
 def _affine_grid(theta: Tensor, base: Tensor, out: Ints) -> Tensor:
-    """Points (p, dims + 1) mapped by matrices (n, dims, dims + 1)."""
+    """Map points (p, dims + 1) by matrices (n, dims, dims + 1)."""
     return np.matmul(base, theta.swapaxes(1, 2)).reshape((theta.shape[0], *out, theta.shape[1]))
 
 
 @derivative_helper
 def expanded_base(g: Any, base: Any) -> Any:
-    """The points once for each matrix."""
+    """Return the points once for each matrix."""
     return spread(base.reshape((1, *base.shape)), (g.shape[0], *base.shape), 0, True)  # type: ignore[name-defined]  # noqa: F821
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
-    """The grid for :func:`grid_sample` that affine maps give.
+    """Return the grid of affine maps for :func:`grid_sample`.
 
     :param theta: matrices, shape (n, 2, 3), or (n, 3, 4) for volumes.
-    :param size: of the result of :func:`grid_sample`: (n, c, h, w), or (n, c, d, h, w).
-    :param align_corners: whether -1 and 1 are the centres of the corners' elements, not their outer edges.
+    :param size: the size of the result of :func:`grid_sample`: (n, c, h, w), or (n, c, d, h, w).
+    :param align_corners: whether -1 and 1 are the centers of the corners' elements, not their outer edges.
     :returns: shape (n, h, w, 2), or (n, d, h, w, 3).
     :raises ValueError: the shapes or dtypes do not fit.
-    :raises NotImplementedError: ``size`` has another length.
+    :raises NotImplementedError: the length of ``size`` is neither 4 nor 5.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), False)

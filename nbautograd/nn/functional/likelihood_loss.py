@@ -43,25 +43,25 @@ __all__ = [
 
 
 LEAST_LOG = -100.0
-"""A probability of 0 costs no more than this, so that losses stay finite."""
+"""The lower bound of logarithms of probabilities, which keeps losses finite."""
 
 
 @derivative_helper
 def bce_slope(x: Any, t: Any) -> Any:
-    """The derivative of the cross entropy by the probability."""
+    """Compute the derivative of the cross entropy by the probability."""
     spread = (1 - x) * x
     return (x - t) / where(spread < 1e-12, zeros_of(spread) + 1e-12, spread)
 
 
 @derivative_helper
 def bce_target_slope(x: Any) -> Any:
-    """The derivative of the cross entropy by the target."""
+    """Compute the derivative of the cross entropy by the target."""
     return clamped(log1p(-x)) - clamped(log(x))
 
 
 @op(node="ClampBackward1", method=False, input="where(input >= LEAST_LOG, g, zeros_of(g))", symbol="clamp")
 def clamped(input: Tensor) -> Tensor:
-    """A logarithm, but no less than the least."""
+    """Return a logarithm, clamped to ``LEAST_LOG``."""
     return np.maximum(input, LEAST_LOG)
 
 
@@ -73,7 +73,7 @@ def clamped(input: Tensor) -> Tensor:
     target="weighted(bce_target_slope(input), weight) * each(g, input.shape, reduction)",
 )
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
-    """The cross entropies, reduced."""
+    """Return the cross entropies, reduced."""
     right, wrong = np.maximum(precise.log(input), LEAST_LOG), np.maximum(precise.log1p(-input), LEAST_LOG)
     return aggregate(weighted((target - 1) * wrong - target * right, weight), reduction)
 
@@ -86,7 +86,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``-(target * log(input) + (1 - target) * log(1 - input))``, the logarithms no less than -100.
+    """Return ``-(target * log(input) + (1 - target) * log(1 - input))``, the logarithms no less than -100.
 
     :param input: probabilities.
     :param weight: a factor for each, broadcast.
@@ -122,7 +122,7 @@ def binary_cross_entropy(
 
 @derivative_helper
 def logits_slope(x: Any, t: Any, pos_weight: Any) -> Any:
-    """The derivative of the cross entropy by the logit."""
+    """Compute the derivative of the cross entropy by the logit."""
     if pos_weight is None:
         return sigmoid(x) - t
     return (1 - t) - ((pos_weight - 1) * t + 1) * sigmoid(-x)
@@ -130,7 +130,7 @@ def logits_slope(x: Any, t: Any, pos_weight: Any) -> Any:
 
 @derivative_helper
 def logits_target_slope(x: Any, pos_weight: Any) -> Any:
-    """The derivative of the cross entropy by the target."""
+    """Compute the derivative of the cross entropy by the target."""
     return -x if pos_weight is None else -x - (pos_weight - 1) * logsigmoid(x)
 
 
@@ -144,7 +144,7 @@ def logits_target_slope(x: Any, pos_weight: Any) -> Any:
 def _bce_logits(
     input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
 ) -> Tensor:
-    """The cross entropies of logits, reduced."""
+    """Return the cross entropies of logits, reduced."""
     right = precise.log1p(precise.exp(-np.abs(input))) - np.minimum(input, 0)  # minus the logarithm of the probability
     if pos_weight is not None:
         right = right * ((pos_weight - 1) * target + 1)
@@ -160,13 +160,13 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """:func:`binary_cross_entropy` of ``sigmoid(input)``, without overflow.
+    """Return :func:`binary_cross_entropy` of ``sigmoid(input)``, without overflow.
 
     :param weight: a factor for each, broadcast.
     :param pos_weight: a factor for the positive part, broadcast.
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: the shapes differ.
-    :raises RuntimeError: ``target``, whose dtype the result has, is not of a floating dtype.
+    :raises RuntimeError: the dtype of ``target``, which is also the result's, is not floating.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
@@ -200,7 +200,7 @@ def binary_cross_entropy_with_logits(
     target="-input * sigmoid(-target * input) * each(g, input.shape, reduction)",
 )
 def _soft_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
-    """The logistic losses, reduced."""
+    """Return the logistic losses, reduced."""
     return aggregate(precise.log1p(precise.exp(-target * input)), reduction)
 
 
@@ -211,7 +211,7 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``log(1 + exp(-target * input))``, for targets 1 and -1.
+    """Return ``log(1 + exp(-target * input))``, for targets 1 and -1.
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
@@ -234,13 +234,13 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """``target * (log(target) - input)``: the Kullback-Leibler divergence of distributions, term by term.
+    """Return ``target * (log(target) - input)``: the Kullback-Leibler divergence of distributions, term by term.
 
     :param input: logarithms of probabilities.
     :param target: probabilities; their logarithms if ``log_target``.
-    :param reduction: ``"batchmean"`` (the sum over the size of the first dimension, the divergence as it is defined),
+    :param reduction: ``"batchmean"`` (the sum over the size of the first dimension, the mathematical definition),
         ``"mean"``, ``"sum"`` or ``"none"``.
-    :raises ValueError: another reduction.
+    :raises ValueError: ``reduction`` is invalid.
 
     >>> import nbautograd as torch
     >>> p = torch.tensor([[0.5, 0.5]])
@@ -249,6 +249,8 @@ def kl_div(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("kl_div", input=input, target=target)
+    if input._a.dtype.kind in "biu" or target._a.dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert them with .float().")
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
@@ -272,12 +274,12 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log likelihood of counts of a Poisson distribution.
+    """Return minus the log likelihood of counts of a Poisson distribution.
 
     :param input: the logarithm of the expectation, or with ``log_input=False`` the expectation.
     :param full: add Stirling's approximation of ``log(target!)`` where ``target`` exceeds 1.
     :param eps: added to the expectation before its logarithm is taken.
-    :raises ValueError: another reduction.
+    :raises ValueError: ``reduction`` is invalid.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.]), torch.tensor([2.]))
@@ -302,11 +304,11 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log likelihood of ``target`` under normal distributions of means ``input`` and variances ``var``.
+    """Return minus the log likelihood of ``target`` for normal distributions of means ``input`` and variances ``var``.
 
     :param var: shape as ``input``, or with last size 1, or without the last dimension; at least ``eps`` is used.
     :param full: add the constant ``log(2 π) / 2``.
-    :raises ValueError: ``var`` is negative or of another shape, or another reduction.
+    :raises ValueError: ``var`` is negative or its shape does not fit, or ``reduction`` is invalid.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([0.]), torch.tensor([2.]), torch.tensor([1.]))
@@ -328,7 +330,7 @@ def gaussian_nll_loss(
                 f"gaussian_nll_loss(): var is of incorrect size {list(var._a.shape)} for input {list(shape)}"
             )
     check_reduction(reduction)
-    # The bound has no derivative, as if it were not there.
+    # The bound is not differentiated.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
     difference = input - target
     losses = (raised.log() + difference**2 / raised) * 0.5

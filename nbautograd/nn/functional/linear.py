@@ -1,4 +1,4 @@
-"""Linear and bilinear maps, normalisation, and distances of vectors."""
+"""Linear and bilinear maps, normalization, and distances of vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ transposed = OPS["t"].temporary_view
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
+    """Return ``input @ weight.T + bias``.
 
     :param input: shape (..., in).
     :param weight: shape (out, in), or (in,).
@@ -50,13 +50,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
 
 
 def _without_none(*args: Any) -> tuple[Any, ...]:
-    """The arguments up to one that is None, as whoever left it out gave them."""
+    """Return the arguments before the first None, as in a call that omits it."""
     return args[:-1] if args[-1] is None else args
 
 
 @composite(method=False, out=True)
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """The same for any shapes."""
+    """Compute the linear map for any shapes."""
     shape = input._a.shape
     if bias is None or weight._a.ndim != 2 or not shape or not math.prod(shape):
         product = input @ (weight.t() if weight._a.ndim == 2 else weight)
@@ -71,7 +71,7 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """For each output k, ``input1 @ weight[k] @ input2 + bias[k]``.
+    """Return ``input1 @ weight[k] @ input2 + bias[k]`` for each output k.
 
     :param input1: shape (..., m).
     :param input2: shape (..., n).
@@ -107,7 +107,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """``input`` divided by its p-norm over ``dim``, or by ``eps`` where that is larger.
+    """Return ``input`` divided by its p-norm over ``dim``, or by ``eps`` where that is larger.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
@@ -119,9 +119,9 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 @with_numpy_names
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along ``dim``: dot product over the product of the lengths.
+    """Compute the cosine of the angle between vectors along ``dim``: dot product over the product of the lengths.
 
-    :param eps: the least length that is divided by.
+    :param eps: the smallest divisor.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1., 0.]]), torch.tensor([[1., 1.]]))
@@ -140,12 +140,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def _over(x: Tensor, length: Tensor, eps: float) -> Tensor:
-    """``x / length``, or over ``eps`` where that is larger; without a derivative of the bound."""
+    """Return ``x / length``, or over ``eps`` where that is larger; the bound is not differentiated."""
     return x / length.clamp(min=eps)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of ``x1 - x2 + eps`` over the last dimension.
+    """Compute the p-norm of ``x1 - x2 + eps`` over the last dimension.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), eps=0)

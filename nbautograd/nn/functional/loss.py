@@ -24,11 +24,11 @@ from nbautograd.nn.functional._common import check_reduction, legacy_reduction, 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
 
-# -- what they share -------------------------------------------------------------------------------------------------
+# -- shared helpers --------------------------------------------------------------------------------------------------
 
 
 def aggregate(losses: Any, reduction: str) -> Any:
-    """Arrays of losses as ``reduction`` asks."""
+    """Reduce arrays of losses as ``reduction`` says."""
     if reduction == "none":
         return losses
     summed = pairwise_sum(losses)
@@ -36,17 +36,17 @@ def aggregate(losses: Any, reduction: str) -> Any:
 
 
 def each(g: Any, shape: tuple[int, ...], reduction: str) -> Any:
-    """The gradient of each loss, from that of the reduced loss."""
+    """Compute the gradient of each loss, from that of the reduced loss."""
     return g / math.prod(shape) if reduction == "mean" and math.prod(shape) else g
 
 
 def weighted(x: Any, weight: Any) -> Any:
-    """``x`` times the weights, if there are any."""
+    """Return ``x`` times the weights, if there are any."""
     return x if weight is None else x * weight
 
 
 def broadcast_pair(name: str, input: Tensor, target: Tensor, warn: bool = True) -> tuple[Tensor, Tensor]:
-    """Both sides in one shape and one dtype."""
+    """Return both sides in one shape and one dtype."""
     check_tensors(name, input=input, target=target)
     if input._a.shape != target._a.shape:
         if warn:
@@ -68,14 +68,14 @@ def joint_shape(name: str, *tensors: Tensor) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(t._a.shape for t in tensors))
     except ValueError:
-        broadcast_shapes(tensors[0]._a.shape, tensors[1]._a.shape)  # which says what does not fit
+        broadcast_shapes(tensors[0]._a.shape, tensors[1]._a.shape)  # raises an error that names the mismatch
         raise
 
 
 def floating_only(name: str, *tensors: Tensor) -> None:
-    """Make sure that the dtypes are floating.
+    """Check that the dtypes are floating.
 
-    :raises NotImplementedError: one is not.
+    :raises NotImplementedError: a dtype is not floating.
     """
     for t in tensors:
         if t._a.dtype.kind not in "fV":
@@ -83,7 +83,7 @@ def floating_only(name: str, *tensors: Tensor) -> None:
 
 
 def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, over_weights: bool) -> Tensor:
-    """Weighted losses; their mean is over the weights where ``over_weights``."""
+    """Weight and reduce losses; divide their mean by the weights if ``over_weights``."""
     if weight is None:
         return reduced(losses, reduction)
     check_reduction(reduction)
@@ -108,7 +108,7 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
     target="2 * (target - input) * each(g, input.shape, reduction)",
 )
 def _mse(input: Tensor, target: Tensor, reduction: str) -> Tensor:
-    """The squared differences, reduced."""
+    """Return the squared differences, reduced."""
     if input.__class__ is not np.ndarray and reduction != "none":
         total = summed(squared_difference, (input, target))
         return total / total.dtype.type(math.prod(input.shape)) if reduction == "mean" else total
@@ -124,11 +124,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared differences: their mean, their sum, or all of them.
+    """Return the squared differences: their mean, their sum, or all of them.
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :param weight: a factor for each; the mean is then over the weights.
-    :raises ValueError: another reduction.
+    :raises ValueError: ``reduction`` is invalid.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
@@ -152,11 +152,11 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute differences: their mean, their sum, or all of them.
+    """Return the absolute differences: their mean, their sum, or all of them.
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :param weight: a factor for each; the mean is then over the weights.
-    :raises ValueError: another reduction.
+    :raises ValueError: ``reduction`` is invalid.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
@@ -169,7 +169,7 @@ def l1_loss(
 
 @derivative_helper
 def smooth_l1_slope(d: Any, beta: float) -> Any:
-    """The derivative of the smooth absolute value."""
+    """Compute the derivative of the smooth absolute value."""
     return where(abs(d) < beta, d / beta, sgn(d))
 
 
@@ -181,7 +181,7 @@ def smooth_l1_slope(d: Any, beta: float) -> Any:
     target="smooth_l1_slope(target - input, beta) * each(g, input.shape, reduction)",
 )
 def _smooth_l1(input: Tensor, target: Tensor, reduction: str, beta: float) -> Tensor:
-    """The smooth absolute differences, reduced."""
+    """Return the smooth absolute differences, reduced."""
     size = np.abs(input - target)
     return aggregate(np.where(size < beta, size * size * (0.5 / beta), size - 0.5 * beta), reduction)
 
@@ -194,7 +194,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The absolute differences less ``beta / 2``; below ``beta`` their squares over ``2 beta``.
+    """Return the absolute differences less ``beta / 2``; below ``beta`` their squares over ``2 beta``.
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``beta`` is negative.
@@ -216,7 +216,7 @@ def smooth_l1_loss(
 
 @derivative_helper
 def huber_slope(d: Any, delta: float) -> Any:
-    """The derivative of Huber's loss."""
+    """Compute the derivative of Huber's loss."""
     return where(abs(d) <= delta, d, sgn(d) * delta)
 
 
@@ -228,7 +228,7 @@ def huber_slope(d: Any, delta: float) -> Any:
     target="huber_slope(target - input, delta) * each(g, input.shape, reduction)",
 )
 def _huber(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
-    """Huber's losses, reduced."""
+    """Return Huber's losses, reduced."""
     size = np.abs(input - target)
     return aggregate(np.where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), reduction)
 
@@ -236,7 +236,7 @@ def _huber(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tenso
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the squared differences; above ``delta`` straight lines (Huber, 1964).
+    """Return half the squared differences, continued by straight lines above ``delta`` (Huber, 1964).
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``delta`` is not positive.

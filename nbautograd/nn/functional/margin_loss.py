@@ -22,7 +22,7 @@ __all__ = [
 
 
 def broadcasts_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether a shape broadcasts to another."""
+    """Return whether a shape broadcasts to another."""
     try:
         return np.broadcast_shapes(shape, other) == other
     except ValueError:
@@ -37,7 +37,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1.
+    """Return ``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1.
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
@@ -60,7 +60,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``max(0, -target * (input1 - input2) + margin)``: target 1 wants ``input1`` to be larger, -1 ``input2``.
+    """Return ``max(0, -target * (input1 - input2) + margin)``: target 1 wants ``input1`` to be larger, -1 ``input2``.
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the numbers of dimensions differ.
@@ -88,9 +88,9 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``1 - cos(input1, input2)`` where ``target`` is 1, ``max(0, cos(input1, input2) - margin)`` where it is -1.
+    """Return ``1 - cos(input1, input2)`` for target 1, and ``max(0, cos(input1, input2) - margin)`` for target -1.
 
-    :param input1: shape (n, m), or (m,); so ``input2``.
+    :param input1: shape (n, m), or (m,); likewise ``input2``.
     :param target: shape (n,), or ().
     :raises RuntimeError: the shapes do not fit.
 
@@ -108,7 +108,7 @@ def cosine_embedding_loss(
                 f"cosine_embedding_loss(): {target._a.ndim}D target tensor expects {target._a.ndim + 1}D input "
                 f"tensors, but found {label} with sizes {list(x._a.shape)}"
             )
-    eps = 1e-12  # inside the root: PyTorch's way here, unlike in cosine_similarity
+    eps = 1e-12  # inside the root, as in PyTorch, unlike in cosine_similarity
     product = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
     cosine = product / lengths.sqrt()
@@ -129,7 +129,7 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with p-norm distances d.
+    """Return ``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with p-norm distances d.
 
     :param swap: use ``d(positive, negative)`` where it is less than ``d(anchor, negative)``.
     :raises RuntimeError: the numbers of dimensions differ.
@@ -168,9 +168,9 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """:func:`triplet_margin_loss` with any distance, by default :func:`pairwise_distance`.
+    """Compute :func:`triplet_margin_loss` with any distance, by default :func:`pairwise_distance`.
 
-    :raises ValueError: ``margin`` is not positive, or another reduction.
+    :raises ValueError: ``margin`` is not positive, or ``reduction`` is invalid.
 
     >>> import nbautograd as torch
     >>> a, b, c = torch.tensor([[0.]]), torch.tensor([[2.]]), torch.tensor([[1.]])

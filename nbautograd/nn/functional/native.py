@@ -1,4 +1,4 @@
-"""What PyTorch has beneath ``nn.functional``, as functions of ``torch``: dropout, which there takes ``train``."""
+"""PyTorch's functions beneath ``nn.functional``, in the namespace ``torch``: dropout, whose flag is ``train``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ feature_alpha_dropout_ = _dropout("feature_alpha_dropout_", _alpha_dropped, True
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Make the rows of ``input`` at ``indices`` that are longer than ``max_norm`` that long.
+    """Shorten rows of ``input`` at ``indices`` longer than ``max_norm`` to that length, in place.
 
     >>> import nbautograd as torch
     >>> torch.embedding_renorm_(torch.tensor([[3., 4.], [3., 4.]]), torch.tensor([1]), 1.0, 2.0)

@@ -1,4 +1,4 @@
-"""Normalisation: mean 0 and variance 1 over batches, layers, groups or instances, then a scale and a shift."""
+"""Normalization: mean 0 and variance 1 over batches, layers, groups or instances, then a scale and a shift."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, normalization as kernels, rows as row_kernels
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.arrays.strides import in_format
+from nbautograd._engine.arrays.strides import images_like, in_format
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.grad_mode import no_grad
@@ -29,7 +29,7 @@ Shape = tuple[int, ...]
 
 # -- the operations --------------------------------------------------------------------------------------------------
 
-# All three norms are one map: the input looked at in the shape ``rows`` has its statistics taken over ``axes``, and
+# All three norms are one map: the statistics of the input, in the shape ``rows``, are taken over ``axes``, and
 # weight and bias, of the shape ``own``, multiply and add in the shape ``wide`` to the result in the input's shape.
 
 
@@ -43,7 +43,7 @@ def _norm(
     own: Shape,
     eps: float,
 ) -> Any:
-    """The normalised input; then the mean, the reciprocal of the standard deviation, and the variance."""
+    """Return the normalized input; then the mean, the reciprocal of the standard deviation, and the variance."""
     planes = _planes(input, rows, axes, wide, own, weight, bias)
     if planes is not None:
         if not planes:
@@ -62,6 +62,8 @@ def _norm(
     rstd = 1 / np.sqrt(variance + eps)
     result *= rstd
     result = result.reshape(input.shape)
+    if axes == (2,):  # groups of channels, for which the input was copied
+        result = images_like(result, input)
     if weight is not None:
         result *= weight.reshape(wide)
     if bias is not None:
@@ -70,9 +72,9 @@ def _norm(
 
 
 def _planes(x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: Any) -> Shape | None:
-    """The shape of the planes of channels, each of which has one weight, samples first; () for a weight per element.
+    """Return the shape of the planes of channels, one weight each, samples first; () for a weight per element.
 
-    None where arrays are small, or not contiguous, or lie in another order: samples of ``vmap`` come before all
+    None where arrays are small, not contiguous, or in another memory order: samples of ``vmap`` come before all
     dimensions.
     """
     if x.size < row_kernels.MIN_SIZE or not row_kernels.are_rows(x, *others):
@@ -91,9 +93,9 @@ def _planes(x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: 
 def norm_back(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape
 ) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias.
+    """Compute the gradients of input, weight and bias.
 
-    :param g: those of the result and, in higher derivatives, of mean and rstd.
+    :param g: the gradients of the result and, in higher derivatives, of mean and rstd.
     """
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
@@ -117,9 +119,9 @@ def norm_back(
 
 @derivative_helper
 def _input_back(g: Any, part: Any, unit: Any, shape: Shape, rstd: Any, rows: Shape, axes: Shape) -> Any:
-    """The gradient of the input.
+    """Compute the gradient of the input.
 
-    :param part: what arrives at ``unit``, the normalised input.
+    :param part: the gradient of ``unit``, the normalized input.
     """
     result = None
     if part is not None:
@@ -169,7 +171,7 @@ def _batch_norm_eval(
     own: Shape,
     eps: float,
 ) -> Tensor:
-    """Batch normalisation with running statistics, in evaluation mode."""
+    """Return batch normalization with running statistics, in evaluation mode."""
     result = in_format(input) - running_mean.reshape(wide)
     result *= 1 / np.sqrt(running_var.reshape(wide) + eps)
     if weight is not None:
@@ -181,14 +183,14 @@ def _batch_norm_eval(
 
 @derivative_helper
 def eval_scale(weight: Any, running_var: Any, wide: Shape, eps: float) -> Any:
-    """The factor of the input."""
+    """Return the factor of the input."""
     scale = rsqrt(running_var.reshape(wide) + eps)
     return scale if weight is None else scale * weight.reshape(wide)
 
 
 @derivative_helper
 def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: Shape, eps: float, shape: Shape) -> Any:
-    """The gradient of the weight."""
+    """Compute the gradient of the weight."""
     unit = (x - running_mean.reshape(wide)) * eval_scale(None, running_var, wide, eps)
     return sum_to(g * unit, wide).reshape(shape)
 
@@ -197,7 +199,7 @@ def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: 
 
 
 def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> None:
-    """Make sure that each argument that is not None has an element per channel."""
+    """Check that each argument that is not None has an element per channel."""
     for label, t in arguments.items():
         if t is not None:
             if not isinstance(t, Tensor):
@@ -212,9 +214,9 @@ def _floating(name: str, input: Tensor) -> None:
 
 
 def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
-    """Whether the input is of half precision and parameters are of float32, as autocast leaves them.
+    """Return whether the input has half precision and the parameters float32, as autocast leaves them.
 
-    :raises TypeError: the dtypes differ in another way.
+    :raises TypeError: the dtypes differ otherwise.
     """
     mixed = False
     for t in others:
@@ -229,7 +231,7 @@ def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
-    """Update a running statistic with that of a batch."""
+    """Update a running statistic with the batch's."""
     with no_grad():
         running.copy_(running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum)
 
@@ -244,12 +246,11 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel with mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
+    """Normalize each channel to mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
 
     :param input: shape (n, c, ...).
-    :param running_mean: shape (c,), as the next three; what is used instead of the batch's own mean and variance when
-        not training. When training they follow those: ``(1 - momentum) * running + momentum * batch``, the variance
-        without bias.
+    :param running_mean: shape (c,), like the next three; replaces the batch's mean in evaluation, and ``running_var``
+        its variance. Training updates both: ``(1 - momentum) * running + momentum * batch``, with unbiased variance.
     :param weight: a factor for each channel.
     :raises ValueError: training with a single value per channel.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
@@ -305,10 +306,10 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel of each sample with mean 0 and variance 1 (Ulyanov et al., 2016).
+    """Normalize each channel of each sample to mean 0 and variance 1 (Ulyanov et al., 2016).
 
     :param input: shape (n, c, ...).
-    :param use_input_stats: whether to use the input's own statistics, not the running ones.
+    :param use_input_stats: whether to use the input's statistics instead of the running ones.
     :raises ValueError: a channel has a single element.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
 
@@ -339,7 +340,7 @@ def instance_norm(
 
 
 def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tensor | None) -> Shape:
-    """The last dimensions that are normalised, once it is known that all fit."""
+    """Check the normalized shape, and return it."""
     check_tensors(name, input=input)
     items = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
     shape = tuple([n if n.__class__ is int else as_int(n, f"{name}(): argument 'normalized_shape'") for n in items])
@@ -373,7 +374,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """The last dimensions together with mean 0 and variance 1 (Ba et al., 2016).
+    """Normalize the last dimensions together to mean 0 and variance 1 (Ba et al., 2016).
 
     :param normalized_shape: their sizes; also the shape of ``weight`` and ``bias``.
     :param eps: added to the variance.
@@ -396,10 +397,10 @@ def layer_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Groups of channels of each sample with mean 0 and variance 1 (Wu and He, 2018).
+    """Normalize groups of channels of each sample to mean 0 and variance 1 (Wu and He, 2018).
 
     :param input: shape (n, c, ...), ``num_groups`` dividing c.
-    :param weight: shape (c,); so ``bias``.
+    :param weight: shape (c,); likewise ``bias``.
     :raises RuntimeError: the shapes do not fit.
 
     >>> import nbautograd as torch
@@ -431,7 +432,7 @@ def group_norm(
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    """The last dimensions together divided by the root of their mean square (Zhang and Sennrich, 2019).
+    """Divide the last dimensions together by the root of their mean square (Zhang and Sennrich, 2019).
 
     :param normalized_shape: their sizes; also the shape of ``weight``.
     :param eps: added to the mean square; by default the dtype's machine epsilon.
@@ -450,14 +451,14 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
         eps = 2.0**-7 if input.dtype is dtypes.bfloat16 else float(np.finfo(input._a.dtype).eps)
     dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2
     input = input.contiguous()
-    x = input.to(dtypes.float32) if half else input  # the square of a large half does not fit
+    x = input.to(dtypes.float32) if half else input  # the square of a large half overflows
     result = x * (x.square().mean(dims, True) + eps).rsqrt()
     result = result.to(input.dtype) if half else result
     return result if weight is None else (result * weight).to(input.dtype)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Each element divided by ``(k + alpha * mean)^beta``, the mean of squares over ``size`` neighbouring channels.
+    """Divide each element by ``(k + alpha * mean)^beta``, with the mean of squares over ``size`` neighboring channels.
 
     See Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
 

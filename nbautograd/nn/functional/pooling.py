@@ -49,7 +49,7 @@ def _check(name: str, n: int, input: Tensor) -> None:
 def _windows(
     name: str, n: int, input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil: bool
 ) -> tuple[tuple[int, ...], ...]:
-    """The options of windows, all as tuples: kernel, stride, padding, dilation, and how many windows there are."""
+    """Return the options of windows, all as tuples: kernel, stride, padding, dilation, and the number of windows."""
     _check(name, n, input)
     kernel, spread = tuple_of(kernel_size, n, f"{name}: kernel_size", 1), tuple_of(dilation, n, f"{name}: dilation", 1)
     step = kernel if stride is None or stride == () or stride == [] else tuple_of(stride, n, f"{name}: stride")
@@ -73,14 +73,14 @@ def _windows(
 
 
 def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
-    """The number of windows; with ``ceil``, the last may end beyond the padding, but not start there."""
+    """Return the number of windows; with ``ceil``, the last may end beyond the padding, but not start there."""
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil else 0)) // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 
 def as_2d(values: tuple[int, ...], first: int) -> tuple[int, ...]:
-    """Options of one dimension as those of two."""
+    """Convert options of one dimension to options of two."""
     return (first, *values)
 
 
@@ -124,7 +124,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Means of windows over one dimension; see :func:`avg_pool2d`.
+    """Return the means of windows over one dimension; see :func:`avg_pool2d`.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
@@ -143,12 +143,12 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Means of windows.
+    """Return the means of windows.
 
     :param input: shape (n, c, h, w), or (c, h, w).
     :param stride: the kernel's size by default.
-    :param padding: zeros around, at most half of the kernel.
-    :param ceil_mode: keep a last window that is not full.
+    :param padding: zeros on all sides, at most half of the kernel.
+    :param ceil_mode: keep an incomplete last window.
     :param count_include_pad: divide by the number of elements including the padding.
     :param divisor_override: divide by this instead.
     :raises RuntimeError: shapes or options do not fit.
@@ -170,7 +170,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """Means of windows over three dimensions; see :func:`avg_pool2d`.
+    """Return the means of windows over three dimensions; see :func:`avg_pool2d`.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
@@ -193,7 +193,7 @@ def _lp(
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norms of windows, p being ``norm_type``.
+    """Compute the p-norms of windows, p being ``norm_type``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[3., 4.]]), 2, 2)
@@ -205,7 +205,7 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norms of windows, p being ``norm_type``.
+    """Compute the p-norms of windows, p being ``norm_type``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3., 4.]]]), 2, (1, 2))
@@ -217,7 +217,7 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """The p-norms of windows, p being ``norm_type``.
+    """Compute the p-norms of windows, p being ``norm_type``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.lp_pool3d(torch.tensor([[[[3., 4.]]]]), 2, (1, 1, 2))
@@ -269,7 +269,7 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`max_pool1d`, and the place of each maximum in the flattened last dimension.
+    """Return :func:`max_pool1d` and the index of each maximum in the last dimension.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 0.]]), 2)[1]
@@ -287,9 +287,9 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maxima of windows over one dimension; see :func:`max_pool2d`.
+    """Compute the maxima of windows over one dimension; see :func:`max_pool2d`.
 
-    :param return_indices: return the places of the maxima, too.
+    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 0.]]), 2)
@@ -308,7 +308,7 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`max_pool2d`, and the place of each maximum in the flattened last dimensions.
+    """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))[1]
@@ -326,14 +326,14 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maxima of windows; of equal ones the first.
+    """Compute the maxima of windows; of equal elements, the first.
 
     :param input: shape (n, c, h, w), or (c, h, w).
     :param stride: the kernel's size by default.
-    :param padding: minus infinity around, at most half of the kernel.
+    :param padding: minus infinity on all sides, at most half of the kernel.
     :param dilation: the distance between the elements of a window.
-    :param ceil_mode: keep a last window that is not full.
-    :param return_indices: return the places of the maxima, too.
+    :param ceil_mode: keep an incomplete last window.
+    :param return_indices: also return the indices of the maxima.
     :raises RuntimeError: shapes or options do not fit.
 
     >>> import nbautograd as torch
@@ -353,7 +353,7 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`max_pool3d`, and the place of each maximum in the flattened last dimensions.
+    """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool3d_with_indices(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))[1]
@@ -371,9 +371,9 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maxima of windows over three dimensions; see :func:`max_pool2d`.
+    """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`.
 
-    :param return_indices: return the places of the maxima, too.
+    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool3d(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))

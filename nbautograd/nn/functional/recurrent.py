@@ -1,4 +1,4 @@
-"""Recurrent layers step by step: a step of each kind, and how steps follow each other."""
+"""Recurrent layers step by step: one step of each kind, and the loop over steps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nbautograd.nn.functional.linear import linear
 
 __all__ = ["STEPS", "State", "Step", "run"]
 
-State = tuple[Tensor, ...]  # the hidden state; of an LSTM, and the cell's
-Step = Callable[[Tensor, State], State]  # from what the input contributes, and the state, to the next state
+State = tuple[Tensor, ...]  # the hidden state; for an LSTM, also the cell state
+Step = Callable[[Tensor, State], State]  # from the input's contribution and the state to the next state
 
 
 def _elman(nonlinearity: Callable[[Tensor], Tensor]) -> Any:
-    """``tanh(w_ih x + b_ih + w_hh h + b_hh)``, or with ReLU (Elman, 1990)."""
+    """Return ``tanh(w_ih x + b_ih + w_hh h + b_hh)``, or with ReLU (Elman, 1990)."""
 
     def maker(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
         def step(x: Tensor, state: State) -> State:
@@ -30,7 +30,7 @@ def _elman(nonlinearity: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _lstm(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997; with projections Sak et al., 2014)."""
+    """Return a step of long short-term memory (Hochreiter and Schmidhuber, 1997; projections: Sak et al., 2014)."""
 
     def step(x: Tensor, state: State) -> State:
         h, c = state
@@ -44,7 +44,7 @@ def _lstm(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
 
 
 def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
-    """Gated recurrent unit (Cho et al., 2014)."""
+    """Return a step of a gated recurrent unit (Cho et al., 2014)."""
 
     def step(x: Tensor, state: State) -> State:
         (h,) = state
@@ -66,7 +66,7 @@ STEPS: dict[str, tuple[int, Any]] = {  # the number of gates, and the function t
 
 
 def run(steps: list[Tensor], state: State, step: Step, backwards: bool) -> tuple[list[Tensor], State]:
-    """The outputs of all steps and the last state; in a packed batch, later steps have fewer rows."""
+    """Return the outputs of all steps and the last state; in a packed batch, later steps have fewer rows."""
     outputs: list[Tensor] = []
     if backwards:
         first = state

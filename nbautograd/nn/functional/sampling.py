@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
@@ -40,13 +41,13 @@ for _name in ("bilinear", "bicubic"):
 
 
 def _nearest(n: int, m: int, scale: float, exact: bool) -> Array:
-    """The old element nearest to each of ``m`` new ones; PyTorch computes these in single precision."""
+    """Return the old element nearest to each of ``m`` new ones, in single precision as in PyTorch."""
     i = np.arange(m, dtype=np.float32) + np.float32(0.5 if exact else 0)
     return np.minimum((i * np.float32(scale)).astype(np.int64), n - 1)[:, None]
 
 
 def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
-    """The source position of each new element, in units of old elements."""
+    """Return the source position of each new element, in units of old elements."""
     i = np.arange(m, dtype=kind)
     if align:
         return i * kind.type((n - 1) / (m - 1) if m > 1 else 0)
@@ -55,7 +56,7 @@ def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
 
 
 def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
-    """The two old elements around each new one, and their weights."""
+    """Return the two old elements around each new one, and their weights."""
     at = np.maximum(_source(n, m, scale, align, kind), 0)
     low = np.minimum(at.astype(np.int64), n - 1)
     share = np.clip(at - low, 0, 1)
@@ -63,7 +64,7 @@ def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array
 
 
 def cubic(x: Any, a: float = -0.75) -> Any:
-    """Keys's cubic convolution kernel (1981) at distances ``x``."""
+    """Return Keys's cubic convolution kernel (1981) at distances ``x``."""
     x = np.abs(x)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -71,7 +72,7 @@ def cubic(x: Any, a: float = -0.75) -> Any:
 
 
 def _cubic(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
-    """The four old elements around each new one, and their shares."""
+    """Return the four old elements around each new one, and their shares."""
     at = _source(n, m, scale, align, kind)
     low = np.floor(at)
     offsets = np.arange(-1, 3)
@@ -80,7 +81,7 @@ def _cubic(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array,
 
 
 def _smooth(n: int, m: int, scale: float, kernel: Callable[[Any], Any], reach: int) -> tuple[Array, Array]:
-    """All old elements within reach of each new one: a kernel widened where the image shrinks, so without aliasing."""
+    """Return all old elements within reach of each new one: the kernel widens for smaller images, against aliasing."""
     stretch = max(scale, 1.0)
     center = (np.arange(m) + 0.5) * scale
     start = np.maximum((center - reach * stretch + 0.5).astype(np.int64), 0)
@@ -91,7 +92,7 @@ def _smooth(n: int, m: int, scale: float, kernel: Callable[[Any], Any], reach: i
 
 
 def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: Any) -> Table:
-    """How dimension ``d`` of size ``n`` gets size ``m``."""
+    """Return the indices and weights that resize dimension ``d`` from ``n`` to ``m``."""
     if align:
         smooth_scale = (n - 1) / (m - 1) if m > 1 else 0.0
     else:
@@ -114,17 +115,17 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """An image, a row or a volume in another size.
+    """Resize an image, a row or a volume.
 
     :param input: shape (n, c, ...) with one, two or three further dimensions.
-    :param size: the new size; or ``scale_factor``, by what to multiply the old one, rounded down.
+    :param size: the new size; or pass ``scale_factor``, a factor of the old size, rounded down.
     :param mode: ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (one dimension), ``"bilinear"``, ``"bicubic"`` (two),
         ``"trilinear"`` (three) or ``"area"``.
-    :param align_corners: whether the centres of the corners' elements stay where they are, not their outer edges.
-    :param recompute_scale_factor: take positions from the sizes, where the scale factor would not give whole ones.
+    :param align_corners: whether the centers of the corners' elements keep their positions, not their edges.
+    :param recompute_scale_factor: compute positions from the rounded sizes instead of the scale factor.
     :param antialias: for ``"bilinear"`` and ``"bicubic"``, smooth before shrinking.
     :raises ValueError: sizes and options do not fit each other.
-    :raises NotImplementedError: the mode does not go with this number of dimensions.
+    :raises NotImplementedError: the mode does not support the number of dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
@@ -173,7 +174,7 @@ def interpolate(
 def _sizes(
     old: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool | None
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    """The new size, and for each dimension the scale for computing positions, or None for that of the sizes."""
+    """Return the new size, and for each dimension the scale for positions; None means the ratio of the sizes."""
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
@@ -201,7 +202,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """The former name of :func:`interpolate`.
+    """Call :func:`interpolate`; deprecated name.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():
@@ -214,7 +215,7 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The former name of :func:`interpolate` with mode ``"nearest"``.
+    """Call :func:`interpolate` with mode ``"nearest"``; deprecated name.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():
@@ -227,7 +228,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """The former name of :func:`interpolate` with mode ``"bilinear"`` and aligned corners.
+    """Call :func:`interpolate` with mode ``"bilinear"`` and aligned corners; deprecated name.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():
@@ -256,12 +257,12 @@ def _warn_former(name: str) -> None:
     name="pixel_shuffle",
 )
 def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
-    """(..., c r², h, w) as (..., c, h r, w r)."""
+    """Reshape (..., c r², h, w) to (..., c, h r, w r)."""
     *lead, c, h, w = input.shape
     n = len(lead)
     cells = input.reshape((*lead, c // factor**2, factor, factor, h, w))
     moved = cells.transpose((*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return moved.reshape((*lead, c // factor**2, h * factor, w * factor)).copy()
+    return images_like(moved.reshape((*lead, c // factor**2, h * factor, w * factor)).copy(), input)
 
 
 @op(
@@ -272,7 +273,7 @@ def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     name="pixel_unshuffle",
 )
 def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
-    """The inverse."""
+    """Reshape (..., c, h r, w r) to (..., c r², h, w)."""
     *lead, c, h, w = input.shape
     n = len(lead)
     cells = input.reshape((*lead, c, h // factor, factor, w // factor, factor))
@@ -288,9 +289,9 @@ def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     name="channel_shuffle",
 )
 def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """(n, groups c, ...) as (n, c groups, ...)."""
+    """Reorder channels: (n, groups c, ...) to (n, c groups, ...)."""
     n, c, *rest = input.shape
-    return input.reshape((n, groups, c // groups, *rest)).swapaxes(1, 2).reshape(input.shape).copy()
+    return images_like(input.reshape((n, groups, c // groups, *rest)).swapaxes(1, 2).reshape(input.shape).copy(), input)
 
 
 def _check_pixels(name: str, input: Tensor, factor: int, label: str) -> None:
@@ -304,7 +305,7 @@ def _check_pixels(name: str, input: Tensor, factor: int, label: str) -> None:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels moved into space: (..., c r², h, w) as (..., c, h r, w r) (Shi et al., 2016).
+    """Move channels into space: (..., c r², h, w) to (..., c, h r, w r) (Shi et al., 2016).
 
     :raises RuntimeError: the channels are not divisible by the square of the factor.
 
@@ -323,7 +324,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Space moved into channels: the inverse of :func:`pixel_shuffle`.
+    """Move space into channels: the inverse of :func:`pixel_shuffle`.
 
     :raises RuntimeError: height or width is not divisible by the factor.
 
@@ -342,7 +343,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels dealt out: the first of each group, then the second of each, and so on (Zhang et al., 2018).
+    """Interleave the groups' channels: the first of each group, then the second of each (Zhang et al., 2018).
 
     :param input: shape (n, c, ...).
     :raises RuntimeError: ``groups`` does not divide the channels.

@@ -60,7 +60,7 @@ GELU_CUBE = GELU_SCALE * 0.044715
     name="elu",
 )
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
-    """``scale * input`` where positive, otherwise ``alpha * scale * (exp(input_scale * input) - 1)``."""
+    """Return ``scale * input`` where positive, otherwise ``alpha * scale * (exp(input_scale * input) - 1)``."""
     return np.where(input > 0, input * scale, precise.expm1(np.minimum(0, input) * input_scale) * (alpha * scale))
 
 
@@ -75,12 +75,12 @@ def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tenso
     input="where(input > 0, g, g * exp(input / alpha))",
 )
 def _celu(input: Tensor, alpha: float) -> Tensor:
-    """``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
+    """Return ``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
     return np.where(input > 0, input, precise.expm1(np.minimum(0, input) / alpha) * alpha)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, otherwise ``alpha * (exp(input) - 1)``.
+    """Return ``input`` where it is positive, otherwise ``alpha * (exp(input) - 1)``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
@@ -90,7 +90,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """:func:`elu`, written into ``input``.
+    """Write the result of :func:`elu` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.elu_(torch.tensor([-1., 2.]))
@@ -100,7 +100,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """:func:`elu` with the two constants for which a deep network keeps mean 0 and variance 1.
+    """Return :func:`elu` with the two constants for which a deep network keeps mean 0 and variance 1.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.selu(torch.tensor([-1., 2.]))
@@ -110,7 +110,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def selu_(input: Tensor) -> Tensor:
-    """:func:`selu`, written into ``input``.
+    """Write the result of :func:`selu` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.selu_(torch.tensor([-1., 2.]))
@@ -120,7 +120,7 @@ def selu_(input: Tensor) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``input`` where it is positive, otherwise ``alpha * (exp(input / alpha) - 1)``.
+    """Return ``input`` where it is positive, otherwise ``alpha * (exp(input / alpha) - 1)``.
 
     :raises RuntimeError: ``alpha`` is 0.
 
@@ -134,7 +134,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """:func:`celu`, written into ``input``.
+    """Write the result of :func:`celu` into ``input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.celu_(torch.tensor([-1., 2.]))
@@ -143,7 +143,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     return celu(input, alpha, True)
 
 
-# -- smooth ones -----------------------------------------------------------------------------------------------------
+# -- smooth units ----------------------------------------------------------------------------------------------------
 
 
 @op(
@@ -157,7 +157,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     input="g * ((2 - input * input) * exp(input * input * -0.5) * INVERSE_SQRT_2PI)",
 )
 def gelu_slope(input: Tensor) -> Tensor:
-    """The derivative of gelu: the normal distribution function plus ``input`` times the density."""
+    """Compute the derivative of gelu: the normal distribution function plus ``input`` times the density."""
     return error_function.gelu_slope(input)
 
 
@@ -172,13 +172,13 @@ def gelu_slope(input: Tensor) -> Tensor:
     input="tanh_slope(g, result)",
 )
 def quick_tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent by NumPy's own kernel: within 3 units in the last place, faster."""
+    """Return the hyperbolic tangent by NumPy's own kernel: within 3 units in the last place, faster."""
     return np.tanh(input)
 
 
 @derivative_helper
 def gelu_tanh_slope(x: Any) -> Any:
-    """The derivative of the approximation by tanh."""
+    """Compute the derivative of the approximation by tanh."""
     square = x * x
     t = quick_tanh((square * GELU_CUBE + GELU_SCALE) * x)
     return ((square * (3 * GELU_CUBE) + GELU_SCALE) * x * (1 - t) + 1) * (t + 1) * 0.5
@@ -195,7 +195,7 @@ def gelu_tanh_slope(x: Any) -> Any:
     input="g * gelu_slope(input)",
 )
 def _gelu(input: Tensor) -> Tensor:
-    """``input`` times the normal distribution function of it."""
+    """Return ``input`` times its normal distribution function."""
     return error_function.gelu(input)
 
 
@@ -210,17 +210,17 @@ def _gelu(input: Tensor) -> Tensor:
     input="g * gelu_tanh_slope(input)",
 )
 def _gelu_tanh(input: Tensor) -> Tensor:
-    """The approximation of gelu by tanh."""
+    """Return the approximation of gelu by tanh."""
     return input * (np.tanh(input * (input * input * GELU_CUBE + GELU_SCALE)) + 1) * 0.5
 
 
 @composite(method=False, out=True)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``input`` times the normal distribution function of it.
+    """Return ``input`` times its normal distribution function.
 
     :param approximate: ``"none"``, or ``"tanh"`` for 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) (Hendrycks and
         Gimpel, 2016).
-    :raises RuntimeError: another approximation.
+    :raises RuntimeError: ``approximate`` is invalid.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
@@ -233,7 +233,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @derivative_helper
 def silu_slope(x: Any) -> Any:
-    """The derivative of silu."""
+    """Compute the derivative of silu."""
     s = sigmoid(x)
     return s * (1 + x * (1 - s))
 
@@ -249,12 +249,12 @@ def silu_slope(x: Any) -> Any:
     name="silu",
 )
 def _silu(input: Tensor) -> Tensor:
-    """``input`` times its logistic function."""
+    """Return ``input`` times its logistic function."""
     return input / (1 + precise.exp(-input))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)``, also called swish.
+    """Return ``input * sigmoid(input)``, also called swish.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
@@ -265,7 +265,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 @derivative_helper
 def mish_slope(x: Any) -> Any:
-    """The derivative of mish."""
+    """Compute the derivative of mish."""
     t = tanh(softplus(x, 1.0, 20.0))
     return t + x * sigmoid(x) * (1 - t * t)
 
@@ -281,12 +281,12 @@ def mish_slope(x: Any) -> Any:
     name="mish",
 )
 def _mish(input: Tensor) -> Tensor:
-    """``input * tanh(softplus(input))``."""
+    """Return ``input * tanh(softplus(input))``."""
     return input * precise.tanh(_softplus.__wrapped__(input, 1.0, 20.0))
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * tanh(log(1 + exp(input)))``.
+    """Return ``input * tanh(log(1 + exp(input)))``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
@@ -306,14 +306,14 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     name="softplus",
 )
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where that is large."""
+    """Return ``log(1 + exp(beta * input)) / beta``, and ``input`` itself where that is large."""
     scaled = input * beta
     return np.where(scaled > threshold, input, precise.log1p(precise.exp(scaled)) / beta)
 
 
 @composite(method=False, out=True)
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where ``beta * input`` exceeds ``threshold``.
+    """Return ``log(1 + exp(beta * input)) / beta``, and ``input`` itself where ``beta * input`` exceeds ``threshold``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.softplus(torch.tensor([-1., 2.]))
@@ -332,7 +332,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     input="g * sigmoid(-input)",
 )
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log(sigmoid(input))``, without overflow.
+    """Return ``log(sigmoid(input))``, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.logsigmoid(torch.tensor([-100., 0.]))
@@ -342,7 +342,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + abs(input))``.
+    """Return ``input / (1 + abs(input))``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
@@ -353,7 +353,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``.
+    """Return ``input - tanh(input)``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.tanhshrink(torch.tensor([-1., 2.]))
@@ -364,18 +364,18 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def first_half(x: Any, dim: int) -> Any:
-    """The first half along a dimension, of an array or a tensor."""
+    """Return the first half along a dimension, of an array or a tensor."""
     return x[(slice(None),) * (dim % x.ndim) + (slice(None, x.shape[dim] // 2),)]
 
 
 def second_half(x: Any, dim: int) -> Any:
-    """The other half."""
+    """Return the second half along a dimension, of an array or a tensor."""
     return x[(slice(None),) * (dim % x.ndim) + (slice(x.shape[dim] // 2, None),)]
 
 
 @derivative_helper
 def glu_back(g: Any, x: Any, dim: int) -> Any:
-    """The gradient of glu."""
+    """Compute the gradient of glu."""
     s = sigmoid(second_half(x, dim))
     part = g * s
     return cat_same([part, part * first_half(x, dim) * (1 - s)], dim)
@@ -388,14 +388,14 @@ def glu_back(g: Any, x: Any, dim: int) -> Any:
     input="glu_back(g, input, dim)",
 )
 def _glu(input: Tensor, dim: int) -> Tensor:
-    """The first half times the logistic function of the second."""
+    """Return the first half times the logistic function of the second."""
     return first_half(input, dim) * sigmoid.__wrapped__(second_half(input, dim))
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of ``input`` along ``dim`` times the sigmoid of the second half.
+    """Return the first half of ``input`` along ``dim`` times the sigmoid of the second half.
 
-    :raises RuntimeError: the size along ``dim`` is odd, or there is no dimension.
+    :raises RuntimeError: the size along ``dim`` is odd, or ``input`` has no dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))

@@ -27,7 +27,7 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``exp(input)`` divided by its sum over ``dim``, without overflow.
+    """Return ``exp(input)`` divided by its sum over ``dim``, without overflow.
 
     :raises RuntimeError: the dtype is not floating.
 
@@ -41,7 +41,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
-    """:func:`softmax` of ``-input``.
+    """Return :func:`softmax` of ``-input``.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.softmin(torch.tensor([0., 1000.]), dim=0)
@@ -55,7 +55,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The logarithm of :func:`softmax`, computed without it.
+    """Return the logarithm of :func:`softmax`, without computing softmax.
 
     :raises RuntimeError: the dtype is not floating.
 
@@ -70,16 +70,16 @@ def log_softmax(
 
 @random_function("elements")
 def _exponential_like(logits: Tensor) -> Tensor:
-    """Exponential numbers in the shape and dtype of ``logits``."""
+    """Return exponential numbers in the shape and dtype of ``logits``."""
     drawn = generator.default_generator.exponential(logits._a.shape, logits._a.dtype)
     return wrap(backend.module(logits.device).asarray(drawn))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """Samples of a categorical distribution, relaxed so that they have a gradient (Jang et al., 2017).
+    """Draw samples of a categorical distribution, relaxed so that they have a gradient (Jang et al., 2017).
 
     :param tau: the temperature: the nearer to 0, the nearer to one-hot vectors.
-    :param hard: one-hot vectors forward, the gradient of the relaxed ones backward.
+    :param hard: return one-hot vectors, with the gradient of the relaxed ones.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(1)

@@ -1,4 +1,4 @@
-"""Max-unpooling: maxima put back where they came from, zeros elsewhere."""
+"""Max-unpooling: maxima put back in their original places, zeros elsewhere."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _unpool(
         )
     if n > 1:
         return pool.UNPOOL[n](input, indices, (*a.shape[:-n], *size), n)
-    shape = (*a.shape[:-1], 1, *size)
-    return pool.UNPOOL[2](input.unsqueeze(-2), indices.unsqueeze(-2), shape, 2).squeeze(-2)
+    shape = (*a.shape[:-1], *size, 1)
+    return pool.UNPOOL[2](input.unsqueeze(-1), indices.unsqueeze(-1), shape, 2).squeeze(-1)
 
 
 def max_unpool1d(
@@ -78,10 +78,10 @@ def max_unpool1d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool1d`.
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`.
 
-    :param indices: the places that :func:`max_pool1d` returned.
-    :param output_size: the size where several would pool to that of ``input``.
+    :param indices: the indices that :func:`max_pool1d` returned.
+    :param output_size: the size, where several sizes pool to the size of ``input``.
     :raises ValueError: ``output_size`` does not fit.
     :raises RuntimeError: the shapes do not fit.
 
@@ -101,10 +101,10 @@ def max_unpool2d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool2d`.
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`.
 
-    :param indices: the places that :func:`max_pool2d` returned.
-    :param output_size: the size where several would pool to that of ``input``.
+    :param indices: the indices that :func:`max_pool2d` returned.
+    :param output_size: the size, where several sizes pool to the size of ``input``.
     :raises ValueError: ``output_size`` does not fit.
     :raises RuntimeError: the shapes do not fit.
 
@@ -124,10 +124,10 @@ def max_unpool3d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool3d`.
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`.
 
-    :param indices: the places that :func:`max_pool3d` returned.
-    :param output_size: the size where several would pool to that of ``input``.
+    :param indices: the indices that :func:`max_pool3d` returned.
+    :param output_size: the size, where several sizes pool to the size of ``input``.
     :raises ValueError: ``output_size`` does not fit.
     :raises RuntimeError: the shapes do not fit.
 

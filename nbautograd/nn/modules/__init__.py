@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd._names import absent
 from nbautograd.nn.modules import (
-    _files as _files,  # which registers how modules stand in files
+    _files as _files,  # registers the file format of modules
     activation,
     container,
     conv,
@@ -45,7 +45,7 @@ from nbautograd.nn.modules.shaping import *
 from nbautograd.nn.modules.sparse import *
 from nbautograd.nn.modules.transformer import *
 
-if TYPE_CHECKING:  # what LATER says
+if TYPE_CHECKING:  # the names in LATER
     from nbautograd.nn.modules.adaptive import *
     from nbautograd.nn.modules.former import *
     from nbautograd.nn.modules.lazy_layers import *
@@ -57,7 +57,7 @@ LATER = {
         LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d
         LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear""",
 }
-"""Of modules that few programs use, and that are loaded when they are asked for: the names."""
+"""The names in modules that few programs use: these modules are imported on first use."""
 
 __all__ = [
     *activation.__all__,

@@ -23,11 +23,11 @@ class Conversion:
     _buffers: dict[str, Tensor | None]
 
     def children(self) -> Iterator[Any]:
-        """The direct parts that are modules."""
+        """Return the direct parts that are modules."""
         raise NotImplementedError
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the memory of all parameters, their gradients and the buffers by what ``fn`` makes of them."""
+        """Replace the memory of all parameters, their gradients and the buffers by the results of ``fn``."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -54,7 +54,7 @@ class Conversion:
 
         ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``. The module itself is changed.
 
-        :raises TypeError: the dtype is neither floating nor complex, or an argument is none of these.
+        :raises TypeError: the dtype is neither floating nor complex, or an argument has an unsupported type.
         """
         place, kind = kwargs.pop("device", None), dtypes.as_dtype(kwargs.pop("dtype", None))
         options = {key: kwargs.pop(key) for key in ("non_blocking", "memory_format") if key in kwargs}
@@ -92,26 +92,26 @@ class Conversion:
         return self._apply(convert)
 
     def type(self, dst_type: Any) -> Self:
-        """Turn all parameters and buffers into a dtype."""
+        """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
     def _floating(self, kind: dtypes.dtype) -> Self:
         return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
 
     def float(self) -> Self:
-        """Turn all floating parameters and buffers into float32."""
+        """Convert all floating parameters and buffers to float32."""
         return self._floating(dtypes.float32)
 
     def double(self) -> Self:
-        """Turn all floating parameters and buffers into float64."""
+        """Convert all floating parameters and buffers to float64."""
         return self._floating(dtypes.float64)
 
     def half(self) -> Self:
-        """Turn all floating parameters and buffers into float16."""
+        """Convert all floating parameters and buffers to float16."""
         return self._floating(dtypes.float16)
 
     def bfloat16(self) -> Self:
-        """Turn all floating parameters and buffers into bfloat16."""
+        """Convert all floating parameters and buffers to bfloat16."""
         return self._floating(dtypes.bfloat16)
 
     def cpu(self) -> Self:
@@ -121,18 +121,18 @@ class Conversion:
     def cuda(self, device: Any = None) -> Self:
         """Move all parameters and buffers to a CUDA device.
 
-        :raises RuntimeError: CUDA cannot be used here; the message says why.
+        :raises RuntimeError: CUDA is not available; the message says why.
         """
         return self._apply(lambda t: t.cuda(device))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Give all parameters and buffers new memory on a device, with no particular values."""
+        """Give all parameters and buffers new, uninitialized memory on a device."""
         from nbautograd._engine.ops.creation.creation import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self) -> Self:
-        """Refused: memory is not shared between processes.
+        """Raise: memory is not shared between processes.
 
         :raises NotImplementedError: always.
         """

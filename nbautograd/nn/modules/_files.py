@@ -1,4 +1,4 @@
-"""How modules stand in files: with the attributes that PyTorch's modules have."""
+"""The file format of modules: they have the attributes of PyTorch's modules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIONS = {
     "_forward_pre_hooks": {"with_kwargs": "_forward_pre_hooks_with_kwargs"},
     "_forward_hooks": {"with_kwargs": "_forward_hooks_with_kwargs", "always_call": "_forward_hooks_always_called"},
 }
-"""The options of hooks, and in which attributes PyTorch keeps them."""
+"""The options of hooks, and the attributes in which PyTorch keeps them."""
 FLAG = "_is_full_backward_hook"
 DERIVED: dict[type[Module], tuple[str, ...]] = {
     Module: (FLAG,),
@@ -28,12 +28,12 @@ DERIVED: dict[type[Module], tuple[str, ...]] = {
     TransformerEncoder: ("use_nested_tensor",),
     TransformerEncoderLayer: ("activation_relu_or_gelu",),
 }
-"""Attributes of PyTorch's modules that say nothing that others do not, by class."""
+"""Redundant attributes of PyTorch's modules, by class: others determine them."""
 
 
 def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes that PyTorch's module would have."""
-    if "_parameters" not in state:  # what a method of its own returns
+    if "_parameters" not in state:  # the result of the module's own method
         return state
     result: dict[str, Any] = {}
     for name, value in state.items():
@@ -41,7 +41,8 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     for kind, options in OPTIONS.items():
         for option, name in options.items():
             result[name] = OrderedDict((number, True) for number in getattr(state[kind], option))
-    result[FLAG] = True if state["_backward_hooks"] else None
+    hooks = state["_backward_hooks"]
+    result[FLAG] = not hooks.at_last_node if hooks else None
     if isinstance(module, _ConvNd):
         result["transposed"] = isinstance(module, _ConvTransposeNd)
     if isinstance(module, RNNBase):
@@ -75,7 +76,7 @@ def _weights_of_layers(module: RNNBase) -> list[list[str]]:
 
 
 def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of our module, made of those in a file.
+    """Return the attributes of our module, computed from those in a file.
 
     :raises ValueError: they are not those of a module.
     """

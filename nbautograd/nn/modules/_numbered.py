@@ -1,4 +1,4 @@
-"""Base of list-like containers, whose modules are numbered from 0."""
+"""The base of list-like containers, whose modules are numbered from 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Numbered", "checked_position"]
 
 
 def checked_position(index: Any, length: int) -> int:
-    """An index, counted from the end where it is negative."""
+    """Return an index, counted from the end where it is negative."""
     result = operator.index(index)
     if not -length <= result < length:
         raise IndexError(f"index {result} is out of range of {length}")
@@ -33,7 +33,7 @@ class Numbered(Module):
         return iter(self._modules.values())
 
     def _replace(self, modules: Iterable[Any]) -> None:
-        """Make these the modules, numbered from 0."""
+        """Replace all modules by the given ones, numbered from 0."""
         self._modules = {str(i): m for i, m in enumerate(modules)}
 
     def __getitem__(self, index: Any) -> Any:
@@ -57,7 +57,7 @@ class Numbered(Module):
     def append(self, module: Module) -> Self:
         """Add a module at the end.
 
-        :raises TypeError: it is no Module.
+        :raises TypeError: ``module`` is not a Module.
         """
         self.add_module(str(len(self)), module)
         return self
@@ -65,7 +65,7 @@ class Numbered(Module):
     def insert(self, index: int, module: Module) -> Any:
         """Insert a module before an index.
 
-        :raises TypeError: it is no Module.
+        :raises TypeError: ``module`` is not a Module.
         """
         _check(module)
         modules = list(self)
@@ -76,7 +76,7 @@ class Numbered(Module):
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end.
 
-        :raises TypeError: one of them is no Module, or ``modules`` no iterable.
+        :raises TypeError: one is not a Module, or ``modules`` is not iterable.
         """
         if not isinstance(modules, Iterable):
             raise TypeError(

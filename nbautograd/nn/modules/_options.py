@@ -1,4 +1,4 @@
-"""Layers that are a function with options: one declaration each."""
+"""Layers that call a function with options, one declaration each."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Layer(Module):
     As in a dataclass, the annotated names of a subclass are the options, in the order of ``__init__``'s arguments,
     and their values the defaults. The arguments of the class statement are:
 
-    :param function: what ``forward`` calls, with the inputs and the options by name.
+    :param function: the function that ``forward`` calls with the inputs, and the options by name.
     :param inputs: the names of the inputs.
-    :param show: what ``repr`` shows: names, for ``name=value``, or a format string in which 0 is the layer;
+    :param show: the options in ``repr``: names, for ``name=value``, or a format string in which 0 is the layer;
         ``inplace=True`` is added where the class has that option and it is true.
     :param convert: functions that turn given options into the attributes.
     :param buffers: options that are tensors and belong to the state.
-    :param unused: options that the function does not get.
+    :param unused: options that are not passed to the function.
     :param training: whether the function gets ``training``.
-    :param positional: how many options, from the first, may be given by position; all by default.
+    :param positional: the number of options that may be passed by position; all by default.
     """
 
     _function: Callable[..., Any]
@@ -104,7 +104,7 @@ class Layer(Module):
         return options
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """What the function returns for the inputs."""
+        """Return the function's result for the inputs."""
         if named or len(inputs) != len(self._inputs):
             inputs = self._by_position(inputs, named)
         options = {name: getattr(self, name) for name in self._passed}
@@ -120,7 +120,7 @@ class Layer(Module):
             raise TypeError(f"{type(self).__name__}.forward() {error}") from None
 
     def extra_repr(self) -> str:
-        """The options that matter."""
+        """Return the options to show."""
         text = self._show.format(self)
         if "inplace" in self._options and self.inplace and "inplace" not in self._show:
             return f"{text}, inplace=True" if text else "inplace=True"
@@ -128,7 +128,7 @@ class Layer(Module):
 
 
 def _initialiser(signature: inspect.Signature) -> Any:
-    """The ``__init__`` of a layer."""
+    """Return the ``__init__`` of a layer."""
 
     def __init__(self: Layer, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         self._take(args, kwargs)
@@ -139,7 +139,7 @@ def _initialiser(signature: inspect.Signature) -> Any:
 
 
 def tuples(n: int) -> Callable[[Any], Any]:
-    """A converter of a number to a tuple of ``n`` times that number."""
+    """Return a converter from a number to a tuple of ``n`` copies."""
 
     def convert(value: Any) -> Any:
         return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
@@ -148,7 +148,7 @@ def tuples(n: int) -> Callable[[Any], Any]:
 
 
 def check_tensor(owner: Module, input: Any) -> Tensor:
-    """The input of a layer, if it is a tensor."""
+    """Check that the input of a layer is a tensor, and return it."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{type(owner).__name__}: the input must be a Tensor, got {kind_of(input)}")
     return input

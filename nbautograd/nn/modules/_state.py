@@ -66,7 +66,7 @@ class State:
     # -- saving ------------------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """Extra state to save in the ``state_dict``; for subclasses to define together with ``set_extra_state``."""
+        """Return extra state for the ``state_dict``; subclasses define it together with ``set_extra_state``."""
         raise RuntimeError("get_extra_state() is for subclasses to define, together with set_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
@@ -85,11 +85,11 @@ class State:
         return [(n, t) for n, t in itertools.chain(self._parameters.items(), buffers) if t is not None]
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """The parameters and the persistent buffers by their paths; the tensors share the module's memory.
+        """Return the parameters and the persistent buffers by their paths; the tensors share the module's memory.
 
-        :param destination: a dict to put them into, instead of a new one.
-        :param prefix: what the paths begin with.
-        :param keep_vars: give the parameters themselves instead of tensors detached from them.
+        :param destination: the dict to fill, instead of a new one.
+        :param prefix: the beginning of the paths.
+        :param keep_vars: return the parameters themselves instead of detached tensors.
 
         >>> import nbautograd as torch
         >>> list(torch.nn.Linear(2, 1).state_dict())
@@ -127,10 +127,10 @@ class State:
         A load that raises leaves the module as it was.
 
         :param strict: raise if keys are missing or unexpected.
-        :param assign: take over the tensors of the dict themselves, with their dtypes and devices.
+        :param assign: use the tensors of the dict themselves, with their dtypes and devices.
         :returns: the missing and the unexpected keys, as a named tuple.
-        :raises TypeError: ``state_dict`` is no mapping.
-        :raises RuntimeError: shapes differ; or keys do, and ``strict`` is true.
+        :raises TypeError: ``state_dict`` is not a mapping.
+        :raises RuntimeError: shapes differ; or keys differ, and ``strict`` is true.
 
         >>> import nbautograd as torch
         >>> m = torch.nn.Linear(2, 1, bias=False)
@@ -226,7 +226,7 @@ class State:
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {kind_of(loaded)}"
             )
-        if is_lazy(own):  # and so is what is loaded: a hook has given the others their shapes
+        if is_lazy(own):  # and so is the loaded tensor: a hook has given the others their shapes
             return None
         if own.ndim == 0 and loaded.shape == (1,):  # as PyTorch before 0.4 saved numbers
             loaded = loaded[0]
@@ -275,7 +275,7 @@ class State:
         return RemovableHandle(self._load_state_dict_pre_hooks, _WithModule(hook, self))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As ``register_state_dict_post_hook``; what the hook returns takes the place of the state."""
+        """Register a hook like ``register_state_dict_post_hook``; its result replaces the state."""
         if getattr(hook, "_public", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously registered via "
@@ -286,7 +286,7 @@ class State:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """As ``register_load_state_dict_pre_hook``; the hook gets the module only if asked for."""
+        """Register a hook like ``register_load_state_dict_pre_hook``; it gets the module only if asked for."""
         return RemovableHandle(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -295,7 +295,7 @@ class State:
 
 
 class _WithModule:
-    """A hook that gets its module as the first argument; a copy of the module has one with the copy."""
+    """A hook that gets its module as the first argument; a copy of the module gets a hook with that copy."""
 
     def __init__(self, hook: Callable[..., Any], module: State) -> None:
         if not callable(hook):

@@ -1,4 +1,4 @@
-"""Activations: layers that are a function of each element, or a softmax."""
+"""Activations: elementwise functions and softmax as layers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 class _Untold(Layer):
     def extra_repr(self) -> str:
-        """Nothing, not even ``inplace``."""
+        """Return the empty string: not even ``inplace`` is shown."""
         return ""
 
 
@@ -76,7 +76,7 @@ class Threshold(Layer, function=F.threshold, show="threshold value"):
 
 
 class RReLU(Layer, function=F.rrelu, show="lower upper", training=True):
-    """ReLU with a random slope below zero, drawn for each element while training, and the mean one in evaluation.
+    """ReLU with a random slope below zero, drawn for each element while training, and the mean slope in evaluation.
 
     >>> import nbautograd as torch
     >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1., 1.]))
@@ -131,7 +131,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
-        """Whether it writes into its input."""
+        """Return ``inplace=True`` if the layer writes into its input."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -246,7 +246,7 @@ class GLU(Layer, function=F.glu, show="dim"):
 class GELU(Layer, function=F.gelu, show="approximate={0.approximate!r}"):
     """``x`` times the normal distribution function at ``x`` (Hendrycks and Gimpel, 2016).
 
-    :param approximate: ``"none"``, or ``"tanh"`` for a formula by the hyperbolic tangent.
+    :param approximate: ``"none"``, or ``"tanh"`` for an approximation by the hyperbolic tangent.
 
     >>> import nbautograd as torch
     >>> torch.nn.GELU()(torch.tensor([-2., 0., 2.]))
@@ -365,7 +365,7 @@ class LogSoftmax(Layer, function=F.log_softmax, show="dim"):
 class Softmax2d(Module):
     """The softmax over the channels: input of shape (n, c, h, w) or (c, h, w).
 
-    :raises ValueError: another number of dimensions.
+    :raises ValueError: the number of dimensions is wrong.
 
     >>> import nbautograd as torch
     >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 1, 1)).flatten()
@@ -373,7 +373,7 @@ class Softmax2d(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The softmax along dimension -3."""
+        """Compute the softmax along dimension -3."""
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3)
@@ -383,7 +383,7 @@ class PReLU(Module):
     """ReLU with a slope below zero that is learned (He et al., 2015).
 
     :param num_parameters: 1, or the number of channels (dimension 1).
-    :param init: the slope at the beginning.
+    :param init: the initial slope.
 
     >>> import nbautograd as torch
     >>> torch.nn.PReLU(init=0.5)(torch.tensor([-1., 1.]))
@@ -401,9 +401,9 @@ class PReLU(Module):
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        """``x`` above zero, below it ``weight · x``."""
+        """Return ``x`` above zero, below it ``weight · x``."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """The number of slopes."""
+        """Return the number of slopes."""
         return f"num_parameters={self.num_parameters}"

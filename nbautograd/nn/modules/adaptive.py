@@ -24,8 +24,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of many classes, of which few are frequent (Grave et al., 2017), and their loss.
 
     :param in_features: the size of the inputs.
-    :param cutoffs: where clusters begin: classes below the first are in the head.
-    :param div_value: by how much the layers of each cluster are smaller than those of the one before.
+    :param cutoffs: the first classes of the clusters: classes below the first cutoff are in the head.
+    :param div_value: the factor by which each cluster's layers are smaller than the previous cluster's.
     :param head_bias: whether the head has a bias.
     :raises ValueError: the cutoffs are not increasing numbers below the number of classes.
 
@@ -68,16 +68,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(inner, Linear(size, high - low, bias=False, **options)))
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
+        """Draw new parameters."""
         self.head.reset_parameters()
         for projection in self.tail:
             for layer in projection:
                 layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """The log-probability of each target, and the mean of their negatives as the loss.
+        """Return the log-probability of each target, and the mean of their negatives as the loss.
 
-        :raises RuntimeError: the shapes do not fit, or a target is no class.
+        :raises RuntimeError: the shapes do not fit, or a target is not a class.
         """
         if target_.ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -112,7 +112,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
-        """The log-probabilities of all classes, from the output of the head."""
+        """Return the log-probabilities of all classes, from the output of the head."""
         logs = F.log_softmax(head_output, dim=1)
         result = input.new_empty((head_output.shape[0], self.n_classes))
         result[:, : self.shortlist_size] = logs[:, : self.shortlist_size]
@@ -122,11 +122,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return result
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes: shape (n, in_features) to (n, n_classes)."""
+        """Return the log-probabilities of all classes: shape (n, in_features) to (n, n_classes)."""
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each input; faster than by ``log_prob`` where that is in the head."""
+        """Return the most probable class of each input; faster than ``log_prob`` for classes in the head."""
         head_output = self.head(input)
         output: Tensor = head_output.argmax(dim=1)
         elsewhere = output >= self.shortlist_size

@@ -16,7 +16,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class Sequential(Numbered):
-    """Modules applied in order, each to the output of the one before it.
+    """Modules applied in order, each to the output of the previous one.
 
     ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
 
@@ -33,7 +33,7 @@ class Sequential(Numbered):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
-        """Apply the modules in order, each to the output of the one before."""
+        """Apply the modules in order, each to the output of the previous one."""
         for module in self:
             input = module(input)
         return input
@@ -44,8 +44,8 @@ class Sequential(Numbered):
     def insert(self, index: int, module: Module) -> Any:
         """Insert a module before an index; returns the container.
 
-        :raises AssertionError: it is no Module.
-        :raises IndexError: there is no such place.
+        :raises AssertionError: ``module`` is not a Module.
+        :raises IndexError: ``index`` is out of range.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}, got {kind_of(module)}")
@@ -114,7 +114,7 @@ class ModuleList(Numbered):
         texts = [repr(module) for module in self]
         if not texts:
             return self._get_name() + "()"
-        runs: list[list[Any]] = []  # equal neighbours are shown once: first, last, text
+        runs: list[list[Any]] = []  # equal neighbors are shown once: first, last, text
         for i, text in enumerate(texts):
             if runs and runs[-1][2] == text:
                 runs[-1][1] = i
@@ -168,28 +168,28 @@ class ModuleDict(Module):
     def pop(self, key: str) -> Module:
         """Remove a module and return it.
 
-        :raises KeyError: there is none of this name.
+        :raises KeyError: the name does not exist.
         """
         module: Module = self._modules.pop(key)
         return module
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> Any:
-        """The names and modules."""
+        """Return the names and modules."""
         return self._modules.items()
 
     def values(self) -> Any:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
         """Add modules by name, from a mapping or from pairs.
 
-        :raises TypeError: they are neither, or one is no Module.
-        :raises ValueError: a pair has not two members.
+        :raises TypeError: they are neither, or one is not a Module.
+        :raises ValueError: a pair does not have two members.
         """
         for key, module in _pairs("ModuleDict", modules):
             self[key] = module
@@ -212,12 +212,12 @@ def _pairs(kind: str, items: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _as_member(value: Any) -> Any:
-    """Tensors become parameters; anything else may be held too."""
+    """Convert a tensor to a parameter; return any other value unchanged."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
 def _shown(name: Any, value: Any, kind: Any) -> str:
-    """A line about a value; ``kind`` is the text of its dtype."""
+    """Return a line about a value; ``kind`` is the text of its dtype."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     where = "" if value.is_cpu else f" ({value.device})"
@@ -257,7 +257,7 @@ class ParameterList(Module):
         return self.extend(values)
 
     def append(self, value: Any) -> Self:
-        """Add a parameter, or anything else, at the end."""
+        """Add a parameter, or any other value, at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
@@ -265,7 +265,7 @@ class ParameterList(Module):
     def extend(self, values: Iterable[Any]) -> Self:
         """Add several at the end.
 
-        :raises TypeError: ``values`` is no iterable, or a single tensor.
+        :raises TypeError: ``values`` is not iterable, or is a single tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {kind_of(values)}")
@@ -274,11 +274,11 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        """One line for each."""
+        """Return a line for each value."""
         return "\n".join(_shown(i, value, getattr(value, "dtype", None)) for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused."""
+        """Raise: a container of parameters is not callable."""
         raise RuntimeError("ParameterList should not be called.")
 
 
@@ -330,11 +330,11 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another dict of the same parameters."""
+        """Return another dict of the same parameters."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key; the default, which is put there first, where there is none."""
+        """Return the value of a key; if it is missing, store and return the default."""
         if key not in self._keys:
             self[key] = default
         return self[key]
@@ -347,7 +347,7 @@ class ParameterDict(Module):
     def pop(self, key: str) -> Any:
         """Remove a value and return it.
 
-        :raises AttributeError: there is none of this name.
+        :raises AttributeError: the name does not exist.
         """
         result = self[key]
         del self[key]
@@ -363,45 +363,45 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or the default."""
+        """Return the value of a key, or the default."""
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with one value for all keys."""
+        """Return a new dict with one value for all keys."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The names and values."""
+        """Return the names and values."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """Return the values."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
         """Add parameters by name, from a mapping or from pairs.
 
         :raises TypeError: they are neither.
-        :raises ValueError: a pair has not two members.
+        :raises ValueError: a pair does not have two members.
         """
         pairs = _pairs("ParameterDict", parameters)
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
-            pairs = sorted(pairs)  # as PyTorch does, for the sake of dicts without an order
+            pairs = sorted(pairs)  # as in PyTorch, for dicts without an order
         for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:
-        """One line for each."""
+        """Return a line for each value."""
         return "\n".join(
             _shown(key, value, value.type() if isinstance(value, Tensor) else None) for key, value in self.items()
         )
 
     def __call__(self, input: Any) -> Any:
-        """Refused."""
+        """Raise: a container of parameters is not callable."""
         raise RuntimeError("ParameterDict should not be called.")
 
     def _merged(self, left: Any, right: Any) -> ParameterDict:

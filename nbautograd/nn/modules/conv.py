@@ -22,13 +22,13 @@ class _ConvNd(Module):
 
     :param in_channels: channels of the input, shape (batch, in_channels, ...) or without batch.
     :param out_channels: channels of the result.
-    :param kernel_size: the size of the window, a number or one per dimension; so the following.
+    :param kernel_size: the size of the window, an int or one int per dimension; likewise below.
     :param stride: the step of the window.
     :param padding: elements added at both ends; also ``"valid"`` (none) or ``"same"`` (the size stays).
     :param dilation: the step inside the window.
-    :param groups: groups of channels with a convolution of their own.
+    :param groups: the number of groups of channels, each with its own convolution.
     :param padding_mode: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
-    :raises ValueError: numbers or modes that are not possible.
+    :raises ValueError: a number or a mode is invalid.
     """
 
     _n: int
@@ -88,7 +88,7 @@ class _ConvNd(Module):
         self.padding: Any = padding if isinstance(padding, str) else full(padding)
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
-        sides = []  # of each dimension from the last: what F.pad takes
+        sides = []  # from the last dimension: the order of F.pad
         for k, d, p in zip(
             self.kernel_size, self.dilation, (0,) * self._n if isinstance(padding, str) else self.padding, strict=True
         ):
@@ -97,7 +97,7 @@ class _ConvNd(Module):
         self._reversed_padding_repeated_twice = [side for pair in reversed(sides) for side in pair]
 
     def _make(self, bias: bool, device: Any, dtype: Any) -> None:
-        """Make and fill the parameters."""
+        """Create and fill the parameters."""
         first, second = self.out_channels, self.in_channels
         if self.transposed:
             first, second = second, first
@@ -107,7 +107,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniformly within ``1 / sqrt(fan_in)`` of zero."""
+        """Draw new parameters, uniformly within ``1 / sqrt(fan_in)`` of zero."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -116,7 +116,7 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution with the weight."""
+        """Compute the convolution with the weight."""
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode)
@@ -125,7 +125,7 @@ class _ConvNd(Module):
         return output
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not as by default."""
+        """Return the sizes, and the options that differ from the default."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
             value = getattr(self, name)
@@ -170,7 +170,7 @@ class Conv3d(_ConvNd, function=F.conv3d, n=3):
 class _ConvTransposeNd(_ConvNd):
     """The gradient of a convolution, as a layer.
 
-    :param output_padding: elements added at one end of the result, where the sizes leave a choice.
+    :param output_padding: elements added at one end of the result, where several output sizes are possible.
     """
 
     transposed = True
@@ -197,7 +197,7 @@ class _ConvTransposeNd(_ConvNd):
         self._make(bias, device, dtype)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        """The transposed convolution; ``output_size`` is a size of the result that is possible.
+        """Return the transposed convolution; ``output_size`` selects one of the possible sizes of the result.
 
         :raises ValueError: ``output_size`` is not possible.
         """

@@ -72,7 +72,7 @@ class Dropout3d(_Dropout, function=F.dropout3d, show=SHOW, training=True):
 
 
 class AlphaDropout(_Dropout, function=F.alpha_dropout, show=SHOW, training=True, unused="inplace"):
-    """Dropout that keeps mean and variance of what a SELU gives (Klambauer et al., 2017).
+    """Dropout that keeps the mean and variance of a SELU's output (Klambauer et al., 2017).
 
     >>> import nbautograd as torch
     >>> torch.nn.AlphaDropout().eval()(torch.ones(3))

@@ -1,4 +1,4 @@
-"""Modules that others have taken the place of, and that old programs and files name."""
+"""Deprecated modules, for old programs and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Container", "CrossMapLRN2d", "NLLLoss2d", "SyncBatchNorm"]
 
 
 class Container(Module):
-    """Deprecated: modules by name; :class:`Module` is one itself.
+    """Deprecated: modules by name; use :class:`Module`.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():
@@ -37,7 +37,7 @@ class Container(Module):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated: :class:`NLLLoss`, which takes images, too.
+    """Deprecated: use :class:`NLLLoss`, which also supports images.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():
@@ -79,7 +79,7 @@ class CrossMapLRN2d(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, divided by a power of the squares of the neighbouring channels."""
+        """Return the input, divided by a power of the squares of the neighboring channels."""
         if input.ndim != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
         squares = list((input * input).unbind(1))
@@ -89,19 +89,19 @@ class CrossMapLRN2d(Module):
         for c in range(1, len(squares)):
             if c < len(squares) - half + 1:
                 total = total + squares[c + half - 1]
-            if c > half:  # as Torch7: the first channel is never taken out
+            if c > half:  # as in Torch7: the first channel is never removed
                 total = total - squares[c - half]
             totals.append(total)
         scale = stack(totals, 1) * (self.alpha / self.size) + self.k
         return input * scale.pow(-self.beta)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over the batches of all processes; here there is one, and the batch is its own.
+    """Batch normalization over the batches of all processes; nbautograd has one process, which uses its own batch.
 
     :raises ValueError: the input has one dimension.
 
@@ -134,7 +134,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with a SyncBatchNorm in the place of each batch normalization, which keeps its parameters."""
+        """Replace each batch normalization of a module by a SyncBatchNorm with its parameters."""
         result: Any = module
         if isinstance(module, _BatchNorm):
             options = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)

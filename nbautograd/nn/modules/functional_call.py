@@ -26,12 +26,12 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers than its own, which are restored afterwards.
+    """Call a module with the given parameters and buffers, then restore its own.
 
-    :param parameter_and_buffer_dicts: by name, as ``named_parameters()`` gives them; or several such dicts.
+    :param parameter_and_buffer_dicts: a dict by name, as ``named_parameters()`` returns; or several such dicts.
     :param args: the argument of the call, or a tuple of them.
-    :param tie_weights: a tensor that the module has under two names is replaced under both.
-    :param strict: every parameter and buffer must be given, and nothing else.
+    :param tie_weights: replace a tensor that the module has under two names under both.
+    :param strict: require every parameter and buffer, and no other names.
     :raises RuntimeError: see ``strict``.
     :raises ValueError: two dicts, or two names of one tensor, give different tensors.
 
@@ -99,7 +99,7 @@ def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: 
 
 
 def _tied(own: dict[str, Any], state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """``state`` with each value under all names of its tensor, for tied weights."""
+    """Return ``state`` with each value under all names of its tensor, for tied weights."""
     names: dict[int, list[str]] = {}
     for name, t in own.items():
         if t is not None:
@@ -118,9 +118,9 @@ def _tied(own: dict[str, Any], state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters and the buffers of several modules of one architecture, stacked: for ``vmap`` over an ensemble.
+    """Stack the parameters and the buffers of modules with the same architecture, for ``vmap`` over an ensemble.
 
-    :returns: by name, leaves that require gradients as the modules' do; and the same of the buffers.
+    :returns: the parameters by name, leaves that require gradients as the modules' do; and the buffers.
     :raises RuntimeError: there are no modules, they are of several classes, or not all are in the same mode.
 
     >>> import nbautograd as torch
@@ -158,10 +158,10 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """Return the function unchanged. PyTorch's version replaces in-place operations by functional ones.
 
-    That helps program tracers and does not change the result; there is no such tracer here.
+    That helps program tracers, which nbautograd does not have, and does not change the result.
 
     :param remove: ``"mutations"`` or ``"mutations_and_views"``.
-    :raises RuntimeError: another value.
+    :raises RuntimeError: the value is invalid.
 
     >>> import nbautograd as torch
     >>> torch.func.functionalize(torch.exp)(torch.zeros(2))

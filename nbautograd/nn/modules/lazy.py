@@ -1,4 +1,4 @@
-"""Lazy modules: layers that learn the size of their input from the first one, and are plain layers from then on."""
+"""Lazy modules: layers that learn the size of their input from the first one, and then become plain layers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """Base of lazy modules, before the class of the plain one: ``class LazyOwn(LazyModuleMixin, Own)``.
+    """The base of lazy modules; put it before the class of the plain module: ``class LazyOwn(LazyModuleMixin, Own)``.
 
-    A subclass has uninitialized parameters, defines ``initialize_parameters``, which gets what ``forward`` gets and
-    materializes them, and may name in ``cls_to_become`` the class that it has afterwards.
+    A subclass has uninitialized parameters, defines ``initialize_parameters``, which materializes them from the
+    arguments of ``forward``, and may name its later class in ``cls_to_become``.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.LazyLinear(1)
@@ -49,7 +49,7 @@ class LazyModuleMixin:
         unexpected_keys: Any,
         error_msgs: Any,
     ) -> None:
-        """Give the tensors without a shape those of the tensors that are loaded into them."""
+        """Give tensors without a shape the shapes of the loaded tensors."""
         for name, own in self._own_tensors():
             loaded = state_dict.get(prefix + name)
             if is_lazy(own) and isinstance(loaded, Tensor) and not is_lazy(loaded):
@@ -60,11 +60,11 @@ class LazyModuleMixin:
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or a buffer of the module has no shape yet."""
+        """Return whether a parameter or a buffer of the module has no shape yet."""
         return any(is_lazy(value) for _, value in self._own_tensors())
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
-        """Initialize the module before its first ``forward``, and make it a plain one."""
+        """Initialize the module before its first ``forward``, and make it a plain module."""
         kwargs = kwargs or {}
         module.initialize_parameters(*args, **kwargs)
         if module.has_uninitialized_params():

@@ -63,12 +63,12 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once there are some."""
+        """Draw new parameters, if they are initialized."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters for an input."""
+        """Create the parameters for an input."""
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]
@@ -86,7 +86,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
 
 class _LazyConv(LazyModuleMixin, _ConvNd):
-    """Base of lazy convolutions: everything but the number of input channels is given."""
+    """Base of lazy convolutions: all options except the number of input channels are given."""
 
     weight: Any
     bias: Any
@@ -114,12 +114,12 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, once there are some."""
+        """Draw new parameters, if they are initialized."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Make the parameters for an input."""
+        """Create the parameters for an input."""
         if not self.has_uninitialized_params():
             return
         self.in_channels = self._get_in_channels(input)
@@ -243,7 +243,7 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
 
 
 class _LazyNorm(LazyModuleMixin, _NormBase):
-    """Base of lazy normalisation: everything but the number of features is given."""
+    """Base of lazy normalization: all options except the number of features are given."""
 
     weight: Any
     bias: Any
@@ -273,12 +273,12 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
             self.num_batches_tracked = tensor(0, dtype=int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Make the parameters and statistics anew, once there are some."""
+        """Reset the parameters and statistics, if they are initialized."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters and statistics for an input."""
+        """Create the parameters and statistics for an input."""
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]

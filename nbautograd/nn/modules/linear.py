@@ -19,12 +19,12 @@ def new_parameter(*shape: int, device: Any = ..., dtype: Any = ...) -> Parameter
 @overload
 def new_parameter(*shape: int, device: Any = ..., dtype: Any = ..., wanted: bool) -> Parameter | None: ...
 def new_parameter(*shape: int, device: Any = None, dtype: Any = None, wanted: bool = True) -> Parameter | None:
-    """An uninitialised parameter, or None."""
+    """Return an uninitialized parameter, or None."""
     return Parameter(empty(*shape, device=device, dtype=dtype)) if wanted else None
 
 
 class Identity(Module):
-    """Returns its input; accepts and ignores any arguments.
+    """The identity: returns its input, and ignores any arguments.
 
     >>> import nbautograd as torch
     >>> torch.nn.Identity(54, unused=True)(torch.tensor([1., 2.]))
@@ -35,7 +35,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """The input."""
+        """Return the input."""
         return input
 
 
@@ -59,18 +59,18 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniformly within ``1 / sqrt(in_features)`` of zero."""
+        """Draw new parameters, uniformly within ``1 / sqrt(in_features)`` of zero."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The linear map of the last dimension."""
+        """Return the linear map of the last dimension."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes, and whether there is a bias."""
+        """Return the sizes, and whether there is a bias."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -81,7 +81,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """``x1 @ weight[k] @ x2 + bias[k]`` for each output k.
 
-    :raises ValueError: there are no inputs.
+    :raises ValueError: ``in1_features`` is not positive.
 
     >>> import nbautograd as torch
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
@@ -106,18 +106,18 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniformly within ``1 / sqrt(in1_features)`` of zero."""
+        """Draw new parameters, uniformly within ``1 / sqrt(in1_features)`` of zero."""
         bound = 1 / math.sqrt(self.weight.shape[1])
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """The bilinear map of the last dimensions."""
+        """Return the bilinear map of the last dimensions."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes, and whether there is a bias."""
+        """Return the sizes, and whether there is a bias."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"

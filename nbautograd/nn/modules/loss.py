@@ -1,4 +1,4 @@
-"""Losses: how far outputs are from targets.
+"""Losses: distances of outputs from targets.
 
 All have ``reduction``: ``"mean"``, ``"sum"`` or ``"none"``. ``size_average`` and ``reduce`` are its deprecated forms.
 """
@@ -111,7 +111,7 @@ class HuberLoss(_Loss, function=F.huber_loss, inputs=PAIR):
 class KLDivLoss(_Loss, function=F.kl_div, inputs=PAIR, unused=LEGACY):
     """The Kullback-Leibler divergence ``target · (log(target) - input)``; ``input`` is the logarithm of a distribution.
 
-    :param log_target: whether ``target`` is a logarithm, too.
+    :param log_target: whether ``target`` is also a logarithm.
 
     >>> import nbautograd as torch
     >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
@@ -279,7 +279,7 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 in
 
 
 class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss, inputs=PAIR, unused=LEGACY):
-    """What each wrong class lacks to be a margin of 1 below each right one.
+    """The amount by which each wrong class misses a margin of 1 below each right class.
 
     >>> import nbautograd as torch
     >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.1, 0.2, 0.4, 0.8]), torch.tensor([3, 0, -1, 1]))
@@ -308,9 +308,9 @@ class MultiLabelSoftMarginLoss(
 
 
 class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=LEGACY, buffers="weight"):
-    """What each wrong class lacks to be ``margin`` below the right one, to the power ``p``.
+    """The amount by which each wrong class misses ``margin`` below the right class, to the power ``p``.
 
-    :raises ValueError: ``p`` is neither 1 nor 2, or ``weight`` not one-dimensional.
+    :raises ValueError: ``p`` is neither 1 nor 2, or ``weight`` is not one-dimensional.
 
     >>> import nbautograd as torch
     >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))

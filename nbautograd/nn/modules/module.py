@@ -36,8 +36,8 @@ def forward_missing(self: Module, *input: Any) -> None:
 class Module(Calls, State, Conversion):
     """Base class of all layers and networks.
 
-    A subclass makes its parts in ``__init__``, after ``super().__init__()``, and computes with them in ``forward``.
-    Parameters, buffers and modules become registered by being assigned as attributes.
+    A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes with them in ``forward``.
+    Assignment as an attribute registers parameters, buffers and modules.
 
     >>> import nbautograd as torch
     >>> class Scale(torch.nn.Module):
@@ -165,11 +165,11 @@ class Module(Calls, State, Conversion):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that belongs to the module's state but is not trained, like a running mean.
+        """Add a tensor that belongs to the module's state but is not trained, such as a running mean.
 
         :param persistent: whether it is part of ``state_dict()``.
-        :raises TypeError: ``name`` is no string, or ``tensor`` neither a tensor nor None.
-        :raises KeyError: the name is taken, empty or has a dot in it.
+        :raises TypeError: ``name`` is not a string, or ``tensor`` is neither a tensor nor None.
+        :raises KeyError: the name exists, is empty or contains a dot.
         """
         self._check_name(name, "buffer", self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -183,11 +183,11 @@ class Module(Calls, State, Conversion):
             self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter; None is one that is absent.
+        """Add a parameter; None means an absent one.
 
-        :raises TypeError: ``name`` is no string, or ``param`` neither a Parameter nor None.
-        :raises KeyError: the name is taken, empty or has a dot in it.
-        :raises ValueError: the parameter was computed.
+        :raises TypeError: ``name`` is not a string, or ``param`` is neither a Parameter nor None.
+        :raises KeyError: the name exists, is empty or contains a dot.
+        :raises ValueError: the parameter is not a leaf.
         """
         self._check_name(name, "parameter", self.__dict__.get("_parameters", {}))
         if param is not None and not isinstance(param, Parameter):
@@ -205,8 +205,8 @@ class Module(Calls, State, Conversion):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule; it is found as the attribute ``name``.
 
-        :raises TypeError: ``module`` is no Module, or ``name`` no string.
-        :raises KeyError: the name is taken, empty or has a dot in it.
+        :raises TypeError: ``module`` is not a Module, or ``name`` is not a string.
+        :raises KeyError: the name exists, is empty or contains a dot.
         """
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{kind_of(module)} is not a Module subclass")
@@ -218,9 +218,9 @@ class Module(Calls, State, Conversion):
     # -- submodules and parameters by path ---------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule at a path such as ``"encoder.layers.0"``; the module itself for an empty one.
+        """Return the submodule at a path such as ``"encoder.layers.0"``; the module itself for an empty path.
 
-        :raises AttributeError: there is none.
+        :raises AttributeError: the path does not exist.
         """
         result: Module = self
         for name in target.split(".") if target else ():
@@ -234,9 +234,9 @@ class Module(Calls, State, Conversion):
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a path.
 
-        :param strict: there must be a module already.
-        :raises ValueError: the path is empty, or ``module`` no Module.
-        :raises AttributeError: there is nothing on the way to it.
+        :param strict: require an existing module.
+        :raises ValueError: the path is empty, or ``module`` is not a Module.
+        :raises AttributeError: a part of the path does not exist.
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -258,9 +258,9 @@ class Module(Calls, State, Conversion):
         return owner, name, getattr(owner, name)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path.
+        """Return the parameter at a path.
 
-        :raises AttributeError: there is none.
+        :raises AttributeError: the path does not exist.
         """
         _, name, result = self._get_tensor(target, "parameter")
         if not isinstance(result, Parameter):
@@ -268,9 +268,9 @@ class Module(Calls, State, Conversion):
         return result
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path.
+        """Return the buffer at a path.
 
-        :raises AttributeError: there is none.
+        :raises AttributeError: the path does not exist.
         """
         owner, name, value = self._get_tensor(target, "buffer")
         if name not in owner._buffers:
@@ -287,7 +287,7 @@ class Module(Calls, State, Conversion):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """The tensors that a function finds in each module, with their paths."""
+        """Yield the tensors that a function finds in each module, with their paths."""
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
@@ -301,7 +301,7 @@ class Module(Calls, State, Conversion):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths; those of submodules too if ``recurse``.
+        """Return the parameters with their paths; with those of submodules if ``recurse``.
 
         >>> import nbautograd as torch
         >>> [name for name, _ in torch.nn.Sequential(torch.nn.Linear(1, 1)).named_parameters()]
@@ -312,19 +312,19 @@ class Module(Calls, State, Conversion):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their paths; those of submodules too if ``recurse``."""
+        """Return the buffers with their paths; with those of submodules if ``recurse``."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters; those of submodules too if ``recurse``."""
+        """Return the parameters; with those of submodules if ``recurse``."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers; those of submodules too if ``recurse``."""
+        """Return the buffers; with those of submodules if ``recurse``."""
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly inside, each once, with their names."""
+        """Yield the modules directly inside, each once, with their names."""
         seen: set[Module] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -332,13 +332,13 @@ class Module(Calls, State, Conversion):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The modules directly inside, each once."""
+        """Return the modules directly inside, each once."""
         return (module for _, module in self.named_children())
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """The module itself and all modules inside, each once if ``remove_duplicate``, with their paths."""
+        """Yield the module itself and all modules inside, each once if ``remove_duplicate``, with their paths."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -350,11 +350,11 @@ class Module(Calls, State, Conversion):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """The module itself and all modules inside, each once."""
+        """Return the module itself and all modules inside, each once."""
         return (module for _, module in self.named_modules())
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
-        """Call ``fn`` with each module inside and then with this one; returns the module."""
+        """Call ``fn`` with each submodule and then with this module; return the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -363,9 +363,9 @@ class Module(Calls, State, Conversion):
     # -- modes and gradients -----------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:
-        """Switch the module and those inside to training, which dropout and batch normalisation look at.
+        """Switch the module and its submodules to training mode, which dropout and batch normalization use.
 
-        :raises ValueError: ``mode`` is no bool.
+        :raises ValueError: ``mode`` is not a bool.
         """
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
@@ -375,7 +375,7 @@ class Module(Calls, State, Conversion):
         return self
 
     def eval(self) -> Self:
-        """Switch the module and those inside to evaluation: ``train(False)``."""
+        """Switch the module and its submodules to evaluation mode: ``train(False)``."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -403,7 +403,7 @@ class Module(Calls, State, Conversion):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The options to show in ``repr``; for subclasses to define."""
+        """Return the options to show in ``repr``; subclasses define it."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Normalisation over batches, instances, groups of channels and layers."""
+"""Normalization over batches, instances, groups of channels and layers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = [
 
 
 class _NormBase(Module):
-    """Normalisation of the channels by running statistics or by those of the batch.
+    """Normalization of the channels by running or batch statistics.
 
     :param num_features: the number of channels.
-    :param eps: what is added to the variances.
-    :param momentum: the share of a new mean in the running one; None for the mean of all so far.
-    :param affine: whether there are a weight and a bias.
-    :param track_running_stats: whether means and variances are kept for evaluation.
+    :param eps: a number added to the variances.
+    :param momentum: the weight of a new mean in the running mean; None for the mean of all batches.
+    :param affine: whether the layer has a weight and a bias.
+    :param track_running_stats: whether to keep means and variances for evaluation.
     """
 
     _version = 2
@@ -81,7 +81,7 @@ class _NormBase(Module):
             raise ValueError(f"expected {' or '.join(f'{n}D' for n in self._dims)} input (got {input.ndim}D input)")
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
@@ -111,7 +111,7 @@ class _NormBase(Module):
 
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input; in training the running means and variances take part of this batch's."""
+        """Return the normalized input; in training, also update the running means and variances."""
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -133,7 +133,7 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
-    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l).
+    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l).
 
     >>> import nbautograd as torch
     >>> torch.nn.BatchNorm1d(3)
@@ -142,7 +142,7 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
-    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, h, w).
+    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.BatchNorm2d(3)(torch.randn(2, 3, 4, 4)).mean().abs() < 1e-6
@@ -151,7 +151,7 @@ class BatchNorm2d(_BatchNorm, dims=(4,)):
 
 
 class BatchNorm3d(_BatchNorm, dims=(5,)):
-    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, d, h, w).
+    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, d, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.BatchNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).mean().abs() < 1e-6
@@ -175,7 +175,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalized input."""
         self._check_input_dim(input)
         batched = input.ndim == self._dims[-1]
         channels = input.shape[1 if batched else 0]
@@ -198,7 +198,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, l) or (c, l).
+    """Normalize each channel of each element (Ulyanov et al., 2017): input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
     >>> torch.nn.InstanceNorm1d(3)(torch.randn(2, 3, 4)).mean().abs() < 1e-6
@@ -207,7 +207,7 @@ class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
-    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, h, w) or (c, h, w).
+    """Normalize each channel of each element (Ulyanov et al., 2017): input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.InstanceNorm2d(3)(torch.randn(2, 3, 4, 4)).mean().abs() < 1e-6
@@ -216,7 +216,7 @@ class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
 
 
 class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
-    """Normalise each channel of each element (Ulyanov et al., 2017): input (n, c, d, h, w) or (c, d, h, w).
+    """Normalize each channel of each element (Ulyanov et al., 2017): input (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.InstanceNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).mean().abs() < 1e-6
@@ -234,7 +234,7 @@ class _Affine(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Make the weight ones and the bias zeros."""
+        """Set the weight to ones and the bias to zeros."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.__dict__["_parameters"].get("bias") is not None:
@@ -242,7 +242,7 @@ class _Affine(Module):
 
 
 class GroupNorm(_Affine):
-    """Normalise over groups of channels (Wu and He, 2018): input of shape (n, c, ...).
+    """Normalize over groups of channels (Wu and He, 2018): input of shape (n, c, ...).
 
     :raises ValueError: the groups do not divide the channels.
 
@@ -271,11 +271,11 @@ class GroupNorm(_Affine):
         self._make((num_channels,), device, dtype, weight=affine, bias=affine and bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalized input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return (
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
@@ -287,7 +287,7 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(_Affine):
-    """Normalise over the last dimensions (Ba et al., 2016).
+    """Normalize over the last dimensions (Ba et al., 2016).
 
     :param normalized_shape: the sizes of these dimensions.
 
@@ -313,11 +313,11 @@ class LayerNorm(_Affine):
         self._make(self.normalized_shape, device, dtype, **wanted)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalized input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return (
             f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
             f"bias={self.bias is not None}"
@@ -328,7 +328,7 @@ class RMSNorm(_Affine):
     """Divide by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
 
     :param normalized_shape: the sizes of these dimensions.
-    :param eps: what is added to the mean square; the dtype's own by default.
+    :param eps: a number added to the mean square; the dtype's epsilon by default.
 
     >>> import nbautograd as torch
     >>> torch.nn.RMSNorm(2)(torch.tensor([[3., 4.]])).detach()
@@ -349,18 +349,18 @@ class RMSNorm(_Affine):
         self._make(self.normalized_shape, device, dtype, weight=elementwise_affine)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalized input."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """The options."""
+        """Return the options."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class LocalResponseNorm(
     Layer, function=F.local_response_norm, show="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}"
 ):
-    """Divide by a power of the squares of the neighbouring channels (Krizhevsky et al., 2012).
+    """Divide by a power of the squares of the neighboring channels (Krizhevsky et al., 2012).
 
     >>> import nbautograd as torch
     >>> torch.nn.LocalResponseNorm(2, alpha=1.)(torch.ones(1, 3, 1)).flatten()

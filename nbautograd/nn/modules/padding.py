@@ -32,15 +32,15 @@ class _Pad(Module):
         self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self._n)
 
     def _check(self, input: Tensor) -> None:
-        """Refuse an input of another number of dimensions (circular padding only)."""
+        """Check the number of dimensions of the input (circular padding only)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
+        """Return the padded input."""
         self._check(input)
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
-        """The numbers of elements."""
+        """Return the numbers of elements."""
         return f"{self.padding}"
 
 
@@ -52,11 +52,11 @@ class _ConstantPad(_Pad):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
+        """Return the padded input."""
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """The numbers of elements and the value."""
+        """Return the numbers of elements and the value."""
         return f"padding={self.padding}, value={self.value}"
 
 
@@ -67,7 +67,7 @@ class _ZeroPad(_ConstantPad):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The numbers of elements."""
+        """Return the numbers of elements."""
         return f"{self.padding}"
 
 

@@ -28,7 +28,7 @@ class _Windows(Layer):
 
 
 class MaxPool1d(_Windows, function=F.max_pool1d, show=MAX):
-    """The largest of each window: input of shape (n, c, l) or (c, l).
+    """The maximum of each window: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
     >>> torch.nn.MaxPool1d(2)(torch.tensor([[1., 3., 2., 0.]]))
@@ -44,7 +44,7 @@ class MaxPool1d(_Windows, function=F.max_pool1d, show=MAX):
 
 
 class MaxPool2d(_Windows, function=F.max_pool2d, show=MAX):
-    """The largest of each window: input of shape (n, c, h, w) or (c, h, w).
+    """The maximum of each window: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.MaxPool2d(2)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()[:2]
@@ -60,7 +60,7 @@ class MaxPool2d(_Windows, function=F.max_pool2d, show=MAX):
 
 
 class MaxPool3d(_Windows, function=F.max_pool3d, show=MAX):
-    """The largest of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
+    """The maximum of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.MaxPool3d(2)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()[:2]
@@ -237,15 +237,15 @@ class AdaptiveMaxPool3d(Layer, function=F.adaptive_max_pool3d, show=SIZE):
 
 
 class _Unpool(_Windows):
-    """Elements put back to where a pooling with ``return_indices=True`` found them, zeros elsewhere."""
+    """The inverse of a pooling with ``return_indices=True``: elements in their original places, zeros elsewhere."""
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Any:
-        """The unpooled input, of size ``output_size`` where the windows leave a choice."""
+        """Return the unpooled input; ``output_size`` selects one of the possible sizes."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_Unpool, function=F.max_unpool1d, show=AVG, convert=SINGLE):
-    """The largest elements put back to where :class:`MaxPool1d` found them, zeros elsewhere.
+    """The partial inverse of :class:`MaxPool1d`: maxima in their original places, zeros elsewhere.
 
     >>> import nbautograd as torch
     >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
@@ -265,7 +265,7 @@ class MaxUnpool2d(
     show=AVG,
     convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(2)),
 ):
-    """The largest elements put back to where :class:`MaxPool2d` found them, zeros elsewhere.
+    """The partial inverse of :class:`MaxPool2d`: maxima in their original places, zeros elsewhere.
 
     >>> import nbautograd as torch
     >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
@@ -285,7 +285,7 @@ class MaxUnpool3d(
     show=AVG,
     convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(3)),
 ):
-    """The largest elements put back to where :class:`MaxPool3d` found them, zeros elsewhere.
+    """The partial inverse of :class:`MaxPool3d`: maxima in their original places, zeros elsewhere.
 
     >>> import nbautograd as torch
     >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
@@ -319,7 +319,7 @@ class FractionalMaxPool2d(
     convert={"kernel_size": tuples(2), "output_size": _or_none(2), "output_ratio": _or_none(2)},
     buffers="_random_samples",
 ):
-    """The largest of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
+    """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 4, 4)).shape
@@ -339,7 +339,7 @@ class FractionalMaxPool3d(
     convert={"kernel_size": tuples(3), "output_size": _or_none(3), "output_ratio": _or_none(3)},
     buffers="_random_samples",
 ):
-    """The largest of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
+    """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
 
     >>> import nbautograd as torch
     >>> torch.nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 1, 4, 4, 4)).shape

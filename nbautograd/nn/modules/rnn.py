@@ -27,14 +27,14 @@ class RNNBase(Module):
     :param mode: ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
     :param input_size: the size of each element of a sequence.
     :param hidden_size: the size of the state.
-    :param num_layers: layers, each over the outputs of the one before.
-    :param bias: whether there are biases.
+    :param num_layers: the number of layers, each over the outputs of the previous one.
+    :param bias: whether the layers have biases.
     :param batch_first: whether input and output have shape (batch, length, size) instead of (length, batch, size).
     :param dropout: the probability of dropout between the layers while training.
     :param bidirectional: whether each layer also runs backwards.
-    :param proj_size: of an LSTM, the size to which its output is projected; 0 for none.
-    :raises ValueError: sizes that are not possible.
-    :raises TypeError: sizes that are no integers.
+    :param proj_size: the projected output size of an LSTM; 0 for no projection.
+    :raises ValueError: a size is invalid.
+    :raises TypeError: a size is not an integer.
 
     >>> import nbautograd as torch
     >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
@@ -96,11 +96,11 @@ class RNNBase(Module):
         return (f"_l{layer}", f"_l{layer}_reverse")[: self._directions]
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
+        """Draw new parameters, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
         _fill(self, self.hidden_size)
 
     def flatten_parameters(self) -> None:
-        """Does nothing: the parameters' memory is not rearranged."""
+        """Do nothing: the parameters' memory is not rearranged."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -113,7 +113,7 @@ class RNNBase(Module):
         ]
 
     def _first_state(self, batch: int, like: Tensor) -> State:
-        """The initial state: zeros."""
+        """Return the initial state: zeros."""
         count = self.num_layers * self._directions
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return tuple(zeros(count, batch, size, dtype=like.dtype, device=like.device) for size in sizes)
@@ -128,7 +128,7 @@ class RNNBase(Module):
                 raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """The outputs of the last layer at all steps, and the last state of all layers.
+        """Return the outputs of the last layer at all steps, and the last state of all layers.
 
         :param input: shape (length, batch, input_size), see ``batch_first``; (length, input_size) without batch; or a
             ``PackedSequence``.
@@ -200,7 +200,7 @@ class RNNBase(Module):
                     output, last = fused(self.mode, data, weights, first, bool(backwards))
                 else:
                     x = F.linear(data, w_ih, b_ih)
-                    if self.mode == "LSTM":  # which autocast computes in the lower precision, as one operation
+                    if self.mode == "LSTM":  # autocast computes it in the lower precision, as one operation
                         first = tuple(s.to(x.dtype) for s in first)
                     steps = list(x.unbind(0) if sizes is None else x.split(sizes))
                     outputs, last = run(steps, first, make(w_hh, b_hh, w_hr), bool(backwards))
@@ -211,7 +211,7 @@ class RNNBase(Module):
         return data, tuple(stack(parts) for parts in zip(*results, strict=True))
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not as by default."""
+        """Return the sizes, and the options that differ from the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         usual = {
             "proj_size": 0,
@@ -260,8 +260,8 @@ def _no_projection(options: dict[str, Any]) -> dict[str, Any]:
 class RNN(RNNBase):
     """Elman's recurrent network: ``h' = tanh(w_ih x + b_ih + w_hh h + b_hh)``.
 
-    :param nonlinearity: ``"tanh"`` or ``"relu"``; by position after ``num_layers``.
-    :raises ValueError: another nonlinearity.
+    :param nonlinearity: ``"tanh"`` or ``"relu"``; as a positional argument after ``num_layers``.
+    :raises ValueError: the nonlinearity is unknown.
 
     >>> import nbautograd as torch
     >>> output, h = torch.nn.RNN(3, 4)(torch.zeros(5, 2, 3))
@@ -332,7 +332,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
+        """Draw new parameters, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
         _fill(self, self.hidden_size)
 
     def _step(self, mode: str, input: Tensor, hidden: State | None) -> State:
@@ -356,7 +356,7 @@ class RNNCellBase(Module):
         return step(F.linear(input, self.weight_ih, self.bias_ih), hidden)
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not as by default."""
+        """Return the sizes, and the options that differ from the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         if self.bias is not True:
             text += f", bias={self.bias}"
@@ -387,7 +387,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state, for an input of shape (batch, input_size) or (input_size,)."""
+        """Return the next state, for an input of shape (batch, input_size) or (input_size,)."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
@@ -408,7 +408,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
-        """The next hidden and cell states, for an input of shape (batch, input_size) or (input_size,)."""
+        """Return the next hidden and cell states, for an input of shape (batch, input_size) or (input_size,)."""
         return self._step("LSTM", input, hx)
 
 
@@ -426,5 +426,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state, for an input of shape (batch, input_size) or (input_size,)."""
+        """Return the next state, for an input of shape (batch, input_size) or (input_size,)."""
         return self._step("GRU", input, None if hx is None else (hx,))[0]

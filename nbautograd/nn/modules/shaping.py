@@ -41,7 +41,7 @@ class Flatten(Layer, function=flatten, show="start_dim end_dim"):
 class Unflatten(Module):
     """One dimension as several.
 
-    :raises TypeError: a size is no integer.
+    :raises TypeError: a size is not an integer.
 
     >>> import nbautograd as torch
     >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
@@ -65,12 +65,12 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input in the new shape."""
+        """Return the input in the new shape."""
         output: Tensor = input.unflatten(self.dim, self.unflattened_size)
         return output
 
     def extra_repr(self) -> str:
-        """The dimension and its new sizes."""
+        """Return the dimension and its new sizes."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
@@ -163,18 +163,18 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances along the last dimension."""
+        """Return the distances along the last dimension."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
 class Upsample(Module):
-    """The input in another size.
+    """Resampling to another size.
 
     :param size: the sizes of the result after batch and channels.
-    :param scale_factor: what multiplies the sizes instead, a number or one per dimension.
+    :param scale_factor: a factor of the sizes instead, one number or one per dimension.
     :param mode: ``"nearest"``, ``"linear"`` (3-D input), ``"bilinear"``, ``"bicubic"`` (4-D) or ``"trilinear"`` (5-D).
     :param align_corners: whether the elements at the corners keep their values.
-    :param recompute_scale_factor: whether the factor is computed again from the sizes.
+    :param recompute_scale_factor: whether to compute the factor again from the sizes.
 
     >>> import nbautograd as torch
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1., 2.]]]))
@@ -200,7 +200,7 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The resampled input."""
+        """Return the resampled input."""
         return F.interpolate(
             input,
             self.size,
@@ -211,13 +211,13 @@ class Upsample(Module):
         )
 
     def extra_repr(self) -> str:
-        """The size or the factor, and the mode."""
+        """Return the size or the factor, and the mode."""
         about = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
         return f"{about}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """Images in another size, each pixel being the nearest one.
+    """Resizing of images: each pixel is the nearest old one.
 
     >>> import nbautograd as torch
     >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1., 2.]]]]))
@@ -230,7 +230,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images in another size, each pixel lying between four, with corners kept.
+    """Resizing of images: each pixel interpolates four old ones; corners keep their values.
 
     >>> import nbautograd as torch
     >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1., 2.]]]]))

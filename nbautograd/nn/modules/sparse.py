@@ -43,7 +43,7 @@ class _Table(Module):
             self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
-        """Draw the table anew, from the normal distribution."""
+        """Draw a new table from the normal distribution."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -51,9 +51,9 @@ class _Table(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **options: Any) -> Self:
-        """A layer of a given table, which is not trained unless ``freeze=False``.
+        """Return a layer with the given table, which is trained only if ``freeze=False``.
 
-        :raises AssertionError: the table has not two dimensions.
+        :raises AssertionError: the table is not two-dimensional.
         """
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.ndim}")
@@ -66,11 +66,11 @@ class _Table(Module):
 class Embedding(_Table):
     """Rows of a table: integers of any shape to (..., embedding_dim).
 
-    :param padding_idx: a row that is zero at the beginning and has no gradient.
-    :param max_norm: rows that are used and longer than this are made this long, in place.
+    :param padding_idx: a row that is initially zero and has no gradient.
+    :param max_norm: shorten used rows longer than this to this length, in place.
     :param norm_type: the order of that norm.
-    :param scale_grad_by_freq: divide the gradient of a row by how often it was used.
-    :param sparse: let the gradient of the table be sparse: see :func:`~nbautograd.nn.functional.embedding`.
+    :param scale_grad_by_freq: divide the gradient of a row by its number of uses.
+    :param sparse: compute a sparse gradient of the table: see :func:`~nbautograd.nn.functional.embedding`.
 
     >>> import nbautograd as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([1, 2])).shape
@@ -98,7 +98,7 @@ class Embedding(_Table):
         self._make(_weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows at these indices."""
+        """Return the rows at these indices."""
         return F.embedding(
             input,
             self.weight,
@@ -110,7 +110,7 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not as by default."""
+        """Return the sizes, and the options that differ from the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2.0)):
             value = getattr(self, name)
@@ -127,7 +127,7 @@ class EmbeddingBag(_Table):
 
     :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
     :param include_last_offset: whether the last of the offsets is the end of the last bag.
-    :param padding_idx: a row that does not count.
+    :param padding_idx: a row to leave out.
 
     >>> import nbautograd as torch
     >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1., 2.], [3., 4.]]))
@@ -157,7 +157,7 @@ class EmbeddingBag(_Table):
         self._make(_weight, False, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """A row per bag: rows of a 2-D input, or pieces of a 1-D input that begin at ``offsets``."""
+        """Return a row per bag: rows of a 2-D input, or pieces of a 1-D input that begin at ``offsets``."""
         pooled: Tensor = F.embedding_bag(
             input,
             self.weight,
@@ -174,7 +174,7 @@ class EmbeddingBag(_Table):
         return pooled
 
     def extra_repr(self) -> str:
-        """The sizes, and the options that are not as by default."""
+        """Return the sizes, and the options that differ from the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         for name, usual in (("max_norm", None), ("norm_type", 2.0), ("scale_grad_by_freq", False)):
             if getattr(self, name) != usual:

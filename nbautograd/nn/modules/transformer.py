@@ -31,15 +31,15 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads, with linear maps before and after.
+    """Multi-head attention, with linear maps before and after.
 
     :param embed_dim: the size of each element of a sequence.
-    :param num_heads: heads, which divide ``embed_dim``.
-    :param dropout: the probability with which weights are dropped while training.
+    :param num_heads: the number of heads, which divides ``embed_dim``.
+    :param dropout: the probability of dropping a weight in training.
     :param bias: whether the maps have biases.
     :param add_bias_kv: add a learned key and value to the sequences.
     :param add_zero_attn: add a key and value of zeros.
-    :param kdim: the size of the keys' elements; so ``vdim`` of the values'.
+    :param kdim: the size of the keys' elements; likewise ``vdim`` of the values'.
     :param batch_first: whether shapes are (batch, length, size) instead of (length, batch, size).
     :raises ValueError: sizes are not positive.
     :raises AssertionError: the heads do not divide ``embed_dim``.
@@ -115,11 +115,11 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The values that the queries attend to, and the weights, or None where these are not needed.
+        """Return the attended values, and the weights, or None if ``need_weights`` is false.
 
-        :param query: shape (l, n, e), see ``batch_first``, or (l, e) without batch; so key and value.
-        :param key_padding_mask: shape (n, s); True, or -inf, for keys that nobody looks at.
-        :param attn_mask: shape (l, s) or (n heads, l, s); True where one may not look, or numbers that are added.
+        :param query: shape (l, n, e), see ``batch_first``, or (l, e) without batch; likewise key and value.
+        :param key_padding_mask: shape (n, s); True, or -inf, for keys to ignore.
+        :param attn_mask: shape (l, s) or (n heads, l, s); True where attention is masked, or numbers to add.
         """
         swap = self.batch_first and query.ndim == 3
         if swap:
@@ -163,7 +163,7 @@ def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 
 class _TransformerLayer(Module):
-    """Attention, then two linear maps of each element, each with its residual connection and normalisation."""
+    """Attention, then two linear maps of each element, each with its residual connection and normalization."""
 
     attentions: tuple[str, ...] = ("self_attn",)
 
@@ -215,7 +215,7 @@ class _TransformerLayer(Module):
         return dropped
 
     def _blocks(self, x: Tensor, blocks: list[Callable[[Tensor], Tensor]]) -> Tensor:
-        """Each block with its residual connection, normalised before or after."""
+        """Return each block with its residual connection, normalized before or after."""
         for i, block in enumerate(blocks, 1):
             norm = getattr(self, f"norm{i}")
             x = x + block(norm(x)) if self.norm_first else norm(x + block(x))
@@ -238,7 +238,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The sequence, encoded; the masks are those of :class:`MultiheadAttention`."""
+        """Return the sequence, encoded; the masks are those of :class:`MultiheadAttention`."""
         return self._blocks(
             src,
             [
@@ -272,7 +272,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The sequence, decoded with attention to ``memory``; the masks are those of :class:`MultiheadAttention`."""
+        """Return the sequence, decoded with attention to ``memory``; for the masks see :class:`MultiheadAttention`."""
         return self._blocks(
             tgt,
             [
@@ -284,7 +284,7 @@ class TransformerDecoderLayer(_TransformerLayer):
 
 
 class _Stack(Module):
-    """Copies of a layer, one after the other, and a normalisation."""
+    """Copies of a layer in sequence, and a normalization."""
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -297,12 +297,12 @@ class _Stack(Module):
 
 
 class TransformerEncoder(_Stack):
-    """Several copies of an encoder layer, one after the other.
+    """Copies of an encoder layer in sequence.
 
-    :param norm: a normalisation of the result.
+    :param norm: a normalization of the result.
     :param enable_nested_tensor: as in PyTorch, padded positions of the result are zero in evaluation without
-        gradients, where the layers allow it; false for having them computed.
-    :param mask_check: accepted as in PyTorch; it is for speed there.
+        gradients, where the layers allow it; if false, compute them.
+    :param mask_check: accepted and ignored; an optimization in PyTorch.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
@@ -328,7 +328,7 @@ class TransformerEncoder(_Stack):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """The sequence, encoded by one layer after the other."""
+        """Return the sequence, encoded by the layers in order."""
         output = src
         for layer in self.layers:
             output = layer(output, mask, src_key_padding_mask, is_causal=bool(is_causal))
@@ -338,7 +338,7 @@ class TransformerEncoder(_Stack):
         return self._normed(output)
 
     def _blanks(self, src: Tensor) -> bool:
-        """Whether PyTorch's fast path (nested tensors) would run, which gives zeros at padded positions."""
+        """Return whether PyTorch's fast path (nested tensors) would run, which gives zeros at padded positions."""
         first = self.layers[0] if len(self.layers) else None
         if not isinstance(first, TransformerEncoderLayer) or self.training or first.training or src.ndim != 3:
             return False
@@ -352,9 +352,9 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Several copies of a decoder layer, one after the other.
+    """Copies of a decoder layer in sequence.
 
-    :param norm: a normalisation of the result.
+    :param norm: a normalization of the result.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerDecoderLayer(8, 2, 16)
@@ -376,7 +376,7 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The sequence, decoded by one layer after the other."""
+        """Return the sequence, decoded by the layers in order."""
         output = tgt
         for layer in self.layers:
             output = layer(
@@ -393,10 +393,10 @@ class TransformerDecoder(_Stack):
 
 
 class Transformer(Module):
-    """An encoder and a decoder that attends to what it encodes.
+    """An encoder, and a decoder that attends to its output.
 
-    :param num_encoder_layers: layers of the encoder; so ``num_decoder_layers``.
-    :param custom_encoder: a module in the place of the encoder; so ``custom_decoder``.
+    :param num_encoder_layers: the number of encoder layers; likewise ``num_decoder_layers``.
+    :param custom_encoder: a module that replaces the encoder; likewise ``custom_decoder``.
 
     The other options are those of :class:`TransformerEncoderLayer`.
 
@@ -459,7 +459,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The target sequence, decoded with attention to the encoded source.
+        """Return the target sequence, decoded with attention to the encoded source.
 
         :raises RuntimeError: batches or sizes do not fit.
         """
@@ -488,7 +488,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The causal mask: -inf above the diagonal, zeros elsewhere.
+        """Return the causal mask: -inf above the diagonal, zeros elsewhere.
 
         >>> import nbautograd as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)

@@ -1,4 +1,4 @@
-"""Tuples of numbers, as layers take their sizes."""
+"""Conversion of the sizes of layers to tuples."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """Each element n times, from the last: the padding that ``pad`` takes."""
+    """Return each element n times, from the last: the order of ``pad``."""
     return tuple(x for x in reversed(tuple(t)) for _ in range(n))
 
 
 def _list_with_default(out_size: list[Any], defaults: list[int]) -> Any:
-    """The sizes, with those of the input in the place of None."""
+    """Return the sizes, with None replaced by the input's sizes."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -40,7 +40,7 @@ def _list_with_default(out_size: list[Any], defaults: list[int]) -> Any:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take a prefix off the keys of a state, in place, as of a model that was saved inside of another module.
+    """Remove a prefix from the keys of a state, in place: for a model that was saved inside another module.
 
     >>> state = {"module.weight": 1, "bias": 2}
     >>> consume_prefix_in_state_dict_if_present(state, "module.")

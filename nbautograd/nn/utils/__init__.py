@@ -78,7 +78,7 @@ LATER = {
     "_spectral_norm": "remove_spectral_norm spectral_norm",
     "_weight_norm": "remove_weight_norm weight_norm",
 }
-"""What needs modules, which need these helpers: by module, the names."""
+"""The names by module of helpers that import modules, which in turn import this package: imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

@@ -22,9 +22,9 @@ __all__ = [
 
 
 class SpectralNorm:
-    """The hook: divides ``name_orig`` by its largest singular value, found by the power method.
+    """The hook that divides ``name_orig`` by its largest singular value, found by the power method.
 
-    :raises ValueError: there are no steps.
+    :raises ValueError: ``n_power_iterations`` is not positive.
     """
 
     _version = 1
@@ -37,13 +37,13 @@ class SpectralNorm:
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix with a row for each output."""
+        """Return the weight as a matrix with a row for each output."""
         if self.dim != 0:
             weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
         return weight.reshape(weight.shape[0], -1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight over its largest singular value; the singular vectors are improved in their own memory."""
+        """Divide the weight by its largest singular value; update the singular vectors in place."""
         weight, u, v = (getattr(module, self.name + suffix) for suffix in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -51,7 +51,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(normalize(mv(matrix.t(), u), dim=0, eps=self.eps))
                     u.copy_(normalize(mv(matrix, v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()  # for a backward pass after further steps
+                u, v = u.clone(), v.clone()  # later steps must not change the saved values
         result: Tensor = weight / dot(u, mv(matrix, v))
         return result
 
@@ -68,13 +68,13 @@ class SpectralNorm:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, weight_mat: Tensor, u: Tensor, target_sigma: Tensor) -> Tensor:
-        """The right singular vector that gives a singular value; the first version saved only the left one."""
+        """Return the right singular vector for a singular value; the first version saved only the left one."""
         v = (weight_mat.t().mm(weight_mat).pinverse() @ (weight_mat.t() @ u.unsqueeze(1))).squeeze(1)
         return v.mul_(target_sigma / dot(u, mv(weight_mat, v)))
 
     @staticmethod
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Give a module the parameter, the singular vectors and the hooks."""
+        """Add the parameter, the singular vectors and the hooks to a module."""
         hooks = module._forward_pre_hooks.values()
         if any(isinstance(hook, SpectralNorm) and hook.name == name for hook in hooks):
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -102,7 +102,7 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Computes the right singular vector for a state of the first version, which had none."""
+    """A hook that computes the right singular vector for a state of the first version, which had none."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -135,7 +135,7 @@ class SpectralNormLoadStateDictPreHook:
 
 
 class SpectralNormStateDictHook:
-    """Notes the version in the metadata of a state."""
+    """A hook that writes the version into the metadata of a state."""
 
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
@@ -152,7 +152,7 @@ class SpectralNormStateDictHook:
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value before each ``forward``; see the one of ``parametrizations``.
+    """Divide a weight by its largest singular value before each ``forward``; prefer ``parametrizations.spectral_norm``.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))
@@ -168,7 +168,7 @@ def spectral_norm(
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Make a weight a plain parameter again.
 
-    :raises ValueError: there is no such weight.
+    :raises ValueError: the weight does not exist.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))

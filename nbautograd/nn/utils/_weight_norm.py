@@ -14,7 +14,7 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 
 def _lengths(weight: Tensor, dim: int) -> Tensor:
-    """The norms over all dimensions but one; over all for -1."""
+    """Compute the norms over all dimensions but one; over all dimensions for -1."""
     if dim == -1:
         return linalg_vector_norm(weight, 2)
     others = [d for d in range(weight.ndim) if d != dim % weight.ndim]
@@ -22,19 +22,19 @@ def _lengths(weight: Tensor, dim: int) -> Tensor:
 
 
 class WeightNorm:
-    """The hook: computes ``name`` from ``name_g`` and ``name_v``."""
+    """The hook that computes ``name`` from ``name_g`` and ``name_v``."""
 
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Any:
-        """The direction of one parameter, in the length of the other."""
+        """Return the direction of one parameter, with the length of the other."""
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
         return v * (g / _lengths(v, self.dim))
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
-        """Give a module the two parameters and the hook."""
+        """Add the two parameters and the hook to a module."""
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
@@ -70,7 +70,7 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Deprecated: as :func:`parametrizations.weight_norm`, by the parameters ``name_g`` and ``name_v``.
+    """Deprecated: like :func:`parametrizations.weight_norm`, with the parameters ``name_g`` and ``name_v``.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():
@@ -86,7 +86,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Make a weight a plain parameter again.
 
-    :raises ValueError: there is no such weight.
+    :raises ValueError: the weight does not exist.
 
     >>> import nbautograd as torch, warnings
     >>> with warnings.catch_warnings():

@@ -24,10 +24,10 @@ def _listed(tensors: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all elements of all tensors.
+    """Compute the norm of all elements of all tensors.
 
     :param norm_type: the order of the norm.
-    :raises RuntimeError: it is not finite, and ``error_if_nonfinite`` is true.
+    :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite`` is true.
 
     >>> import nbautograd as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
@@ -52,7 +52,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale the gradients, in place, so that a norm of ``total_norm`` becomes ``max_norm`` if it is larger.
+    """Scale the gradients in place: a norm ``total_norm`` larger than ``max_norm`` becomes ``max_norm``.
 
     >>> import nbautograd as torch
     >>> w = torch.zeros(2, requires_grad=True)
@@ -77,7 +77,7 @@ def clip_grad_norm_(
     """Scale the gradients of all parameters together, in place, to a norm of at most ``max_norm``.
 
     :returns: the norm before.
-    :raises RuntimeError: it is not finite, and ``error_if_nonfinite`` is true.
+    :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite`` is true.
 
     >>> import nbautograd as torch
     >>> p = torch.nn.Parameter(torch.tensor([3., 4.]))
@@ -99,13 +99,13 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The former name of :func:`clip_grad_norm_`, which warns.
+    """Warn and call :func:`clip_grad_norm_`; deprecated name.
 
-    :param parameters: tensors with gradients, or one.
-    :param max_norm: the largest norm that the gradients may have together.
+    :param parameters: tensors with gradients, or one tensor.
+    :param max_norm: the largest norm of all gradients together.
     :param norm_type: the order of the norm.
     :param error_if_nonfinite: raise if the norm is nan or infinite.
-    :param foreach: accepted and without effect.
+    :param foreach: accepted and ignored.
     :returns: the norm before, a tensor of shape ().
     :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
 

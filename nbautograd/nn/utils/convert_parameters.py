@@ -12,9 +12,9 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of all parameters, one after the other.
+    """Concatenate all elements of all parameters.
 
-    :raises TypeError: they are not on one device.
+    :raises TypeError: the parameters are on different devices.
 
     >>> import nbautograd as torch
     >>> torch.nn.utils.parameters_to_vector([torch.zeros(2, 2), torch.ones(1)])
@@ -29,7 +29,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make the parts of a vector the data of the parameters; they share its memory afterwards.
 
-    :raises TypeError: ``vec`` is no tensor.
+    :raises TypeError: ``vec`` is not a tensor.
     :raises RuntimeError: it has too few elements.
 
     >>> import nbautograd as torch

@@ -1,4 +1,4 @@
-"""Fusion for evaluation: a convolution or linear layer that does the work of the batch normalization after it."""
+"""Fusion for evaluation: one convolution or linear layer that includes the batch normalization after it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _check(layer: Any, bn: Any) -> None:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that computes what ``bn(conv(x))`` is; both are in evaluation mode.
+    """Return a convolution that computes ``bn(conv(x))``; both are in evaluation mode.
 
-    :param transpose: whether the convolution is a transposed one.
+    :param transpose: whether the convolution is transposed.
     :raises AssertionError: one is in training mode, or has no running statistics.
 
     >>> import nbautograd as torch
@@ -49,7 +49,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the convolution that does both.
+    """Return weight and bias of the fused convolution.
 
     >>> import nbautograd as torch
     >>> ones = torch.ones(1)
@@ -69,7 +69,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that computes what ``bn(linear(x))`` is; both are in evaluation mode.
+    """Return a linear layer that computes ``bn(linear(x))``; both are in evaluation mode.
 
     :raises AssertionError: one is in training mode, has no running statistics, or the features do not fit.
 
@@ -101,7 +101,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of the linear layer that does both.
+    """Return weight and bias of the fused linear layer.
 
     >>> import nbautograd as torch
     >>> one = torch.ones(1)

@@ -1,4 +1,4 @@
-"""``skip_init``: a module whose parameters are not initialised."""
+"""``skip_init``: modules with uninitialized parameters."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """A module made without drawing random numbers: for parameters that are loaded afterwards.
+    """Create a module without drawing random numbers, for parameters that are loaded afterwards.
 
-    :param args, kwargs: what the class takes.
-    :raises RuntimeError: ``module_cls`` is no class of modules, or takes no ``device``.
+    :param args, kwargs: the arguments of the class.
+    :raises RuntimeError: ``module_cls`` is not a Module class, or does not accept ``device``.
 
     >>> import nbautograd as torch
     >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3)

@@ -21,7 +21,7 @@ def _convert(module: Any, kinds: tuple[type, ...], memory_format: Any) -> Any:
 
 
 def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Store the weights of all 2D convolutions inside of a module in another memory format.
+    """Store the weights of all 2D convolutions inside a module in another memory format.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.Conv2d(2, 3, 3)
@@ -33,7 +33,7 @@ def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> M
 
 
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Store the weights of all 3D convolutions inside of a module in another memory format.
+    """Store the weights of all 3D convolutions inside a module in another memory format.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.Conv3d(2, 3, 3)

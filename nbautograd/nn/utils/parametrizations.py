@@ -1,4 +1,4 @@
-"""Parametrizations: orthogonal weights, weights of spectral norm 1, lengths apart from directions."""
+"""Parametrizations: orthogonal weights, weights of spectral norm 1, lengths separate from directions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _OrthMaps(Enum):
 
 
 def _make_orthogonal(a: Tensor) -> Tensor:
-    """The orthogonal factor of a matrix, with the signs of an initialization by Householder reflections."""
+    """Return the orthogonal factor of a matrix, with the signs of an initialization by Householder reflections."""
     x, tau = geqrf(a)
     q: Tensor = linalg_householder_product(x, tau) * x.diagonal(0, -2, -1).sgn().unsqueeze(-2)
     return q
@@ -64,7 +64,7 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The orthogonal matrix for an unconstrained one."""
+        """Return the orthogonal matrix for an unconstrained one."""
         transposed = x.shape[-2] < x.shape[-1]
         if transposed:
             x = x.mT
@@ -81,7 +81,7 @@ class _Orthogonal(Module):
         return result
 
     def _of_skew(self, x: Tensor, n: int, k: int) -> Any:
-        """The exponential, or the Cayley transform, of the skew-symmetric matrix of a triangular one."""
+        """Return the exponential, or the Cayley transform, of the skew-symmetric matrix with a given lower triangle."""
         if n != k:
             x = cat([x, x.new_zeros((n, n - k)).expand(*x.shape[:-2], -1, -1)], dim=-1)
         a = x - x.mH
@@ -93,7 +93,7 @@ class _Orthogonal(Module):
         return q if n == k else q[..., :k]
 
     def right_inverse(self, q: Tensor) -> Tensor:
-        """The unconstrained matrix for an orthogonal one, or for that next to a matrix."""
+        """Return the unconstrained matrix for an orthogonal one; project other matrices first."""
         if q.shape != self.shape:
             raise ValueError(
                 f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}."
@@ -126,12 +126,12 @@ class _Orthogonal(Module):
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Have a weight be an orthogonal matrix, or one of orthonormal rows or columns.
+    """Make a weight an orthogonal matrix, or a matrix with orthonormal rows or columns.
 
     :param orthogonal_map: ``"matrix_exp"``, ``"cayley"`` or ``"householder"``; by default the first for square and
         complex matrices, else the last.
-    :param use_trivialization: whether the map is that around the present value (Lezcano-Casado, 2019).
-    :raises ValueError: the weight is no matrix, or there is no such map.
+    :param use_trivialization: whether to use the map around the present value (Lezcano-Casado, 2019).
+    :raises ValueError: the weight is not a matrix, or the map is unknown.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
@@ -162,18 +162,18 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        """The direction of one, in the length of the other."""
+        """Return the direction of one, with the length of the other."""
         return weight_v * (weight_g / _lengths(weight_v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Length and direction of a weight."""
+        """Return the length and direction of a weight."""
         return _lengths(weight, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Have a weight computed from lengths and directions, ``g · v / |v|`` (Salimans and Kingma, 2016).
+    """Compute a weight from lengths and directions, ``g · v / |v|`` (Salimans and Kingma, 2016).
 
-    :param dim: the dimension of which each element has a length of its own; None for one length.
+    :param dim: the dimension whose elements have separate lengths; None for one length.
 
     >>> import nbautograd as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
@@ -183,7 +183,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def translate(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Load what a module with the former ``weight_norm`` saved."""
+        """Load the state of a module with the deprecated ``weight_norm``."""
         keys = f"{prefix}{name}_g", f"{prefix}{name}_v"
         if all(key in state_dict for key in keys):
             for i, key in enumerate(keys):
@@ -220,31 +220,31 @@ class _SpectralNorm(Module):
         return weight.permute(self.dim, *others).flatten(1)
 
     def _power_method(self, matrix: Tensor, steps: int) -> None:
-        """Improve the singular vectors, in their own memory."""
+        """Improve the singular vectors in place."""
         with no_grad():
             for _ in range(steps):
                 self._u.copy_(normalize(mv(matrix, self._v), dim=0, eps=self.eps))
                 self._v.copy_(normalize(mv(matrix.mH, self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The weight over its largest singular value; in training after a further step of the power method."""
+        """Divide the weight by its largest singular value; in training, after another step of the power method."""
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = self._reshape_weight_to_matrix(weight)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        u, v = self._u.clone(), self._v.clone()  # for a backward pass after further steps
+        u, v = self._u.clone(), self._v.clone()  # later steps must not change the saved values
         return weight / vdot(u, mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value itself."""
+        """Return the value unchanged."""
         return value
 
 
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Have a weight divided by its largest singular value (Miyato et al., 2018).
+    """Divide a weight by its largest singular value (Miyato et al., 2018).
 
     :param n_power_iterations: steps of the power method at each use in training.
     :param dim: the dimension of the outputs; by default 0, for transposed convolutions 1.

@@ -1,4 +1,4 @@
-"""Parameters that are computed from others: each use of ``module.weight`` computes it anew."""
+"""Parameters that are computed from others: each use of ``module.weight`` computes it again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _cache: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("parametri
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A block in which each computed parameter is computed once, as where a cell's weight is used at every step."""
+    """Open a block in which each computed parameter is computed once, for a weight that every step uses."""
     if _cache.get() is not None:
         yield
         return
@@ -41,7 +41,7 @@ def cached() -> Iterator[None]:
 
 
 def _keep(module: Module, name: str, value: Any) -> None:
-    """Register a tensor as what it is: a parameter or a buffer."""
+    """Register a tensor as a parameter or a buffer."""
     if isinstance(value, Parameter):
         module.register_parameter(name, value)
     else:
@@ -49,7 +49,7 @@ def _keep(module: Module, name: str, value: Any) -> None:
 
 
 def _inverse(modules: Any, value: Any, required: bool) -> Any:
-    """What the modules compute ``value`` from."""
+    """Return the originals from which the modules compute ``value``."""
     for module in reversed(list(modules)):
         if hasattr(module, "right_inverse"):
             try:
@@ -63,7 +63,7 @@ def _inverse(modules: Any, value: Any, required: bool) -> Any:
 
 
 def _check_alike(value: Tensor, result: Any, name: str = "") -> None:
-    """Make sure that a parametrization changes neither dtype nor shape."""
+    """Check that a parametrization changes neither dtype nor shape."""
     if not isinstance(result, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
     for what in ("dtype", "shape"):
@@ -78,13 +78,13 @@ def _check_alike(value: Tensor, result: Any, name: str = "") -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute a parameter, and the original tensors that they compute it from.
+    """The modules that compute a parameter, and the original tensors, their inputs.
 
-    :param modules: each gets what the one before returns; ``right_inverse`` of a module, if it has one, finds what
-        gives a value.
-    :param original: the value of the parameter so far.
+    :param modules: each gets the result of the previous one; its ``right_inverse``, if defined, returns the input
+        that gives a value.
+    :param original: the present value of the parameter.
     :param unsafe: whether shape and dtype may change.
-    :raises ValueError: there are no modules; or shape or dtype change.
+    :raises ValueError: no modules are given, or shape or dtype change.
     """
 
     original: Any
@@ -111,7 +111,7 @@ class ParametrizationList(ModuleList):
                         f"When `right_inverse` outputs one tensor, it may not change the {what}.\noriginal.{what}: "
                         f"{getattr(original, what)}\nright_inverse(original).{what}: {getattr(new, what)}"
                     )
-            if new is not original:  # optimizers know this object
+            if new is not original:  # optimizers hold this object
                 original.data = new.detach()
             _keep(self, "original", original)
         else:
@@ -139,7 +139,7 @@ class ParametrizationList(ModuleList):
         """Set the originals so that they give ``value``.
 
         :raises RuntimeError: a module has no ``right_inverse``.
-        :raises ValueError: what it returns does not fit the originals.
+        :raises ValueError: its result does not fit the originals.
         """
         with no_grad():
             new = _inverse(self, value, required=True)
@@ -164,7 +164,7 @@ class ParametrizationList(ModuleList):
             own.data = each.detach()
 
     def forward(self) -> Tensor:
-        """The value, computed from the originals."""
+        """Return the value, computed from the originals."""
         values = tuple(getattr(self, name) for name in self._names)
         for module in self:
             values = (module(*values),)
@@ -173,7 +173,7 @@ class ParametrizationList(ModuleList):
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a parameter of a module, or any, is computed from others."""
+    """Return whether the given parameter of a module, or any parameter, is computed from others."""
     result = getattr(module, "parametrizations", None)
     if not isinstance(result, ModuleDict):
         return False
@@ -183,9 +183,9 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Have a parameter or buffer computed by a module, whose class becomes a ``Parametrized...`` of its own.
+    """Compute a parameter or buffer by a module; the class of the owner becomes a new ``Parametrized...`` class.
 
-    :param unsafe: let the shape and dtype change.
+    :param unsafe: allow the shape and dtype to change.
     :raises ValueError: the module has no such parameter, or its shape or dtype would change.
 
     >>> import nbautograd as torch
@@ -224,7 +224,7 @@ def register_parametrization(
 
 
 def _check_inverse(parametrization: Any, value: Tensor, result: Tensor, name: str) -> None:
-    """Make sure that ``right_inverse`` of a further module gives what the one before returns."""
+    """Check that ``right_inverse`` of a new module returns the dtype and shape of the previous module's result."""
     try:
         inverse = parametrization.right_inverse(result) if hasattr(parametrization, "right_inverse") else value
     except NotImplementedError:
@@ -241,7 +241,7 @@ def _check_inverse(parametrization: Any, value: Tensor, result: Tensor, name: st
 
 
 def _give_class(module: Module) -> None:
-    """Give a module a class of its own, to which a property is added for each parameter that is computed."""
+    """Give a module its own class, with a property for each computed parameter."""
     plain = type(module)
     members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": plain.__module__}
     if not hasattr(plain, "__deepcopy__"):
@@ -282,10 +282,10 @@ def _computed(name: str) -> property:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a parameter a plain one again.
+    """Make a computed parameter a plain parameter again.
 
-    :param leave_parametrized: with the value that is computed, instead of the original one.
-    :raises ValueError: it is not computed, or there are several originals to leave.
+    :param leave_parametrized: keep the computed value instead of the original one.
+    :raises ValueError: the parameter is not computed, or has several originals.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -313,16 +313,16 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had before its parameters were computed."""
+    """Return the class that a module had before its parameters were computed."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Have the parameters of a second module computed as those of the first, from the same originals.
+    """Compute the parameters of a second module as in the first, from the same originals.
 
-    :param tensor_name: one of them; by default all.
+    :param tensor_name: the name of one parameter; by default all.
     """
     if not is_parametrized(from_module):
         return to_module

@@ -39,11 +39,11 @@ __all__ = [
 
 def _require(condition: bool, message: Callable[[], str]) -> None:
     if not condition:
-        raise AssertionError(message())  # which may show a whole module
+        raise AssertionError(message())  # it may show a whole module
 
 
 class BasePruningMethod(ABC):
-    """Base of the ways to prune: a hook that masks a parameter before each ``forward``.
+    """The base of pruning methods: a hook that masks a parameter before each ``forward``.
 
     The parameter becomes ``name_orig``, the mask the buffer ``name_mask``, and ``name`` their product. A subclass has
     ``PRUNING_TYPE``, one of ``"unstructured"``, ``"structured"`` and ``"global"``, and defines ``compute_mask``.
@@ -58,10 +58,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for a tensor, of which ``default_mask`` holds what is pruned already."""
+        """Return the mask for a tensor; ``default_mask`` is the mask of earlier pruning."""
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The original parameter times the mask."""
+        """Return the original parameter times the mask."""
         _require(self._tensor_name is not None, lambda: f"Module {module} has to be pruned")
         mask, original = getattr(module, f"{self._tensor_name}_mask"), getattr(module, f"{self._tensor_name}_orig")
         result: Tensor = mask.to(dtype=original.dtype) * original
@@ -71,9 +71,9 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> Any:
-        """Prune a parameter of a module; one that is pruned already is pruned further.
+        """Prune a parameter of a module; a pruned one is pruned further.
 
-        :param importance_scores: what the mask is computed from, instead of the parameter.
+        :param importance_scores: the values that determine the mask, instead of the parameter.
         """
         hooks = module._forward_pre_hooks
         own = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
@@ -118,7 +118,7 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """A tensor times its mask."""
+        """Return a tensor times its mask."""
         scores = t if importance_scores is None else importance_scores
         _require(
             scores.shape == t.shape,
@@ -128,7 +128,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=mask)
 
     def remove(self, module: Module) -> None:
-        """Make the masked parameter a plain one; it stays pruned."""
+        """Make the masked parameter a plain parameter; it stays pruned."""
         name = self._tensor_name
         _require(name is not None, lambda: f"Module {module} has to be pruned before pruning can be removed")
         weight = self.apply_mask(module)
@@ -141,9 +141,9 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several ways to prune a parameter, one after the other.
+    """Several pruning methods for a parameter, in sequence.
 
-    :param args: the ways.
+    :param args: the methods.
     """
 
     def __init__(self, *args: BasePruningMethod) -> None:
@@ -154,10 +154,10 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: Any) -> None:
-        """Add a way to prune the parameter further.
+        """Add a pruning method for the parameter.
 
-        :raises TypeError: it is none.
-        :raises ValueError: it is for another parameter.
+        :raises TypeError: ``method`` is not a pruning method.
+        :raises ValueError: the method is for another parameter.
         """
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -178,7 +178,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask so far, with what the last of the ways prunes of the rest."""
+        """Return the mask so far, extended by the last method's pruning of the remaining elements."""
         method: Any = self._pruning_methods[-1]
         if method.PRUNING_TYPE == "unstructured":
             rest: Any = default_mask == 1
@@ -202,12 +202,12 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, and makes the mask."""
+    """A pruning method that creates the mask and prunes nothing."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask as it is."""
+        """Return the mask unchanged."""
         return default_mask
 
     @classmethod
@@ -217,7 +217,7 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    """Base of the ways that prune so many, or such a share."""
+    """The base of methods that prune a number or a fraction of the elements."""
 
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, numbers.Real):
@@ -228,8 +228,8 @@ class _ByAmount(BasePruningMethod):
         self.amount: Any = amount
 
     def _count(self, size: int) -> int:
-        """How many of ``size`` are pruned."""
-        count: int = round(self.amount * size)  # of a share
+        """Return the number of pruned elements of ``size``."""
+        count: int = round(self.amount * size)  # for a fraction
         if not isinstance(self.amount, numbers.Integral):
             return count
         if int(self.amount) > size:
@@ -238,12 +238,12 @@ class _ByAmount(BasePruningMethod):
 
 
 class RandomUnstructured(_ByAmount):
-    """Prunes elements at random."""
+    """A pruning method that prunes random elements."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask, with further elements set to 0."""
+        """Return the mask, with further elements set to 0."""
         count = self._count(t.numel())
         mask = default_mask.clone()
         if count:
@@ -257,12 +257,12 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """Prunes the elements of the least absolute value."""
+    """A pruning method that prunes the elements with the smallest absolute values."""
 
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask, with further elements set to 0."""
+        """Return the mask, with further elements set to 0."""
         count = self._count(t.numel())
         mask = default_mask.clone()
         if count:
@@ -278,7 +278,7 @@ class L1Unstructured(_ByAmount):
 
 
 class _Structured(_ByAmount):
-    """Base of the ways that prune whole channels."""
+    """The base of methods that prune whole channels."""
 
     PRUNING_TYPE = "structured"
 
@@ -287,7 +287,7 @@ class _Structured(_ByAmount):
         self.dim = dim
 
     def _channels(self, t: Tensor) -> int:
-        """How many channels are pruned."""
+        """Return the number of pruned channels."""
         if t.ndim <= 1:
             raise ValueError(
                 "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
@@ -298,7 +298,7 @@ class _Structured(_ByAmount):
         return self._count(t.shape[self.dim])
 
     def _mask_of(self, t: Tensor, channels: Any, default_mask: Tensor) -> Tensor:
-        """The mask of which nothing but these channels remains."""
+        """Return the mask that keeps only these channels."""
         mask = zeros_like(t)
         mask[tuple(channels if d == self.dim % t.ndim else slice(None) for d in range(t.ndim))] = 1
         mask *= default_mask.to(dtype=mask.dtype)
@@ -306,10 +306,10 @@ class _Structured(_ByAmount):
 
 
 class RandomStructured(_Structured):
-    """Prunes channels at random."""
+    """A pruning method that prunes random channels."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask, with further channels set to 0."""
+        """Return the mask, with further channels set to 0."""
         count = self._channels(t)
         if not count:
             return default_mask
@@ -323,7 +323,7 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """Prunes the channels of the least norm.
+    """A pruning method that prunes the channels with the smallest norms.
 
     :param n: the order of the norm.
     """
@@ -333,7 +333,7 @@ class LnStructured(_Structured):
         self.n = n
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask, with further channels set to 0."""
+        """Return the mask, with further channels set to 0."""
         count = self._channels(t)
         norms = norm(t, p=self.n, dim=[d for d in range(t.ndim) if d != self.dim % t.ndim])
         largest = topk(norms, k=t.shape[self.dim] - count, largest=True)[1]
@@ -349,7 +349,7 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask of one's own."""
+    """A pruning method with a custom mask."""
 
     PRUNING_TYPE = "global"
 
@@ -357,7 +357,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Both masks at once."""
+        """Return the product of both masks."""
         _require(
             default_mask.shape == self.mask.shape,
             lambda: f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
@@ -377,7 +377,7 @@ def identity(module: Module, name: str) -> Module:
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prune so many elements of a parameter, or such a share, at random.
+    """Prune random elements of a parameter: ``amount`` of them, or that fraction.
 
     >>> import nbautograd as torch
     >>> from nbautograd.nn.utils import prune
@@ -390,13 +390,13 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
-    """Prune the smallest elements of a parameter, so many or such a share."""
+    """Prune the smallest elements of a parameter: ``amount`` of them, or that fraction."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune so many channels of a parameter, or such a share, at random."""
+    """Prune random channels of a parameter: ``amount`` of them, or that fraction."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -404,7 +404,7 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the channels of a parameter with the least norm of order ``n``, so many or such a share."""
+    """Prune the channels with the smallest norms of order ``n``: ``amount`` of them, or that fraction."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
@@ -415,9 +415,9 @@ def global_unstructured(
     """Prune several parameters together, as if they were one.
 
     :param parameters: pairs of a module and a name.
-    :param pruning_method: a class of an unstructured way.
+    :param pruning_method: a class of an unstructured pruning method.
     :param kwargs: its arguments.
-    :raises TypeError: an argument is none of these.
+    :raises TypeError: an argument has an unsupported type.
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -451,9 +451,9 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make a pruned parameter a plain one; it stays pruned.
+    """Make a pruned parameter a plain parameter; it stays pruned.
 
-    :raises ValueError: it is not pruned.
+    :raises ValueError: the parameter is not pruned.
     """
     for k, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
@@ -464,6 +464,6 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of the module, or of one inside, is pruned."""
+    """Return whether a parameter of the module, or of a submodule, is pruned."""
     hooks = (hook for _, each in module.named_modules() for hook in each._forward_pre_hooks.values())
     return any(isinstance(hook, BasePruningMethod) for hook in hooks)

@@ -39,9 +39,9 @@ class PackedSequence(_Packed):
     Made by :func:`pack_padded_sequence` or :func:`pack_sequence`.
 
     :param data: the rows.
-    :param batch_sizes: for each place in the sequences, how many reach it; int64.
-    :param sorted_indices: which of the given sequences was the longest, the second, and so on.
-    :param unsorted_indices: the reverse of that.
+    :param batch_sizes: for each time step, the number of sequences that reach it; int64.
+    :param sorted_indices: the indices of the given sequences, longest first.
+    :param unsorted_indices: the inverse permutation.
     """
 
     __slots__ = ()
@@ -53,7 +53,7 @@ class PackedSequence(_Packed):
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
-        """``unsorted_indices`` is computed if it is None."""
+        """Create a sequence; compute ``unsorted_indices`` if it is None."""
         if batch_sizes is None:
             raise ValueError("PackedSequence: batch_sizes must be given: use pack_padded_sequence to make one")
         if unsorted_indices is None:
@@ -61,36 +61,36 @@ class PackedSequence(_Packed):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The sequence in another dtype or on another device."""
+        """Return the sequence in another dtype or on another device."""
         return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
 
     def _with(self, data: Tensor) -> PackedSequence:
         return self if data is self.data else PackedSequence(data, *self[1:])
 
     def float(self) -> PackedSequence:
-        """The sequence in float32."""
+        """Return the sequence in float32."""
         return self._with(self.data.float())
 
     def double(self) -> PackedSequence:
-        """The sequence in float64."""
+        """Return the sequence in float64."""
         return self._with(self.data.double())
 
     def half(self) -> PackedSequence:
-        """The sequence in float16."""
+        """Return the sequence in float16."""
         return self._with(self.data.half())
 
     def cpu(self) -> PackedSequence:
-        """The sequence on the CPU."""
+        """Return the sequence on the CPU."""
         return self._with(self.data.cpu())
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the sequence lives on a CUDA device."""
+        """True if the sequence is on a CUDA device."""
         return self.data.is_cuda
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The inverse of a permutation.
+    """Return the inverse of a permutation.
 
     >>> import nbautograd as torch
     >>> invert_permutation(torch.tensor([1, 2, 0]))
@@ -102,12 +102,12 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Sequences without their padding.
+    """Pack sequences without their padding.
 
     :param input: shape (length, batch, ...), or (batch, length, ...) if ``batch_first``.
     :param lengths: the length of each, a list or a tensor on the CPU.
-    :param enforce_sorted: whether the sequences must come longest first.
-    :raises RuntimeError: a length is not positive; they are not in order, or not as many as the sequences.
+    :param enforce_sorted: whether the sequences must be sorted, longest first.
+    :raises RuntimeError: a length is not positive, the lengths are not sorted, or their number is wrong.
 
     >>> import nbautograd as torch
     >>> pack_padded_sequence(torch.tensor([[1., 2.], [3., 0.]]), [2, 1]).data
@@ -138,7 +138,7 @@ def pack_padded_sequence(
 
 
 def _indices(there: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
-    """The time steps and the sequence numbers of all elements, as two index tensors."""
+    """Return the time steps and the sequence numbers of all elements, as two index tensors."""
     places, sequences = np.nonzero(there)
     return tensor(places), tensor(sequences)
 
@@ -146,11 +146,11 @@ def _indices(there: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The reverse of :func:`pack_padded_sequence`.
+    """Pad a packed sequence: the inverse of :func:`pack_padded_sequence`.
 
-    :param total_length: pad to this length instead of that of the longest.
+    :param total_length: pad to this length instead of the longest sequence's.
     :returns: the padded sequences and their lengths.
-    :raises ValueError: ``total_length`` is less than that of the longest.
+    :raises ValueError: ``total_length`` is less than the longest sequence's length.
     """
     sizes = np.asarray(sequence.batch_sizes.tolist())
     longest = len(sizes)
@@ -179,12 +179,12 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences of different lengths as one tensor.
+    """Pad sequences of different lengths to one tensor.
 
     :param sequences: tensors of shape (length, ...).
     :param padding_side: ``"right"`` or ``"left"``.
     :returns: shape (length, batch, ...), or (batch, length, ...) if ``batch_first``.
-    :raises RuntimeError: ``sequences`` is no list of tensors.
+    :raises RuntimeError: ``sequences`` is not a list of tensors.
 
     >>> import nbautograd as torch
     >>> pad_sequence([torch.ones(2), torch.ones(1)], batch_first=True)
@@ -218,19 +218,19 @@ def _pad(input: Tensor, sides: list[int], value: float) -> Tensor:
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded tensor, each of its own length."""
+    """Return the sequences of a padded tensor, each of its own length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences of different lengths, packed."""
+    """Pack sequences of different lengths."""
     lengths = tensor([s.shape[0] for s in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The reverse of :func:`pack_sequence`."""
+    """Unpack sequences: the inverse of :func:`pack_sequence`."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

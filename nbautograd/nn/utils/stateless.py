@@ -1,4 +1,4 @@
-"""``functional_call`` under its former name."""
+"""``functional_call`` under its deprecated name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Deprecated: :func:`torch.func.functional_call`."""
+    """Deprecated: use :func:`torch.func.functional_call`."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",

@@ -1,4 +1,4 @@
-"""``torch.utils.benchmark``: how long a piece of code takes, measured often enough, and tables that compare."""
+"""``torch.utils.benchmark``: running times of code, measured repeatedly, and comparison tables."""
 
 from __future__ import annotations
 

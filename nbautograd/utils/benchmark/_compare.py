@@ -26,11 +26,11 @@ Cell = Measurement | None
 
 
 class Colorize(enum.Enum):
-    """With what the colours of a table compare each time.
+    """The reference of a table's colors.
 
     :param value: ``"none"``, ``"columnwise"`` or ``"rowwise"``.
-    :returns: the member of that value.
-    :raises ValueError: there is no such value.
+    :returns: the member with that value.
+    :raises ValueError: the value is unknown.
 
     >>> Colorize("rowwise")
     <Colorize.ROWWISE: 'rowwise'>
@@ -46,7 +46,7 @@ class Compare:
 
     :param results: the measurements.
     :returns: an object that is a table as a string; ``print()`` prints it.
-    :raises ValueError: something else is among them.
+    :raises ValueError: an item is not a measurement.
 
     >>> from nbautograd.utils.benchmark import Measurement, TaskSpec
     >>> specs = [TaskSpec("", "", label="sum", sub_label="3 x 3", description=how) for how in ("loop", "array")]
@@ -62,25 +62,25 @@ class Compare:
         self._colorize = Colorize.NONE
 
     def extend_results(self, results: Sequence[Measurement]) -> None:
-        """Add measurements; those of the same task are put together."""
+        """Add measurements; measurements of the same task are merged."""
         for result in results:
             if not isinstance(result, Measurement):
                 raise ValueError(f"Expected an instance of `Measurement`, got {type(result)} instead.")
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Show only as many figures as are certain."""
+        """Show only significant figures."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Colour the times: green and blue the best, red those that take much longer.
+        """Color the times: the best green and blue, much longer ones red.
 
-        :param rowwise: compare within rows, not within columns.
+        :param rowwise: compare within rows instead of columns.
         """
         self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def highlight_warnings(self) -> None:
-        """Mark times that vary much."""
+        """Mark times with high variance."""
         self._warn = True
 
     def print(self) -> None:
@@ -126,7 +126,7 @@ class _Table:
         return text + (note if warned else "")
 
     def row_names(self) -> list[str]:
-        """The names of the rows, with the environment where that changes."""
+        """Return the names of the rows, with the environment where it changes."""
         environments = {env for _, env, _ in self.keys}
         width = max(map(len, environments)) + 4 if len(environments) > 1 else 4
         names, before = [], None
@@ -137,12 +137,12 @@ class _Table:
         return names
 
     def numbers(self) -> list[list[str]]:
-        """The times as text, by row."""
+        """Return the times as text, by row."""
         columns = [self.column(list(column)) for column in zip(*self.rows, strict=True)]
         return [list(row) for row in zip(*columns, strict=True)]
 
     def column(self, cells: list[Cell]) -> list[str]:
-        """The times of one column, with as many figures as the least certain one allows."""
+        """Return the times of one column, with the significant figures of the least certain one."""
         there = [cell for cell in cells if cell is not None]
         digits = [math.ceil(np.log10(np.float32(cell.median / self.scale))) for cell in there]
         decimals = 1

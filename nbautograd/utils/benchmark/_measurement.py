@@ -1,4 +1,4 @@
-"""The times that a timer has measured, with their median and spread, and what was measured."""
+"""The measured times of a task, with their median and spread."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = [
     "unit_to_english",
 ]
 
-FIGURES = 4  # significant ones at most
-NOISE = 25e-9  # seconds: no time is more certain than this
-SUSPECT, WILD = 0.1, 0.25  # a spread, relative to the median, that gets a warning
+FIGURES = 4  # the maximum number of significant figures
+NOISE = 25e-9  # seconds: the resolution of all times
+SUSPECT, WILD = 0.1, 0.25  # the relative spread that causes a warning
 UNITS = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}
 
 Item = TypeVar("Item", bound=Hashable)
@@ -33,17 +33,17 @@ Item = TypeVar("Item", bound=Hashable)
 
 @dataclasses.dataclass(repr=False, frozen=True)
 class TaskSpec:
-    """What is measured: the code, and how it is called in tables.
+    """The measured task: the code, and its names in tables.
 
     :param stmt: the code.
     :param setup: the code before it.
-    :param label: what several measurements have in common: the title of a table.
+    :param label: the title of a table, common to several measurements.
     :param sub_label: the name of a row.
     :param description: the name of a column.
-    :param env: the environment, for rows measured in several.
+    :param env: the environment, for rows with several environments.
     :param num_threads: the number of threads.
-    :param global_setup: PyTorch's, of C++ code; kept and without effect.
-    :returns: an object that is equal to one of the same strings and number.
+    :param global_setup: PyTorch's setup of C++ code; kept and ignored.
+    :returns: an object that compares by its strings and number.
     :raises TypeError: ``stmt`` or ``setup`` is missing.
 
     >>> TaskSpec("x + 1", "x = 1", label="sum").num_threads
@@ -68,13 +68,13 @@ class TaskSpec:
         return (self.stmt if self.label is None else self.label) + (f": {self.sub_label}" if self.sub_label else "")
 
     def setup_str(self) -> str:
-        """The code before, as it is shown."""
+        """Return the code before, as it is shown."""
         if not self.setup or self.setup == "pass":
             return ""
         return f"setup:\n{textwrap.indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """All of it."""
+        """Return all attributes as text."""
         parts = [part for part in (self.title, self.description or "", self.setup_str()) if part]
         return "\n".join(f"{part}\n" if "\n" in part else part for part in parts)
 
@@ -84,12 +84,12 @@ SPECIFIED = frozenset(field.name for field in dataclasses.fields(TaskSpec))
 
 @dataclasses.dataclass(repr=False)
 class Measurement:
-    r"""The times of several runs. What the task is called is there, too, such as ``label``.
+    r"""The times of several runs. It also has the names of the task, such as ``label``.
 
-    :param number_per_run: how often the code was run each time.
-    :param raw_times: the seconds that this took.
-    :param task_spec: what was measured.
-    :param metadata: whatever you like.
+    :param number_per_run: the number of runs of the code per measurement.
+    :param raw_times: the seconds of each measurement.
+    :param task_spec: the measured task.
+    :param metadata: any value.
     :returns: an object whose ``times`` are the seconds of one run.
     :raises TypeError: an argument is missing.
 
@@ -129,29 +129,29 @@ class Measurement:
 
     @property
     def mean(self) -> float:
-        """Their mean."""
+        """The mean of the times."""
         return float(np.mean(self.times)) if self.raw_times else -1.0
 
     @property
     def iqr(self) -> float:
-        """The interquartile range: that of the middle half of them."""
+        """The interquartile range: the range of the middle half."""
         return self._quantile(0.75) - self._quantile(0.25)
 
     @property
     def significant_figures(self) -> int:
-        """How many figures of the median are certain, roughly, from the spread of the middle half."""
+        """The approximate number of significant figures of the median, from the spread of the middle half."""
         times, count = sorted(self.times), len(self.raw_times)
         middle = np.array(times[count // 4 : math.ceil(3 * count / 4)])
         interval = max(1.645 * float(middle.std()) / math.sqrt(len(middle)), NOISE)
         return min(max(math.floor(math.log10(self.median / interval)), 1), FIGURES)
 
     def meets_confidence(self, threshold: float = SUSPECT) -> bool:
-        """Whether the interquartile range is less than a share of the median."""
+        """Return whether the interquartile range is less than a fraction of the median."""
         return self.iqr / self.median < threshold
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times differ much."""
+        """True if the times vary widely."""
         return bool(self._warning())
 
     def _warning(self) -> str:
@@ -191,7 +191,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Measurements of the same task as one."""
+        """Merge measurements of the same task."""
         groups: dict[TaskSpec, list[float]] = {}
         for measurement in measurements:
             groups.setdefault(measurement.task_spec, []).extend(measurement.times)
@@ -199,11 +199,11 @@ class Measurement:
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit for a time in seconds, and its size.
+    """Return the unit for a time in seconds, and its size.
 
     :param t: the time.
     :returns: ``"ns"``, ``"us"``, ``"ms"`` or ``"s"``, and its seconds.
-    :raises TypeError: ``t`` is no number.
+    :raises TypeError: ``t`` is not a number.
 
     >>> select_unit(0.0025)
     ('ms', 0.001)
@@ -214,11 +214,11 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """A unit in words.
+    """Return the name of a unit.
 
     :param u: ``"ns"``, ``"us"``, ``"ms"`` or ``"s"``.
     :returns: a string.
-    :raises KeyError: it is another unit.
+    :raises KeyError: the unit is unknown.
 
     >>> unit_to_english("us")
     'microsecond'
@@ -227,12 +227,12 @@ def unit_to_english(u: str) -> str:
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """A number rounded to so many significant figures.
+    """Round a number to a number of significant figures.
 
     :param x: the number.
-    :param n: how many figures.
+    :param n: the number of figures.
     :returns: a Python float.
-    :raises AssertionError: ``n`` is not whole.
+    :raises AssertionError: ``n`` is not an integer.
 
     >>> trim_sigfig(3.14159, 2)
     3.1
@@ -245,11 +245,11 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Item]) -> list[Item]:
-    """The elements, each once, in the order in which they come.
+    """Return the elements, each once, in their order.
 
     :param elements: hashable objects.
     :returns: a list.
-    :raises TypeError: one of them has no hash.
+    :raises TypeError: an element is not hashable.
 
     >>> ordered_unique([3, 1, 3])
     [3, 1]
@@ -259,10 +259,10 @@ def ordered_unique(elements: Iterable[Item]) -> list[Item]:
 
 @contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """Use so many threads in a ``with`` block.
+    """Use a number of threads in a ``with`` block.
 
     :param n: the number of threads.
-    :returns: a context manager; at its end the former number is back.
+    :returns: a context manager; its end restores the previous number.
     :raises RuntimeError: ``n`` is not positive.
 
     >>> with set_torch_threads(1):

@@ -1,4 +1,4 @@
-"""Measuring how long a piece of code takes."""
+"""Measuring the running time of code."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nbautograd.utils.benchmark._measurement import Measurement, TaskSpec, set_t
 
 __all__ = ["Language", "Timer", "timer"]
 
-LEAST = 1e-9  # seconds: what nothing is faster than
+LEAST = 1e-9  # seconds: the smallest time
 MOST_RUNS = 2**31 - 1
 
 
 def timer() -> float:
-    """The time in seconds, when all work on CUDA devices that was begun is done.
+    """Return the time in seconds, after waiting for all work on CUDA devices.
 
-    :returns: a Python float; differences of two are meant.
+    :returns: a Python float; use differences.
 
     >>> begin = timer()
     >>> timer() >= begin
@@ -35,11 +35,11 @@ def timer() -> float:
 
 
 class Language(enum.Enum):
-    """What a piece of code is written in.
+    """The programming language of the code.
 
     :param value: 0 or 1.
-    :returns: the member of that value.
-    :raises ValueError: it is another number.
+    :returns: the member with that value.
+    :raises ValueError: the number is unknown.
 
     >>> Language.PYTHON.value
     0
@@ -50,21 +50,21 @@ class Language(enum.Enum):
 
 
 class Timer:
-    """Measures a piece of code, with one thread unless you say otherwise, and after a warm-up.
+    """A timer for code, by default with one thread, and after a warm-up.
 
     :param stmt: the code.
-    :param setup: the code before it, which is not measured.
-    :param global_setup: PyTorch's, of C++ code; must be empty.
+    :param setup: the code to run first, which is not measured.
+    :param global_setup: PyTorch's setup of C++ code; must be empty.
     :param timer: the clock.
-    :param globals: the names that the code uses; ``torch`` is among them.
-    :param label: what it is called in tables, with ``sub_label``, the row, and ``description``, the column.
+    :param globals: the names for the code; ``torch`` is always defined.
+    :param label: the title in tables; ``sub_label`` is the row, ``description`` the column.
     :param sub_label: the row.
     :param description: the column.
-    :param env: the environment, for rows measured in several.
+    :param env: the environment, for rows with several environments.
     :param num_threads: the number of threads.
     :param language: must be Python, ``Language.PYTHON`` or ``"python"``.
     :returns: an object whose ``timeit`` and ``blocked_autorange`` return measurements.
-    :raises ValueError: the code is no string, or not Python's.
+    :raises ValueError: the code is not a string, or not Python.
 
     >>> timer = Timer("x * 2", "x = torch.ones(3)", label="double")
     >>> measurement = timer.timeit(100)
@@ -105,9 +105,9 @@ class Timer:
         return max(self._timer.timeit(number), LEAST)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
-        """One measurement of so many runs.
+        """Measure a number of runs once.
 
-        :param number: how often to run the code.
+        :param number: the number of runs.
         """
         with set_torch_threads(self._task_spec.num_threads):
             self._seconds(max(number // 100, 2))
@@ -116,10 +116,10 @@ class Timer:
     def blocked_autorange(
         self, callback: Callable[[int, float], NoReturn] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
-        """Several measurements, each of so many runs that the clock does not matter.
+        """Measure repeatedly, each time with enough runs for the clock's resolution to be negligible.
 
-        :param callback: called with the number of runs and the seconds of each.
-        :param min_run_time: the seconds that they take together, at least.
+        :param callback: called with the number of runs and the seconds of each measurement.
+        :param min_run_time: the minimum total seconds.
         """
         return self._measure(min_run_time, callback, min_run_time, lambda _: True)
 
@@ -131,12 +131,12 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], NoReturn] | None = None,
     ) -> Measurement:
-        """Several measurements, until they differ little.
+        """Measure repeatedly, until the times vary little.
 
-        :param threshold: end when the interquartile range is less than this share of the median.
-        :param min_run_time: the seconds that they take together, at least.
-        :param max_run_time: end when they have taken so many.
-        :param callback: called with the number of runs and the seconds of each.
+        :param threshold: stop when the interquartile range is less than this fraction of the median.
+        :param min_run_time: the minimum total seconds.
+        :param max_run_time: stop after this many seconds.
+        :param callback: called with the number of runs and the seconds of each measurement.
         """
 
         def is_steady(measured: Measurement) -> bool:
@@ -152,7 +152,7 @@ class Timer:
         suffices: Callable[[Measurement], bool],
         most: float | None = None,
     ) -> Measurement:
-        """Measure until ``suffices`` says so, ``least`` seconds at least and not much more than ``most``."""
+        """Measure until ``suffices`` is true, for at least ``least`` and not much more than ``most`` seconds."""
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(block)
             measured = Measurement(number, [], self._task_spec)
@@ -166,7 +166,7 @@ class Timer:
                     return measured
 
     def _block_size(self, least: float) -> int:
-        """How many runs take so long that the clock does not matter; they are the warm-up, too."""
+        """Return a number of runs that makes the clock's resolution negligible; these runs are also the warm-up."""
         overhead = median(self._seconds(0) for _ in range(5))
         number = 1
         while True:
@@ -177,15 +177,15 @@ class Timer:
             number *= 10
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
-        """Is not there: ``blocked_autorange`` does better."""
+        """Raise: use ``blocked_autorange``, which is more accurate."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: Callable[[int, float], NoReturn] | None = None) -> None:
-        """Is not there: ``blocked_autorange`` does better."""
+        """Raise: use ``blocked_autorange``, which is more accurate."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def collect_callgrind(self, number: int = 100, **options: Any) -> None:
-        """Is not there: instructions are not counted.
+        """Raise: instructions are not counted.
 
         :raises NotImplementedError: always.
         """
@@ -193,5 +193,5 @@ class Timer:
 
 
 def _straight(code: str) -> str:
-    """A piece of code without the indentation and the empty lines around that it has in a function."""
+    """Return code without common indentation and surrounding empty lines."""
     return textwrap.dedent(code).removeprefix("\n").rstrip()

@@ -1,4 +1,4 @@
-"""``torch.utils.data``: datasets, the order in which they are gone through, and batches of them."""
+"""``torch.utils.data``: datasets, their order of iteration, and batches."""
 
 from __future__ import annotations
 

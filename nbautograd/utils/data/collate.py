@@ -19,11 +19,11 @@ ACCEPTED = "batch must contain tensors, numpy arrays, numbers, dicts or lists"
 
 
 def _of_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
-    """Values in a mapping of the kind of ``like``, or in a dict where that cannot be made."""
+    """Return values in a mapping of the type of ``like``, or in a dict if that fails."""
     try:
         if not isinstance(like, MutableMapping):
             return type(like)(values)  # type: ignore[call-arg]
-        result = copy(like)  # with the attributes that a subclass may have
+        result = copy(like)  # with the attributes of a subclass
         result.update(values)
         return result
     except TypeError:
@@ -31,7 +31,7 @@ def _of_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
 
 
 def _of_sequence(like: Sequence[Any], values: list[Any]) -> Any:
-    """Values in a sequence of the kind of ``like``; in a list for a tuple, and where that kind cannot be made."""
+    """Return values in a sequence of the type of ``like``; in a list for a tuple, or if that fails."""
     if isinstance(like, tuple):
         return type(like)(*values) if hasattr(like, "_fields") else values
     try:
@@ -46,17 +46,17 @@ def _of_sequence(like: Sequence[Any], values: list[Any]) -> Any:
 
 
 def _inside(data: Any, function: Callable[[Any], Any]) -> Any:
-    """Apply a function to what a container holds."""
+    """Apply a function to the items of a container."""
     if isinstance(data, Mapping):
         return _of_mapping(data, {key: function(value) for key, value in data.items()})
     return _of_sequence(data, [function(value) for value in data])
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and numbers, also those in containers, as tensors; anything else as it is.
+    """Convert NumPy arrays and numbers, also in containers, to tensors; return other values unchanged.
 
-    :param data: anything.
-    :returns: the same with tensors, which have the shapes of the arrays.
+    :param data: any value.
+    :returns: the data with tensors of the arrays' shapes.
 
     >>> import nbautograd as torch, numpy as np
     >>> torch.utils.data.default_convert({"a": np.array([1, 2], "int64"), "b": "text"})
@@ -70,12 +70,12 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples as a batch: tensors, arrays and numbers stacked in a new first dimension, containers item by item.
+    """Collate samples to a batch: stack tensors, arrays and numbers in a new first dimension, containers item by item.
 
     :param batch: a list of samples of the same kind: tensors, NumPy arrays, numbers, strings, or containers of these.
     :returns: for a list of tuples a list, for a list of dicts a dict, of tensors; strings stay a list.
-    :raises TypeError: the samples are of another kind.
-    :raises RuntimeError: lists in it, or tensors, differ in size.
+    :raises TypeError: the samples have an unsupported type.
+    :raises RuntimeError: lists or tensors differ in size.
 
     >>> import nbautograd as torch
     >>> torch.utils.data.default_collate([(torch.tensor([1., 2.]), 0), (torch.tensor([3., 4.]), 1)])

@@ -1,12 +1,14 @@
-"""DataLoader: batches of a dataset, fetched in this process or by workers."""
+"""DataLoader: batches of a dataset, fetched in the main process or by workers."""
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import sys
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count, repeat
@@ -21,7 +23,7 @@ from nbautograd.utils.data.dataset import IterableDataset
 from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from nbautograd.utils.data.worker import End, Failure, Job, fetcher, work
 
-with suppress(ImportError):  # in WebAssembly, which has no processes
+with suppress(ImportError):  # WebAssembly has no processes
     from multiprocessing import connection
     from multiprocessing.reduction import ForkingPickler
 
@@ -29,7 +31,7 @@ __all__ = ["DataLoader"]
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 WITHOUT_PROCESSES = ("emscripten", "wasi")
-"""Platforms, as ``sys.platform`` names them."""
+"""Platforms, by their names in ``sys.platform``."""
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
@@ -84,23 +86,23 @@ def _exclusive(what: str, with_what: str) -> NoReturn:
 class DataLoader:
     """Iterate over a dataset in batches, in PyTorch's order for the same seed.
 
-    :param dataset: a :class:`Dataset` or anything with ``len`` and indices, or an :class:`IterableDataset`.
-    :param batch_size: samples per batch; None: samples one by one, not collated.
-    :param shuffle: in random order, anew each time.
-    :param sampler: gives the indices in another order.
-    :param batch_sampler: gives lists of indices, in place of the four arguments before and ``drop_last``.
-    :param num_workers: processes that fetch in advance; the order is the same with any number. 0: fetched here.
-    :param collate_fn: makes a batch of a list of samples; :func:`default_collate` where None.
+    :param dataset: a :class:`Dataset` or any object with ``len`` and indices, or an :class:`IterableDataset`.
+    :param batch_size: samples per batch; None for single samples, not collated.
+    :param shuffle: use a new random order each time.
+    :param sampler: yields the indices in another order.
+    :param batch_sampler: yields lists of indices; replaces ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
+    :param num_workers: the number of fetching processes, which does not affect the order; 0 for the main process.
+    :param collate_fn: collates a list of samples to a batch; :func:`default_collate` by default.
     :param pin_memory: ignored with a warning, as in PyTorch without an accelerator.
-    :param drop_last: leave out the last batch where it is shorter.
-    :param timeout: seconds after which a batch that has not come from a worker is an error; 0: never.
-    :param worker_init_fn: called with its number in each worker.
-    :param multiprocessing_context: how workers are started: ``"fork"``, ``"spawn"``, ``"forkserver"`` or a context.
-    :param generator: the source for shuffling and for the workers' seeds; the default one where None.
-    :param prefetch_factor: how many batches each worker fetches in advance; 2 where None.
-    :param persistent_workers: keep the workers from one time to the next.
-    :param in_order: give batches in order, else as they come from the workers.
-    :raises ValueError: arguments exclude each other or are out of their range.
+    :param drop_last: leave out an incomplete last batch.
+    :param timeout: the seconds to wait for a batch from a worker before raising; 0 for no limit.
+    :param worker_init_fn: called in each worker with its number.
+    :param multiprocessing_context: the start method of workers: ``"fork"``, ``"spawn"``, ``"forkserver"`` or a context.
+    :param generator: the source for shuffling and for the workers' seeds; the default one if None.
+    :param prefetch_factor: the number of batches that each worker fetches in advance; 2 if None.
+    :param persistent_workers: keep the workers between epochs.
+    :param in_order: yield batches in order; otherwise as they arrive from the workers.
+    :raises ValueError: arguments exclude each other or are out of range.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
@@ -167,7 +169,7 @@ class DataLoader:
         super().__setattr__(name, value)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn where there are more workers than processors."""
+        """Warn if there are more workers than processors."""
         most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if self.num_workers > most:
             warnings.warn(
@@ -241,7 +243,7 @@ def _context(context: Any, num_workers: int) -> Any:
 
 
 class _Batches:
-    """Iterator over the batches of one epoch."""
+    """An iterator over the batches of one epoch."""
 
     event = ""  # its name in profiles
 
@@ -255,7 +257,7 @@ class _Batches:
             loader.batch_sampler is not None,
             loader.collate_fn,
             loader.drop_last,
-            draw_seed(loader.generator),  # drawn without workers too, so that their number changes nothing else
+            draw_seed(loader.generator),  # also drawn without workers, for equal random numbers
             loader.num_workers,
             loader.worker_init_fn,
         )
@@ -285,7 +287,7 @@ class _Batches:
 
 
 class _Here(_Batches):
-    """Batches fetched in this process."""
+    """Batches fetched in the main process."""
 
     event = "enumerate(DataLoader)#_SingleProcessDataLoaderIter"
 
@@ -302,8 +304,8 @@ class _Here(_Batches):
 class _Workers(_Batches):
     """Batches fetched by processes.
 
-    Tasks are dealt to the workers in turn, so that the order of batches does not depend on who is faster. A task goes
-    through a queue, whose thread waits where the worker is busy; an answer through a pipe of the worker's own.
+    Workers get tasks in turn, so that the order of batches does not depend on their speed. A task goes through a queue,
+    whose thread waits for a busy worker; an answer goes through the worker's own pipe.
     """
 
     closed = False
@@ -322,16 +324,17 @@ class _Workers(_Batches):
             self.processes.append(process)
             self.tasks.append(queue)
             self.pipes.append(ours)
+        _running.add(self)
         self.begin(first=True)
 
     def begin(self, first: bool = False) -> None:
-        """Start from the beginning, with the same workers; answers to tasks of before are of another epoch."""
+        """Start from the beginning, with the same workers; answers to earlier tasks belong to another epoch."""
         self.epoch += 1
         if not first:
             self.indices = iter(self.loader._index_sampler)
             self.fetched = 0
         self.numbers = count()
-        self.open: dict[int, int] = {}  # tasks that have not been given out, in order, and whose they are
+        self.open: dict[int, int] = {}  # tasks that have not been sent, in order, and their workers
         self.answers: dict[int, Any] = {}
         self.active = [True] * len(self.processes)
         self.turn = 0
@@ -373,7 +376,7 @@ class _Workers(_Batches):
         raise StopIteration
 
     def _arrived(self) -> int:
-        """The number of the next task that is answered, after waiting for it."""
+        """Wait for the next answered task, and return its number."""
         limit = time.monotonic() + self.loader.timeout if self.loader.timeout else None
         while True:
             for number in self.open:
@@ -407,9 +410,9 @@ class _Workers(_Batches):
             return
         self.closed = True
         for pipe in self.pipes:
-            pipe.close()  # a worker that is about to answer ends by this
+            pipe.close()  # ends a worker that is about to answer
         for queue in self.tasks:
-            with suppress(ValueError, OSError):
+            with suppress(ValueError, OSError, RuntimeError):  # the last: no thread can be started at exit
                 queue.put(None)
             queue.close()
         for process in self.processes:
@@ -422,5 +425,18 @@ class _Workers(_Batches):
             queue.cancel_join_thread()
 
     def __del__(self) -> None:
+        # While the interpreter is finalized, a thread that a queue starts never begins: atexit has closed it before.
+        if not sys.is_finalizing():
+            with suppress(Exception):
+                self.close()
+
+
+_running: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The iterators whose workers may run."""
+
+
+@atexit.register  # after multiprocessing has registered its own, and so before that
+def _close_all() -> None:
+    for iterator in list(_running):
         with suppress(Exception):
-            self.close()
+            iterator.close()

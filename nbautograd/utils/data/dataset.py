@@ -30,7 +30,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @composed
 class Dataset(Generic[T_co]):
-    """Base class of map-style datasets: a subclass defines ``__getitem__`` and ``__len__``.
+    """The base class of map-style datasets: a subclass defines ``__getitem__`` and ``__len__``.
 
     >>> import nbautograd as torch
     >>> class Squares(torch.utils.data.Dataset):
@@ -52,9 +52,9 @@ class Dataset(Generic[T_co]):
 
 @composed
 class IterableDataset(Dataset[T_co]):
-    """Base class of iterable-style datasets, of samples from a file or a stream: a subclass defines ``__iter__``.
+    """The base class of iterable-style datasets, of samples from a file or a stream: a subclass defines ``__iter__``.
 
-    With several workers each has its own copy: let :func:`get_worker_info` tell it which part to give.
+    With several workers, each has its own copy: use :func:`get_worker_info` to select its part.
 
     >>> import nbautograd as torch
     >>> class Countdown(torch.utils.data.IterableDataset):
@@ -99,9 +99,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 @composed
 class StackDataset(Dataset[Any]):
-    """Datasets zipped: a sample is a tuple, or a dictionary, of one sample of each.
+    """Zipped datasets: a sample is a tuple, or a dictionary, of one sample of each.
 
-    :raises ValueError: they are not of one length, there are none, or both kinds of argument are given.
+    :raises ValueError: the lengths differ, no dataset is given, or both kinds of argument are given.
 
     >>> import nbautograd as torch
     >>> torch.utils.data.StackDataset(image=[7, 8], text=["a", "b"])[1]
@@ -127,7 +127,7 @@ class StackDataset(Dataset[Any]):
         return tuple(d[index] for d in self.datasets)
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        """Several samples at once, by the datasets' own ``__getitems__`` where they have one."""
+        """Return several samples at once, by the datasets' ``__getitems__`` if defined."""
         named = self.datasets if isinstance(self.datasets, dict) else dict(enumerate(self.datasets))
         columns = [_several(d, indices) for d in named.values()]
         for column in columns:
@@ -150,9 +150,9 @@ def _several(dataset: Any, indices: list[int]) -> list[Any]:
 
 @composed
 class ConcatDataset(Dataset[Any]):
-    """Datasets concatenated; ``a + b`` makes one too.
+    """Concatenated datasets; ``a + b`` also creates one.
 
-    :raises AssertionError: there is none, or one is an :class:`IterableDataset`.
+    :raises AssertionError: no dataset is given, or one is an :class:`IterableDataset`.
 
     >>> import nbautograd as torch
     >>> both = torch.utils.data.ConcatDataset([[1, 2], [3]])
@@ -183,9 +183,9 @@ class ConcatDataset(Dataset[Any]):
 
 @composed
 class ChainDataset(IterableDataset[Any]):
-    """One :class:`IterableDataset` after the other.
+    """A sequence of :class:`IterableDataset` objects.
 
-    :raises AssertionError: at iteration, where one is none.
+    :raises AssertionError: an item is not an :class:`IterableDataset`, at iteration.
 
     >>> import nbautograd as torch
     >>> class Countdown(torch.utils.data.IterableDataset):
@@ -217,7 +217,7 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[T_co]):
     """The samples of a dataset at given indices.
 
-    :raises NotImplementedError: a subclass overrides ``__getitem__`` only, which :class:`DataLoader` would not call.
+    :raises NotImplementedError: a subclass overrides only ``__getitem__``, which :class:`DataLoader` does not call.
 
     >>> import nbautograd as torch
     >>> torch.utils.data.Subset("abcdef", [1, 3])[1]
@@ -239,7 +239,7 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
-        """Several samples at once."""
+        """Return several samples at once."""
         return _several(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self) -> int:
@@ -247,13 +247,13 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[Any]]:
-    """Parts of a dataset without overlap, drawn at random: PyTorch's for the same seed.
+    """Split a dataset into random parts without overlap: PyTorch's for the same seed.
 
     :param dataset: a map-style dataset.
-    :param lengths: how many samples each part has; or fractions that sum to 1, where the first parts share the rest.
-    :param generator: the source; the default one where None.
+    :param lengths: the number of samples of each part; or fractions that sum to 1: the first parts share the rest.
+    :param generator: the random generator; the default one if None.
     :returns: a list of :class:`Subset`.
-    :raises ValueError: the lengths do not sum to that of the dataset, or a fraction is not between 0 and 1.
+    :raises ValueError: the lengths do not sum to the dataset's length, or a fraction is not between 0 and 1.
 
     >>> import nbautograd as torch
     >>> parts = torch.utils.data.random_split(range(10), [0.8, 0.2], torch.Generator().manual_seed(1))

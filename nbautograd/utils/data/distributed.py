@@ -1,4 +1,4 @@
-"""The sampler of one process of several: which part of a dataset it reads."""
+"""The sampler of one of several processes, which selects its part of a dataset."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler[int]):
     """Yield every ``num_replicas``-th index of a dataset, in the same random order in each process.
 
-    :param dataset: the dataset, of which the length counts.
-    :param num_replicas: how many processes there are.
-    :param rank: the number of this one.
-    :param shuffle: in random order, which ``set_epoch`` changes; else in order.
-    :param seed: of the order; the same in each process.
-    :param drop_last: leave out what cannot be shared out evenly; else some indices are read twice.
-    :raises ValueError: ``num_replicas`` or ``rank`` is missing, for there is no group of processes to ask; or ``rank``
-        is out of range.
+    :param dataset: the dataset; only its length is used.
+    :param num_replicas: the number of processes.
+    :param rank: the number of this process.
+    :param shuffle: use a random order, which ``set_epoch`` changes.
+    :param seed: the seed of the order, the same in each process.
+    :param drop_last: leave out a remainder that cannot be divided evenly; otherwise read some indices twice.
+    :raises ValueError: ``num_replicas`` or ``rank`` is missing, because there is no process group; or ``rank`` is out
+        of range.
 
     >>> import nbautograd as torch
     >>> [list(torch.utils.data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
@@ -67,9 +67,9 @@ class DistributedSampler(Sampler[int]):
         return iter(order[self.rank : self.total_size : self.num_replicas])
 
     def __len__(self) -> int:
-        """How many indices this process reads."""
+        """Return the number of indices of this process."""
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose another random order: call it with the number of the epoch, before each."""
+        """Select the random order of an epoch; call it before each epoch."""
         self.epoch = epoch

@@ -1,4 +1,4 @@
-"""Samplers: the order in which the indices of a dataset are drawn."""
+"""Samplers: the order of the indices of a dataset."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def draw_seed(generator: Generator | None = None) -> int:
-    """A seed from a generator, the default one where None."""
+    """Draw a seed from a generator, or from the default one if None."""
     return int(empty((), dtype=dtypes.int64).random_(generator=generator).item())
 
 
@@ -40,7 +40,7 @@ def _check_count(name: str, value: Any) -> None:
 
 @composed
 class Sampler(Generic[T_co]):
-    """Base class of samplers: a subclass yields indices, or lists of indices, in ``__iter__``.
+    """The base class of samplers: a subclass yields indices, or lists of indices, in ``__iter__``.
 
     >>> import nbautograd as torch
     >>> class Backwards(torch.utils.data.Sampler):
@@ -61,7 +61,7 @@ class Sampler(Generic[T_co]):
 class SequentialSampler(Sampler[int]):
     """Yield all indices in order.
 
-    :raises TypeError: it is iterated over, and ``data_source`` has no length.
+    :raises TypeError: ``data_source`` has no length, at iteration.
 
     >>> import nbautograd as torch
     >>> list(torch.utils.data.SequentialSampler("abc"))
@@ -82,11 +82,11 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Yield indices in random order: PyTorch's for the same seed.
 
-    :param replacement: draw each anew, so that some come several times and others not at all.
-    :param num_samples: how many; by default as many as there are.
-    :param generator: the source; by default a new one, seeded from the default one.
-    :raises ValueError: ``num_samples`` is no positive int.
-    :raises TypeError: ``replacement`` is no bool.
+    :param replacement: draw with replacement: some indices occur several times, others never.
+    :param num_samples: the number of indices, by default all.
+    :param generator: the random generator; by default a new one, seeded from the default one.
+    :raises ValueError: ``num_samples`` is not a positive int.
+    :raises TypeError: ``replacement`` is not a bool.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
@@ -109,7 +109,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """The number of indices that are yielded."""
+        """The number of yielded indices."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -117,7 +117,7 @@ class RandomSampler(Sampler[int]):
         if source is None:
             source = Generator().manual_seed(draw_seed())
         if self.replacement:  # 32 at a time, as PyTorch draws them
-            for _ in range(count // 32):  # never all counted out: there may be 10^10
+            for _ in range(count // 32):  # never listed in full: there may be 10^10
                 yield from randint(n, (32,), generator=source).tolist()
             yield from randint(n, (count % 32,), generator=source).tolist()
             return
@@ -133,7 +133,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order.
 
-    :raises TypeError: it is iterated over, and ``indices`` has no length.
+    :raises TypeError: ``indices`` has no length, at iteration.
 
     >>> import nbautograd as torch
     >>> sorted(torch.utils.data.SubsetRandomSampler([7, 8, 9]))
@@ -155,7 +155,7 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given weights, which need not sum to 1.
 
-    :raises ValueError: the weights have not one dimension, or ``num_samples`` is no positive int.
+    :raises ValueError: the weights are not one-dimensional, or ``num_samples`` is not a positive int.
 
     >>> import nbautograd as torch
     >>> list(torch.utils.data.WeightedRandomSampler([0., 0., 1.], num_samples=3))
@@ -188,8 +188,8 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Lists of ``batch_size`` indices of another sampler.
 
-    :param drop_last: leave out the last list where it is shorter.
-    :raises ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
+    :param drop_last: leave out an incomplete last list.
+    :raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` is not a bool.
 
     >>> import nbautograd as torch
     >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))

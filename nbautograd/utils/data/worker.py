@@ -1,4 +1,4 @@
-"""Fetching batches, in this process or in worker processes."""
+"""Fetching batches, in the main process or in worker processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from nbautograd._engine.ops.creation.random import manual_seed
 
-with suppress(ImportError):  # in WebAssembly, which has no processes
+with suppress(ImportError):  # WebAssembly has no processes
     from multiprocessing.reduction import ForkingPickler
 
 __all__ = ["End", "Failure", "Job", "WorkerInfo", "fetcher", "get_worker_info", "work"]
@@ -19,7 +19,7 @@ __all__ = ["End", "Failure", "Job", "WorkerInfo", "fetcher", "get_worker_info", 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """The worker process in which code runs."""
+    """The worker process that runs the code."""
 
     id: int
     num_workers: int
@@ -31,7 +31,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker this is, with its ``id``, ``num_workers``, ``seed`` and ``dataset``; None in the main process.
+    """Return this worker's ``id``, ``num_workers``, ``seed`` and ``dataset``; None in the main process.
 
     :returns: a ``WorkerInfo``, or None.
 
@@ -43,11 +43,11 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 class End:
-    """Answer of a worker whose share of an iterable dataset is exhausted."""
+    """The answer of a worker whose part of an iterable dataset is exhausted."""
 
 
 class Failure:
-    """An exception to be re-raised in the main process."""
+    """An exception to raise again in the main process."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         text = "".join(traceback.format_exception(error))
@@ -55,7 +55,7 @@ class Failure:
         self.message = f"Caught {self.kind.__name__} {where}.\nOriginal {text}"
 
     def throw(self) -> None:
-        """Raise an exception of the same type, or a RuntimeError where that takes more than a message."""
+        """Raise an exception of the same type, or a RuntimeError if its constructor needs more than a message."""
         try:
             error = self.kind(self.message)
         except Exception:
@@ -65,7 +65,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The options of the loader that its workers need."""
+    """The loader's options for its workers."""
 
     dataset: Any
     iterable: bool
@@ -78,7 +78,7 @@ class Job:
 
 
 def fetcher(job: Job) -> Callable[[Any], Any]:
-    """A function from indices to a batch, or from an index to a sample; raises StopIteration at the end."""
+    """Return a function from indices to a batch, or from an index to a sample; raises StopIteration at the end."""
     dataset, collate = job.dataset, job.collate
     if not job.iterable:
         together = getattr(dataset, "__getitems__", None)
@@ -111,7 +111,7 @@ def fetcher(job: Job) -> Callable[[Any], Any]:
 
 
 def work(job: Job, number: int, tasks: Any, results: Any) -> None:
-    """The main function of a worker: seed everything, then answer tasks until there is None."""
+    """Run a worker: seed all generators, then answer tasks until None arrives."""
     global _info
     seed = job.seed + number
     random.seed(seed)
@@ -157,7 +157,7 @@ def _packed(message: tuple[int, int, Any], where: str) -> Any:
 
 
 def _seed_numpy(seed: int, number: int) -> None:
-    from numpy import random as numpy_random  # imported late: importing it takes time
+    from numpy import random as numpy_random  # imported late, because the import is slow
 
     words = numpy_random.SeedSequence([number, seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF, 0])
     numpy_random.seed(words.generate_state(4))

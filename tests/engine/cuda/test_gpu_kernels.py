@@ -36,7 +36,8 @@ pytestmark = [pytest.mark.cuda, needs.compiler] if REHEARSAL else pytest.mark.cu
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In a rehearsal, kernels that are compiled for the processor."""
+    """Fused kernels, which are off by default; in a rehearsal, compiled for the processor."""
+    monkeypatch.setattr(backend.cuda, "fused", True)
     if REHEARSAL:
         monkeypatch.setattr(StrictBackend, "compiled", KERNELS)
     yield

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
+from nbautograd._engine.arrays import backend
+from nbautograd.cli import doctor
 from nbautograd.errors import CudaUnavailableError
 from tests import oracle
 from tests.engine.cuda.fake_cupy import CUDARuntimeError, fake_cupy, present
@@ -188,3 +190,33 @@ def test_cuda_says_what_is_missing():
     with pytest.raises(RuntimeError):
         nb.ones(2).cuda()
     assert nb.cuda.device_count() == 0 and nb.cuda.why_not()
+
+
+# -- fused kernels, which no device has run ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("value", "on"), [("1", True), ("0", False), ("", False), (None, False)])
+def test_fused_kernels_are_off_unless_asked_for(value: str | None, on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if value is None:
+        monkeypatch.delenv(backend.FUSED, raising=False)
+    else:
+        monkeypatch.setenv(backend.FUSED, value)
+    fresh = backend._CupyBackend()
+    fresh.start = lambda: "CuPy"  # type: ignore[method-assign]
+    assert fresh.kernels() == ("CuPy" if on else None)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_doctor_says_whose_kernels_compute(
+    fused: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"cupy": ["cupy-cuda12x"]})
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "14.2.0")
+    with present(fake_cupy(1)):
+        backend.cuda.fused = fused
+        exec(doctor.CUDA, {})
+    said = capsys.readouterr().out
+    assert said.startswith("cupy-cuda12x 14.2.0 on ")
+    assert said.rstrip().endswith(
+        ", fused kernels" if fused else ", CuPy's kernels (NBAUTOGRAD_FUSED_CUDA=1: fused ones)"
+    )

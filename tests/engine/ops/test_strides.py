@@ -168,16 +168,7 @@ EXPECTED: dict[str, str] = {
         ),
         FIRST,
     ),
-    **dict.fromkeys(
-        (
-            "F.adaptive_avg_pool1d", "F.adaptive_avg_pool2d", "F.adaptive_max_pool1d", "F.adaptive_max_pool2d",
-            "F.avg_pool1d", "F.avg_pool1d options", "F.avg_pool2d", "F.avg_pool2d options", "F.conv1d", "F.conv2d",
-            "F.conv2d options", "F.conv_transpose2d", "F.conv_transpose2d options", "F.interpolate nearest-exact 2d",
-            "F.lp_pool1d", "F.lp_pool2d", "F.max_pool1d", "F.max_pool1d options", "F.max_pool2d",
-            "F.max_pool2d options", "F.max_pool3d", "F.max_pool3d options", "F.max_unpool2d",
-        ),
-        IMAGES,
-    ),
+    **dict.fromkeys(("F.conv1d", "F.lp_pool1d"), IMAGES),
     "einsum outer": PRODUCTS,
 }  # fmt: skip
 """Cases with another order in memory than in PyTorch, in one layout at least, and why."""

@@ -7,6 +7,8 @@ import itertools
 import os
 import random
 import re
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -467,9 +469,6 @@ def test_names() -> None:
 
 
 def test_the_import_stays_cheap() -> None:
-    import subprocess
-    import sys
-
     code = """
 import sys, nbautograd
 print([m for m in ("nbautograd.utils.data", "nbautograd.optim") if m in sys.modules])

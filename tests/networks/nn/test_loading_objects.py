@@ -66,16 +66,16 @@ def test_nothing_of_a_class_is_called() -> None:
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (b"csubprocess\nPopen\n(X\x04\0\0\0truetR.", "class of Python's that does more than hold data"),
-        (b"cos\nsystem\n(X\x04\0\0\0truetR.", "is no class"),
+        (b"csubprocess\nPopen\n(X\x04\0\0\0truetR.", "a Python class that does more than hold data"),
+        (b"cos\nsystem\n(X\x04\0\0\0truetR.", "not a class"),
         (b"cnumpy\nmemmap\n(X\x01\0\0\0xtR.", "are not called"),
         (b"cantigravity\nx\n.", "no module antigravity has been imported"),
         (b"ctests\nNothing\n.", "has no Nothing"),
         (b"ctorch.ao.quantization\nQConfig\n.", "which nbautograd does not have"),
-        (b"cnbautograd\nsave\n.", "is no class|names"),
+        (b"cnbautograd\nsave\n.", "not a class|names"),
         (b"cbuiltins\ngetattr\ncbuiltins\nstr\nX\x04\0\0\0join\x86R.", "asks for the attribute 'join'"),
-        (b"cbuiltins\neval\n(X\x01\0\0\x001tR.", "is no class"),
-        (b"cnbautograd.serialization\nload\n.", "is no class|names"),
+        (b"cbuiltins\neval\n(X\x01\0\0\x001tR.", "not a class"),
+        (b"cnbautograd.serialization\nload\n.", "not a class|names"),
     ],
 )
 def test_what_a_file_may_not_name(program: bytes, words: str) -> None:
@@ -104,7 +104,7 @@ def test_safe_globals() -> None:
     with safe_globals([nn.Linear]):
         file = oracle.answer(lambda T: written(T.nn.Linear(2, 2), T, pickle_protocol=2).getvalue())
         assert type(nbautograd.load(io.BytesIO(file))) is nn.Linear
-    with pytest.raises(TypeError, match="each item is a class or function"):
+    with pytest.raises(TypeError, match="each item must be a class or function"):
         add_safe_globals([3])
     with pytest.raises(ZeroDivisionError), safe_globals([fails]):
         nbautograd.load(written(Failing()))
@@ -155,7 +155,7 @@ def test_streams_that_are_damaged() -> None:
     for words, old, new in (
         ("Invalid magic number", b"l\xfc\x9cF", b"l\xfc\x9cG"),
         ("Invalid protocol version", b"M\xe9\x03", b"M\xe8\x03"),
-        ("should hold more than it is long", b"K\x03Nt", b"M\xff\xffNt"),
+        ("its contents exceed its size", b"K\x03Nt", b"M\xff\xffNt"),
     ):
         with pytest.raises(FileFormatError, match=words):
             nbautograd.load(io.BytesIO(data.replace(old, new, 1)))

@@ -391,7 +391,7 @@ def test_hooks_go_along_if_they_are_allowed() -> None:
     layer = nn.Linear(2, 1)
     layer.register_forward_hook(doubled, always_call=True)
     expected = layer(nbautograd.ones(2)).tolist()
-    with pytest.raises(UnsafeFileError, match="is no class: a file's functions are not called"):
+    with pytest.raises(UnsafeFileError, match="not a class: a file's functions are not called"):
         nbautograd.load(written(layer), weights_only=False)
     with safe_globals([doubled]):
         found = nbautograd.load(written(layer), weights_only=False)

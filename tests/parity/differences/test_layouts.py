@@ -123,16 +123,15 @@ def test_view_copy_of_what_has_no_such_view(torch: Any) -> Any:
 
 
 @differs(
-    "Factorisations, Fourier transforms, convolutions and pooling give row-major results",
-    pytorch=[(1, 3), (1, 3), (1, 4), (1, 3), (18, 1, 6, 2), (8, 1, 4, 2)],
-    here=[(3, 1), (3, 1), (3, 1), (3, 1), (18, 9, 3, 1), (8, 4, 2, 1)],
+    "Factorizations and Fourier transforms give row-major results",
+    pytorch=[(1, 3), (1, 3), (1, 4), (1, 3)],
+    here=[(3, 1), (3, 1), (3, 1), (3, 1)],
 )
 def test_results_that_are_row_major_here(torch: Any) -> Any:
-    matrix, images = torch.eye(3) * 2, torch.ones(1, 2, 4, 4).contiguous(memory_format=torch.channels_last)
+    matrix = torch.eye(3) * 2
     results = [
         torch.linalg.inv(matrix), torch.linalg.cholesky(matrix), torch.fft.fft(torch.ones(4, 3), dim=0),
-        torch.linalg.solve(matrix, matrix), torch.nn.functional.conv2d(images, torch.ones(2, 2, 2, 2)),
-        torch.nn.functional.max_pool2d(images, 2),
+        torch.linalg.solve(matrix, matrix),
     ]  # fmt: skip
     return [t.stride() for t in results]
 

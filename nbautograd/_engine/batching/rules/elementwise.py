@@ -1,4 +1,4 @@
-"""Batching rules of elementwise operations, and of those that treat leading dimensions as batch dimensions."""
+"""Batching rules of elementwise operations, and of operations whose leading dimensions are batch dimensions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nbautograd._engine.ops.shape.shape import reshape, view
 
 
 def only_tensors(call: Call) -> None:
-    """Make sure that no option is batched.
+    """Check that no option is batched.
 
-    :raises Unsuitable: one is.
+    :raises Unsuitable: an option is batched.
     """
     call.require_options(*call.op.tensors)
 
 
 @rule("pointwise equal_to", "broadcasting")
 def pointwise(call: Call) -> Any:
-    """Elementwise: dimensions of length 1 are inserted, so that samples broadcast as they would without a batch."""
+    """Batch elementwise operations: insert dimensions of length 1, so that samples broadcast as without a batch."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim = max(map(call.ndim, names))
@@ -33,14 +33,14 @@ def pointwise(call: Call) -> Any:
 
 @rule("linalg_cross_same", "broadcasting")
 def cross(call: Call) -> Any:
-    """Cross products: elementwise, except along ``dim``."""
+    """Batch cross products: elementwise, except along ``dim``."""
     only_tensors(call)
     dim = call.values["dim"]
     return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
 
 
 def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
-    """The operands in the promoted dtype of single samples, where a 0-d tensor has a lower priority."""
+    """Return the operands in the promoted dtype of single samples, where a 0-d tensor has a lower priority."""
     if len({values[name]._a.dtype for name in names}) < 2 or all(map(call.ndim, names)):
         return {}
     kind = None
@@ -55,7 +55,7 @@ def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any
 
 
 def _common(a: Tensor, b: Tensor) -> Any:
-    """A tensor with the promoted dtype and the larger number of dimensions of two."""
+    """Return a tensor with the promoted dtype and the larger number of dimensions of two."""
     kind = result_type(a, b)
     return (a if a._a.ndim >= b._a.ndim else b).detach().to(kind)
 
@@ -77,7 +77,7 @@ def _common(a: Tensor, b: Tensor) -> Any:
     "leading",
 )
 def leading(call: Call) -> Any:
-    """Leading dimensions are batch dimensions of the operation; arguments that are not batched are expanded."""
+    """Batch operations whose leading dimensions are batch dimensions; expand arguments that are not batched."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
     if len(names) == 1 or call.op.name not in BROADCASTING:
@@ -87,18 +87,18 @@ def leading(call: Call) -> Any:
 
 
 BROADCASTING = ("triangle_solve", "solve_same", "cholesky_solve_same", "lu_solve_same", "ldl_solution")
-"""Operations whose leading dimensions broadcast, so that the batch dimension has to be aligned."""
+"""Operations whose leading dimensions broadcast, so that the batch dimension must be aligned."""
 
 
 @rule("eye_of", "leading")
 def eye_of(call: Call) -> Any:
-    """The same unit matrix for all samples."""
+    """Return one identity matrix for all samples."""
     return aligned(call.run(), False, call.size)
 
 
 @rule("view_dtype", "leading")
 def view_dtype(call: Call) -> Any:
-    """``view(dtype)`` changes the last dimension, which must not be the batch dimension."""
+    """Batch ``view(dtype)``, which changes the last dimension; that must not be the batch dimension."""
     if not call.ndim("input"):
         raise Unsuitable
     return leading(call)
@@ -106,7 +106,7 @@ def view_dtype(call: Call) -> Any:
 
 @rule("clone", "leading")
 def clone(call: Call) -> Any:
-    """``clone``, unless ``channels_last`` is asked for, which depends on the number of dimensions."""
+    """Batch ``clone``, except for ``channels_last``, which depends on the number of dimensions."""
     if call.values.get("memory_format") is not None and "channels" in str(call.values["memory_format"]):
         raise Unsuitable
     return leading(call)
@@ -114,7 +114,7 @@ def clone(call: Call) -> Any:
 
 @rule("copy", "broadcasting")
 def copy(call: Call) -> Any:
-    """``copy_``: the source broadcasts to the shape of the target."""
+    """Batch ``copy_``: the source broadcasts to the shape of the target."""
     only_tensors(call)
     source = call.values["src"]
     if call.batched.get("src"):
@@ -124,7 +124,7 @@ def copy(call: Call) -> Any:
 
 @rule("masked_fill", "broadcasting")
 def masked_fill(call: Call) -> Any:
-    """``masked_fill`` with a number, or with one for each sample."""
+    """Batch ``masked_fill`` with a number, or with one for each sample."""
     only_tensors(call)
     if call.batched.get("value"):
         if call.ndim("value"):
@@ -140,7 +140,7 @@ def masked_fill(call: Call) -> Any:
 
 @rule("fill", "broadcasting")
 def fill(call: Call) -> Any:
-    """``fill_`` with a number, or with one for each sample."""
+    """Batch ``fill_`` with a number, or with one for each sample."""
     if not call.batched.get("value"):
         return call.run()
     target = call.full("input")

@@ -16,7 +16,7 @@ from nbautograd.errors import AutogradError
 
 
 class Layout(NamedTuple):
-    """The dimensions of an index result: how many the broadcast arrays have, where they begin, and whether the arrays
+    """The dimensions of an index result: the number that the broadcast arrays have, their start, and whether the arrays
     are adjacent in the index.
     """
 
@@ -26,7 +26,7 @@ class Layout(NamedTuple):
 
 
 def layout(key: Any, flags: Any) -> Layout:
-    """The layout of the result for one sample."""
+    """Return the layout of the result for one sample."""
     ndims, places, dim = [], [], 0
     for position, item in enumerate(key):
         if isinstance(item, slice):
@@ -51,7 +51,7 @@ def _flags(call: Call) -> list[Any]:
 
 
 def batched_key(call: Call) -> tuple[list[Any], Layout]:
-    """The index into all samples, which begins with the sample numbers, and the layout of one sample's result.
+    """Return the index into all samples, which begins with the sample numbers, and the layout of one sample's result.
 
     :raises Unsuitable: a mask differs from sample to sample.
     """
@@ -69,13 +69,13 @@ def batched_key(call: Call) -> tuple[list[Any], Layout]:
 
 
 def for_all(key: Any) -> tuple[Any, ...]:
-    """The index into all samples that is the same for each."""
+    """Return the index into all samples that is equal for each."""
     return (slice(None), *key)
 
 
 @rule("index", "one index")
 def index(call: Call) -> Any:
-    """``x[key]``; a batched mask is refused, since the shape of the result would differ between samples."""
+    """Batch ``x[key]``; reject a batched mask, since the shape of the result would differ between samples."""
     flags = _flags(call)
     if not any(flags):
         how = layout(call.values["key"], flags)
@@ -101,7 +101,7 @@ def index(call: Call) -> Any:
 
 @rule("index_back", "one index")
 def index_back(call: Call) -> Any:
-    """The vjp of ``index``."""
+    """Batch the vjp of ``index``."""
     shape = (call.size, *call.values["shape"])
     if not any(_flags(call)):
         how = layout(call.values["key"], _flags(call))
@@ -116,7 +116,7 @@ def index_back(call: Call) -> Any:
 
 @rule("put_at", "one index")
 def put_at(call: Call) -> Any:
-    """``x[key] = values``: the values broadcast to the shape of ``x[key]``."""
+    """Batch ``x[key] = values``: the values broadcast to the shape of ``x[key]``."""
     key, flags = call.values["key"], _flags(call)
     if call.batched.get("accumulate"):
         raise Unsuitable
@@ -140,7 +140,7 @@ def put_at(call: Call) -> Any:
 
 @rule("zero_at", "one index")
 def zero_at(call: Call) -> Any:
-    """``x[key] = 0``."""
+    """Batch ``x[key] = 0``."""
     key, flags = call.values["key"], _flags(call)
     if not any(flags):
         return call.run(key=for_all(key))
@@ -151,7 +151,7 @@ def zero_at(call: Call) -> Any:
 
 
 def _chosen_ndim(call: Call, how: Layout, flags: list[Any]) -> int:
-    """The number of dimensions of ``x[key]`` for one sample."""
+    """Return the number of dimensions of ``x[key]`` for one sample."""
     used = 0
     for item, flag in zip(call.values["key"], flags, strict=True):
         if not isinstance(item, slice):
@@ -169,7 +169,7 @@ def _values(call: Call, ndim: int) -> Any:
 
 
 def _only_mask(key: Any, flags: list[Any]) -> Any:
-    """The batched mask, if the index is one followed by slices only; otherwise None."""
+    """Return the batched mask, if the index is a mask followed only by slices; otherwise None."""
     first, *others = key
     if not flags[0] or any(not isinstance(item, slice) for item in others) or isinstance(first, slice):
         return None
@@ -177,7 +177,7 @@ def _only_mask(key: Any, flags: list[Any]) -> Any:
 
 
 def _where(call: Call, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
-    """``value`` where the batched mask is True, elsewhere ``whole``."""
+    """Return ``value`` where the batched mask is True, elsewhere ``whole``."""
     behind = whole._a.ndim - mask._a.ndim
     chosen = view(mask, *mask._a.shape, *(1,) * behind)
     if value._a.ndim:
@@ -187,7 +187,7 @@ def _where(call: Call, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
 
 @rule("masked_select", "refused")
 def masked_select(call: Call) -> Any:
-    """``masked_select``; a batched mask is refused, since the shape of the result would differ between samples."""
+    """Batch ``masked_select``; reject a batched mask, since the shape of the result would differ between samples."""
     if call.batched.get("mask"):
         raise AutogradError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because "
@@ -198,7 +198,7 @@ def masked_select(call: Call) -> Any:
 
 @rule("argwhere unique_over consecutive_over", "refused")
 def dynamic(call: Call) -> Any:
-    """Refused: the shape of the result depends on the elements."""
+    """Raise: the shape of the result depends on the elements."""
     raise AutogradError(
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
         f"{call.op.name.removesuffix('_over')}(): each sample could have a result of another shape"
@@ -207,7 +207,7 @@ def dynamic(call: Call) -> Any:
 
 @rule("take", "one index")
 def take(call: Call) -> Any:
-    """``take`` with the same index for all samples: indexes each flattened sample."""
+    """Batch ``take`` with one index for all samples: index each flattened sample."""
     if call.batched.get("index") or not call.batched.get("input"):
         raise Unsuitable
     index_ = call.values["index"]
@@ -219,7 +219,7 @@ def take(call: Call) -> Any:
 
 @rule("search", "leading")
 def search(call: Call) -> Any:
-    """``searchsorted`` in one sorted sequence, or in one per row of values."""
+    """Batch ``searchsorted`` in one sorted sequence, or in one per row of values."""
     if call.batched.get("sequence") or call.batched.get("sorter"):
         if call.ndim("sequence") == 1 and call.ndim("values") != 1 or call.ndim("values") == 0:
             raise Unsuitable

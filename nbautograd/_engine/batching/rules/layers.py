@@ -24,7 +24,7 @@ rule(
 
 @rule("pool_scatter max_unpool2d max_unpool3d", "shape behind the batch")
 def pool_scatter(call: Call) -> Any:
-    """The vjp of ``pool_gather``, and unpooling."""
+    """Batch the vjp of ``pool_gather``, and unpooling."""
     only_tensors(call)
     shape = (call.size, *call.values["shape"])
     return call.run(input=call.full("input"), index=call.full("index"), shape=shape)
@@ -38,7 +38,7 @@ def pool_scatter(call: Call) -> Any:
     "folded",
 )
 def folded(call: Call) -> Any:
-    """The samples are folded into the first dimension, which is the batch dimension of the layer."""
+    """Fold the samples into the first dimension, which is the batch dimension of the layer."""
     only_tensors(call)
     size = call.size
     tensors = {name: call.full(name) for name in call.op.tensors if isinstance(call.values.get(name), Tensor)}
@@ -50,12 +50,12 @@ def folded(call: Call) -> Any:
 
 
 def fold(t: Tensor) -> Any:
-    """(samples, n, ...) as (samples * n, ...)."""
+    """Return (samples, n, ...) as (samples * n, ...)."""
     return reshape(t, t._a.shape[0] * t._a.shape[1], *t._a.shape[2:])
 
 
 def unfold(t: Tensor, size: int) -> Any:
-    """The inverse of ``fold``."""
+    """Return the inverse of ``fold``."""
     return reshape(t, size, t._a.shape[0] // size, *t._a.shape[1:])
 
 
@@ -63,19 +63,21 @@ def unfold(t: Tensor, size: int) -> Any:
 
 
 def channels(t: Tensor) -> Any:
-    """(samples, n, c, ...) as (n, samples * c, ...)."""
+    """Return (samples, n, c, ...) as (n, samples * c, ...)."""
     return reshape(transpose(t, 0, 1), t._a.shape[1], t._a.shape[0] * t._a.shape[2], *t._a.shape[3:])
 
 
 def samples(t: Tensor, size: int) -> Any:
-    """The inverse of ``channels``."""
+    """Return the inverse of ``channels``."""
     n, c = t._a.shape[:2]
     return transpose(reshape(t, n, size, c // size, *t._a.shape[2:]), 0, 1)
 
 
 @rule("convolution conv_input", "folded, or grouped")
 def convolution(call: Call) -> Any:
-    """Convolution: one kernel for all samples makes a larger batch, a kernel per sample a grouped convolution."""
+    """Batch a convolution: one kernel for all samples makes a larger batch, a kernel per sample a grouped
+    convolution.
+    """
     only_tensors(call)
     size, shape = call.size, call.values.get("shape")
     if not call.batched.get("weight") and not call.batched.get("bias"):
@@ -92,7 +94,7 @@ def convolution(call: Call) -> Any:
 
 @rule("conv_weight", "grouped")
 def conv_weight(call: Call) -> Any:
-    """The gradient of a kernel sums over the images of one sample: a grouped convolution."""
+    """Batch the gradient of a kernel, a sum over the images of one sample: a grouped convolution."""
     only_tensors(call)
     first, *others = call.values["shape"]
     result = call.run(
@@ -104,12 +106,12 @@ def conv_weight(call: Call) -> Any:
     return unfold(result, call.size)
 
 
-# -- normalisation ---------------------------------------------------------------------------------------------------
+# -- normalization ---------------------------------------------------------------------------------------------------
 
 
 @rule("native_layer_norm native_group_norm native_batch_norm", "dimensions moved")
 def norm(call: Call) -> Any:
-    """Each sample has its own statistics; weight and bias may be batched."""
+    """Batch normalization: each sample has its own statistics; weight and bias may be batched."""
     only_tensors(call)
     rows, axes, wide, own = (tuple(call.values[name]) for name in ("rows", "axes", "wide", "own"))
     changes: dict[str, Any] = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
@@ -122,7 +124,7 @@ def norm(call: Call) -> Any:
 
 @rule("_batch_norm_eval", "broadcasting")
 def norm_by_statistics(call: Call) -> Any:
-    """Batch norm in evaluation mode: elementwise."""
+    """Batch batch norm in evaluation mode: elementwise."""
     only_tensors(call)
     wide, eps = call.values["wide"], call.values["eps"]
     x, mean, variance = (call.as_sample(name) for name in ("input", "running_mean", "running_var"))
@@ -139,14 +141,14 @@ def norm_by_statistics(call: Call) -> Any:
 
 @rule("_mse _smooth_l1 _huber _bce _bce_logits _soft_margin", "broadcasting")
 def loss(call: Call) -> Any:
-    """Elementwise losses, reduced for each sample."""
+    """Batch elementwise losses, reduced for each sample."""
     reduction = call.values["reduction"]
     alone = Call(call.op, call.level, {**call.values, "reduction": "none"}, call.batched)
     return reduced(pointwise(alone), reduction)
 
 
 def reduced(losses: Tensor, reduction: str) -> Any:
-    """The losses, reduced for each sample."""
+    """Return the losses, reduced for each sample."""
     if reduction == "none":
         return losses
     flat = reshape(losses, losses._a.shape[0], math.prod(losses._a.shape[1:]))
@@ -155,7 +157,9 @@ def reduced(losses: Tensor, reduction: str) -> Any:
 
 @rule("nll_rows nll_images", "folded")
 def nll(call: Call) -> Any:
-    """Unreduced losses of all rows, then reduced for each sample; a mean is weighted by the weights of the classes."""
+    """Batch NLL: unreduced losses of all rows, then reduced for each sample; a mean is weighted by the class
+    weights.
+    """
     only_tensors(call)
     if call.batched.get("weight"):
         raise Unsuitable
@@ -173,7 +177,7 @@ def nll(call: Call) -> Any:
 
 @rule("_embedding", "leading")
 def embedding(call: Call) -> Any:
-    """One table for all samples; batched tables are concatenated, and the indices shifted."""
+    """Batch embeddings: one table for all samples; batched tables are concatenated, and the indices shifted."""
     if not call.batched.get("weight"):
         return call.run()
     if call.values["padding"] >= 0 or call.values["by_frequency"]:

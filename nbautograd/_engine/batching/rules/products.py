@@ -17,7 +17,7 @@ from nbautograd._engine.ops.shape.transpose import transpose
 def check_dtypes(call: Call, first: str, second: str) -> None:
     """Check that two operands have the same dtype; otherwise the operation raises its own error in the loop.
 
-    :raises Unsuitable: they have not.
+    :raises Unsuitable: their dtypes differ.
     """
     if call.values[first]._a.dtype != call.values[second]._a.dtype:
         raise Unsuitable
@@ -25,7 +25,7 @@ def check_dtypes(call: Call, first: str, second: str) -> None:
 
 @rule("mm mm_like bmm", "one product")
 def matrices(call: Call) -> Any:
-    """Matrix products: the batch dimension is a leading dimension of ``matmul``."""
+    """Batch matrix products: the batch dimension is a leading dimension of ``matmul``."""
     check_dtypes(call, "input", "mat2")
     expected = 3 if call.op.name == "bmm" else 2
     if call.ndim("input") != expected or call.ndim("mat2") != expected:
@@ -40,7 +40,7 @@ def matrices(call: Call) -> Any:
 
 
 def product(call: Call, first: str, second: str, ndim: int) -> Any:
-    """The product of two tensors, one or both of which are batched."""
+    """Return the product of two tensors, one or both of which are batched."""
     a, b = call.values[first], call.values[second]
     if not call.batched.get(first) and ndim == 2:
         # One matrix times many: transposed, all of them are the rows of a single product.
@@ -51,7 +51,7 @@ def product(call: Call, first: str, second: str, ndim: int) -> Any:
 
 @rule("mv", "one product")
 def matrix_vector(call: Call) -> Any:
-    """Matrix-vector products: batched vectors are the columns of a matrix."""
+    """Batch matrix-vector products: batched vectors are the columns of a matrix."""
     check_dtypes(call, "input", "vec")
     a, v = call.values["input"], call.values["vec"]
     if call.ndim("input") != 2 or call.ndim("vec") != 1 or call.shape("input")[1] != call.shape("vec")[0]:
@@ -65,7 +65,7 @@ def matrix_vector(call: Call) -> Any:
 
 @rule("dot vdot", "one product")
 def vectors(call: Call) -> Any:
-    """Dot products: row vectors times column vectors."""
+    """Batch dot products: row vectors times column vectors."""
     first, second = call.op.tensors
     check_dtypes(call, first, second)
     if call.ndim(first) != 1 or call.shape(first) != call.shape(second):
@@ -82,14 +82,14 @@ def vectors(call: Call) -> Any:
 
 @rule("outer_product", "one product")
 def outer(call: Call) -> Any:
-    """Outer products: elementwise, with a new dimension in each operand."""
+    """Batch outer products: elementwise, with a new dimension in each operand."""
     only_tensors(call)
     return unsqueeze(call.full("input"), 2) * unsqueeze(call.full("vec2"), 1)
 
 
 @rule("addmm addmv addbmm baddbmm addr_same", "one product")
 def added(call: Call) -> Any:
-    """``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
+    """Batch ``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
     _, first, second = names = call.op.tensors
     if any(name not in names for name in call.batched):
         raise Unsuitable

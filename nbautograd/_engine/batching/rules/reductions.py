@@ -25,14 +25,14 @@ WHOLE = {
 
 
 def flat(call: Call, name: str) -> Any:
-    """The samples, each flattened to one dimension."""
+    """Return the samples, each flattened to one dimension."""
     x = call.values[name]
     return x if call.ndim(name) == 1 else reshape(x, call.size, math.prod(call.shape(name)))
 
 
 @rule(" ".join(WHOLE), "reduced")
 def whole(call: Call) -> Any:
-    """Reductions of a whole tensor: each sample is flattened, and that dimension reduced."""
+    """Batch reductions of a whole tensor: each sample is flattened, and that dimension reduced."""
     name, options = WHOLE[call.op.name]
     result = OPS[name].function(flat(call, "input"), 1, *options)
     return result[0] if isinstance(result, tuple) else result
@@ -44,7 +44,7 @@ def whole(call: Call) -> Any:
     "reduced",
 )
 def over(call: Call) -> Any:
-    """Reductions over several dimensions; no ``dim`` means all dimensions of the sample."""
+    """Batch reductions over several dimensions; no ``dim`` means all dimensions of the sample."""
     only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim, dim = call.ndim("input"), call.values.get("dim")
@@ -66,7 +66,7 @@ def _flat(result: Any, size: int) -> Any:
 
 @rule("both_extremes", "reduced")
 def both_extremes(call: Call) -> Any:
-    """``aminmax``, over all elements or along a dimension."""
+    """Batch ``aminmax``, over all elements or along a dimension."""
     only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dim"]
     if dim is not None and ndim:
@@ -79,7 +79,7 @@ def both_extremes(call: Call) -> Any:
 
 @rule("argmax argmin", "reduced")
 def where_extreme(call: Call) -> Any:
-    """``argmax`` and ``argmin``; without ``dim`` an index into the flattened sample."""
+    """Batch ``argmax`` and ``argmin``; without ``dim``, an index into the flattened sample."""
     only_tensors(call)
     ndim, dim, keepdim = call.ndim("input"), call.values["dim"], call.values["keepdim"]
     if dim is not None and ndim:

@@ -17,11 +17,11 @@ from nbautograd._engine.ops.shape.slicing import diagonal
 from nbautograd._engine.ops.shape.transpose import transpose
 
 NAMES = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
-"""The names of parameters that are dimensions."""
+"""The names of parameters that hold dimensions."""
 
 
 def physical_dim(dim: Any, ndim: int) -> Any:
-    """A dimension of a sample, or several, as dimensions of the batched value; None stays None."""
+    """Return a dimension of a sample, or several, as dimensions of the batched value; None stays None."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
@@ -47,7 +47,7 @@ def physical_dim(dim: Any, ndim: int) -> Any:
     "moved",
 )
 def along(call: Call) -> Any:
-    """The operation with its dimensions shifted; a 0-d sample gets a dimension of length 1 for it."""
+    """Batch an operation by shifting its dimensions; a 0-d sample gets a dimension of length 1 for it."""
     only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     same = _same_for_all(call, tensors)
@@ -74,9 +74,9 @@ def along(call: Call) -> Any:
 
 
 def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
-    """Arguments of ``index_add`` and the like that cannot be batched.
+    """Return the names of arguments of ``index_add`` and the like that cannot be batched.
 
-    :raises Unsuitable: one is batched.
+    :raises Unsuitable: such an argument is batched.
     """
     if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
         return set()
@@ -87,7 +87,7 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
 
 
 def without_dims(call: Call) -> Any:
-    """A view of a 0-d sample, which is the sample itself."""
+    """Batch a view of a 0-d sample, which is the sample itself."""
     if call.op.name != "transpose":
         raise Unsuitable
     return view(call.values["input"], call.size)
@@ -95,7 +95,7 @@ def without_dims(call: Call) -> Any:
 
 @rule("unfold", "moved")
 def unfold(call: Call) -> Any:
-    """``unfold``; the only window of a 0-d sample is the sample."""
+    """Batch ``unfold``; the only window of a 0-d sample is the sample."""
     only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dimension"]
     if ndim:
@@ -106,7 +106,7 @@ def unfold(call: Call) -> Any:
 
 @rule("as_strided_in", "strides of all samples")
 def strided(call: Call) -> Any:
-    """``as_strided``, with the same strides in each sample."""
+    """Batch ``as_strided``, with equal strides in each sample."""
     only_tensors(call)
     x, home = call.values["input"], call.values["home"]
     whole = strides.of(x._a)
@@ -119,21 +119,21 @@ def strided(call: Call) -> Any:
 
 @rule("permute", "moved")
 def permuted(call: Call) -> Any:
-    """``permute``; the batch dimension stays in front."""
+    """Batch ``permute``; the batch dimension stays in front."""
     only_tensors(call)
     return call.run(dims=(0, *physical_dim(_flat(call.values["dims"]), call.ndim("input"))))
 
 
 @rule("t", "moved")
 def t(call: Call) -> Any:
-    """``t()``: the transpose of a matrix; a vector stays as it is."""
+    """Batch ``t()``: the transpose of a matrix; a vector is unchanged."""
     x = call.values["input"]
     return transpose(x, 1, 2) if call.ndim("input") == 2 else view(x, *x._a.shape)
 
 
 @rule("view reshape_copy unsafe_view", "shape behind the batch")
 def shaped(call: Call) -> Any:
-    """``view`` and ``reshape``, with the batch size in front of the shape."""
+    """Batch ``view`` and ``reshape``, with the batch size in front of the shape."""
     only_tensors(call)
     return call.run(shape=(call.size, *_flat(call.values["shape"])))
 
@@ -144,21 +144,21 @@ def _flat(shape: Any) -> tuple[Any, ...]:
 
 @rule("unsqueeze", "moved")
 def new_dim(call: Call) -> Any:
-    """``unsqueeze``; ``dim`` counts the new dimension, too."""
+    """Batch ``unsqueeze``; ``dim`` also counts the new dimension."""
     only_tensors(call)
     return call.run(dim=physical_dim(call.values["dim"], call.ndim("input") + 1))
 
 
 @rule("squeeze_all", "moved")
 def squeeze_all(call: Call) -> Any:
-    """``squeeze()`` of all dimensions but the batch dimension."""
+    """Batch ``squeeze()`` of all dimensions except the batch dimension."""
     dims = tuple(d + 1 for d, n in enumerate(call.shape("input")) if n == 1)
     return squeeze_some(call.values["input"], dims) if dims else view(call.values["input"], *call.values["input"].shape)
 
 
 @rule("squeeze_one squeeze_some", "moved")
 def squeeze(call: Call) -> Any:
-    """``squeeze(dim)``; a 0-d sample stays as it is."""
+    """Batch ``squeeze(dim)``; a 0-d sample is unchanged."""
     only_tensors(call)
     ndim, name = call.ndim("input"), "dim" if "dim" in call.values else "dims"
     dims = physical_dim(call.values[name], ndim)
@@ -167,7 +167,7 @@ def squeeze(call: Call) -> Any:
 
 @rule("expand", "broadcasting")
 def expand_samples(call: Call) -> Any:
-    """``expand``; new dimensions are inserted behind the batch dimension."""
+    """Batch ``expand``; new dimensions are inserted behind the batch dimension."""
     only_tensors(call)
     size = _flat(call.values["size"])
     return expand(with_ones(call.values["input"], call.size, len(size)), call.size, *size)
@@ -175,7 +175,7 @@ def expand_samples(call: Call) -> Any:
 
 @rule("repeat", "broadcasting")
 def repeat(call: Call) -> Any:
-    """``repeat``; new dimensions are inserted behind the batch dimension, which is not repeated."""
+    """Batch ``repeat``; new dimensions are inserted behind the batch dimension, which is not repeated."""
     only_tensors(call)
     repeats = _flat(call.values["repeats"])
     if len(repeats) < call.ndim("input"):
@@ -185,7 +185,7 @@ def repeat(call: Call) -> Any:
 
 @rule("roll", "moved")
 def roll(call: Call) -> Any:
-    """``roll`` along dimensions; without ``dims`` the flattened sample is rolled, which runs in the loop."""
+    """Batch ``roll`` along dimensions; without ``dims`` the flattened sample is rolled, which runs in the loop."""
     only_tensors(call)
     dims = call.values["dims"]
     if dims in (None, (), []) or not call.ndim("input"):
@@ -195,7 +195,7 @@ def roll(call: Call) -> Any:
 
 @rule("diag_embed", "moved")
 def diag_embed(call: Call) -> Any:
-    """``diag_embed``; ``dim1`` and ``dim2`` are dimensions of the result, which has one more."""
+    """Batch ``diag_embed``; ``dim1`` and ``dim2`` are dimensions of the result, which has one more."""
     only_tensors(call)
     ndim = call.ndim("input") + 1
     if ndim < 2:
@@ -205,7 +205,7 @@ def diag_embed(call: Call) -> Any:
 
 @rule("trace", "moved")
 def trace(call: Call) -> Any:
-    """``trace``: the sum of each sample's diagonal."""
+    """Batch ``trace``: the sum of each sample's diagonal."""
     if call.ndim("input") != 2:
         raise Unsuitable
     return diagonal(call.values["input"], 0, 1, 2).sum(-1)
@@ -213,7 +213,7 @@ def trace(call: Call) -> Any:
 
 @rule("cat_same stack_same", "moved")
 def joined(call: Call) -> Any:
-    """``cat`` and ``stack``; tensors that are not batched are expanded."""
+    """Batch ``cat`` and ``stack``; tensors that are not batched are expanded."""
     size, flags = call.size, call.batched["tensors"]
     parts = call.values["tensors"]
     whole = [p if flag else expand(p, size, *p._a.shape) for p, flag in zip(parts, flags, strict=True)]
@@ -227,7 +227,7 @@ def joined(call: Call) -> Any:
 
 @rule("sum_to", "broadcasting")
 def sum_to_shape(call: Call) -> Any:
-    """Unbroadcasting: the sum over the dimensions along which ``shape`` was broadcast."""
+    """Batch unbroadcasting: the sum over the dimensions along which ``shape`` was broadcast."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
     missing = call.ndim("input") - len(shape)
@@ -238,7 +238,7 @@ def sum_to_shape(call: Call) -> Any:
 
 @rule("spread", "broadcasting")
 def spread(call: Call) -> Any:
-    """The vjp of a sum; if it was over all dimensions, these are listed without the batch dimension."""
+    """Batch the vjp of a sum; if it was over all dimensions, these are listed without the batch dimension."""
     only_tensors(call)
     shape, dim, keepdim = (call.values[name] for name in ("shape", "dim", "keepdim"))
     if not shape:
@@ -253,7 +253,7 @@ def spread(call: Call) -> Any:
 @rule("pad_back avg_pool_back adaptive_avg_back", "shape behind the batch")
 @rule("pad_like crop_like", "shape behind the batch")
 def back(call: Call) -> Any:
-    """The vjps of views and windows, whose options are the shape and dimensions of a sample."""
+    """Batch the vjps of views and windows, whose options are the shape and dimensions of a sample."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
     changes = {
@@ -264,7 +264,7 @@ def back(call: Call) -> Any:
 
 @rule("gather_back index_select_back", "moved")
 def back_of_index(call: Call) -> Any:
-    """The vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
+    """Batch the vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
     index = call.values["index"]

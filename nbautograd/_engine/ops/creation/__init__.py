@@ -1,4 +1,4 @@
-"""Operations that make tensors: from data, ranges, random numbers, other dtypes and other libraries.
+"""Operations that create tensors: from data, ranges, random numbers, other dtypes and other libraries.
 
-They know the generator; they must not know what is done with the tensors.
+They may use the generator, but must not depend on the operations applied to the tensors.
 """

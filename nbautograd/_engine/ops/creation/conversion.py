@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.memory_format import preserve_format
@@ -14,6 +16,7 @@ from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.creation import copy as copy_here
+from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd._engine.ops.shape.shape import contiguous
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DeviceError, kind_of
@@ -23,7 +26,7 @@ __all__ = ["get_device"]
 
 @op(node="ToCopyBackward0", symbol="to", method=False, half=NATIVE, input="move(g, input.dtype, source, place)")
 def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
-    """A copy cast to a NumPy dtype and moved from the device ``source`` to ``place``."""
+    """Return a copy cast to a NumPy dtype and moved from the device ``source`` to ``place``."""
     if backend.device_of(input) != place:
         input = backend.module(place).asarray(backend.fetch(input))
     if input.dtype.kind == "c" and dtype.kind != "c":
@@ -33,7 +36,7 @@ def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
 
 @composite()
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor cast to a dtype and moved to a device; the tensor itself if nothing changes.
+    """Return the tensor cast to a dtype and moved to a device; the tensor itself if nothing changes.
 
     Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``, which takes both from another
     tensor; each with ``non_blocking``, ``copy`` and ``memory_format``.
@@ -42,8 +45,8 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     :param copy: return a copy even if nothing changes.
     :param args: as above.
     :param kwargs: ``dtype``, ``device``, ``other``, ``non_blocking``, ``copy`` or ``memory_format``.
-    :raises TypeError: an argument is none of these.
-    :raises RuntimeError: CUDA is asked for and cannot be used here; the message says why.
+    :raises TypeError: an argument is not one of these.
+    :raises RuntimeError: CUDA is requested but not available; the message says why.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]).to(torch.float64)
@@ -61,8 +64,10 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """``src`` in the form of ``input``; from another device it is moved first, as for no other operation."""
-    if isinstance(src, Tensor) and src.device != input.device:
+    """Return ``src``, a tensor on any device or a number, in the dtype and shape of ``input``."""
+    if isinstance(src, (int, float, complex, np.generic)):
+        src = tensor(src, device=input.device)
+    elif isinstance(src, Tensor) and src.device != input.device:
         src = to(src, input.device)
     return copy_here(input, src, non_blocking)
 
@@ -71,9 +76,9 @@ Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])
 
 
 def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
-    """A value to be written into elements of ``x``: a single number goes to its device.
+    """Return a value to write into elements of ``x``; a single number is moved to the device of ``x``.
 
-    :raises DeviceError: there are several, on another device.
+    :raises DeviceError: the value has several elements and is on another device.
     """
     if value.device != x.device:
         if value._a.ndim:
@@ -121,7 +126,7 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
         return to(self, kind, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"""The tensor cast to {kind.name}; the tensor itself if it has that dtype.
+    convert.__doc__ = f"""Return the tensor cast to {kind.name}; the tensor itself if it has that dtype.
 
     :returns: a tensor of the same shape.
 
@@ -144,7 +149,7 @@ for _name, _kind in {
 
 @composite()
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor moved to the CPU; the tensor itself if it is there already.
+    """Return the tensor moved to the CPU; the tensor itself if it is already there.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).cpu().device
@@ -155,14 +160,14 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 
 @composite()
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor moved to a CUDA device, by default the current one.
+    """Return the tensor moved to a CUDA device, by default the current one.
 
     :param input: the tensor.
     :param device: a CUDA device; the current one if None.
     :param non_blocking: has no effect.
     :param memory_format: the order of the dimensions in memory.
     :returns: a tensor of the same shape.
-    :raises RuntimeError: the device is none of CUDA's, or CUDA cannot be used here; the message says why.
+    :raises RuntimeError: the device is not a CUDA device, or CUDA is not available; the message says why.
     """
     place = as_device("cuda" if device is None else device)
     if place.type != "cuda":
@@ -172,7 +177,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """The index of the tensor's CUDA device; -1 for the CPU.
+    """Return the index of the tensor's CUDA device; -1 for the CPU.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).get_device()
@@ -184,12 +189,12 @@ def get_device(input: Tensor) -> int:
 
 @composite()
 def pin_memory(input: Tensor, device: Any = None) -> Tensor:
-    """A copy of a CPU tensor in pinned (page-locked) memory; the tensor itself if it is pinned already.
+    """Return a copy of a CPU tensor in pinned (page-locked) memory; the tensor itself if it is pinned already.
 
     :param input: the tensor.
     :param device: has no effect.
     :returns: a tensor of the same shape.
-    :raises RuntimeError: CUDA cannot be used here, or the tensor is not on the CPU.
+    :raises RuntimeError: CUDA is not available, or the tensor is not on the CPU.
     """
     if not input.is_cpu:
         raise RuntimeError(f"cannot pin a tensor on {input.device}: only dense CPU tensors can be pinned")
@@ -198,7 +203,7 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
 
 @composite()
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """Whether the tensor is in pinned (page-locked) memory.
+    """Return whether the tensor is in pinned (page-locked) memory.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).is_pinned()
@@ -209,7 +214,7 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
 
 @composite()
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor cast to the dtype of ``other``.
+    """Return the tensor cast to the dtype of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1]).type_as(torch.tensor([1.]))

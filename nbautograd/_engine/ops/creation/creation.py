@@ -87,9 +87,9 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
-    """A sparse tensor without values.
+    """Return a sparse tensor without values.
 
-    :raises RuntimeError: the function fills it with something else than zeros.
+    :raises RuntimeError: the fill value is not 0.
     """
     if name not in ("zeros", "empty"):
         raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -98,7 +98,7 @@ def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device)
 
 
 def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dtype: Any, name: str) -> Any:
-    """An uninitialised array on the device of ``like`` in a memory format; by default in that of ``like``."""
+    """Return an uninitialized array on the device of ``like`` in a memory format; by default in that of ``like``."""
     return stride_tools.empty(like, shape, stride_tools.strides_for(like, order, name), dtype)
 
 
@@ -119,7 +119,7 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
 zeros = _filled(
     "zeros",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
+    """Return a tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
 
     >>> import nbautograd as torch
     >>> torch.zeros(2, dtype=torch.int64)
@@ -129,7 +129,7 @@ zeros = _filled(
 ones = _filled(
     "ones",
     lambda xp, shape, dtype: xp.ones(shape, dtype),
-    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
+    """Return a tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 2, requires_grad=True)
@@ -140,7 +140,7 @@ ones = _filled(
 empty = _filled(
     "empty",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """An uninitialised tensor: its values are whatever was in memory.
+    """Return an uninitialized tensor, with arbitrary values.
 
     >>> import nbautograd as torch
     >>> torch.empty(2, 3).shape
@@ -161,7 +161,7 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
+    """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
 
     >>> import nbautograd as torch
     >>> torch.full((2, 3), 3.141592)
@@ -226,7 +226,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 zeros_like = _like(
     "zeros_like",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """A tensor of zeros with the shape, dtype and device of ``input``.
+    """Return a tensor of zeros with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
@@ -237,7 +237,7 @@ zeros_like = _like(
 ones_like = _like(
     "ones_like",
     lambda xp, shape, dtype: xp.ones(shape, dtype),
-    """A tensor of ones with the shape, dtype and device of ``input``.
+    """Return a tensor of ones with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.ones_like(torch.tensor([1, 2]))
@@ -247,7 +247,7 @@ ones_like = _like(
 empty_like = _like(
     "empty_like",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """An uninitialised tensor with the shape, dtype and device of ``input``.
+    """Return an uninitialized tensor with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.empty_like(torch.ones(2, 3)).shape
@@ -257,7 +257,7 @@ empty_like = _like(
 full_like = _like(
     "full_like",
     lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
-    """A tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
+    """Return a tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.full_like(torch.ones(2), 7)
@@ -271,12 +271,12 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"""``torch.{name}(...)`` with this tensor's dtype and device by default.
+    method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.
 
-    :param args, options: what ``torch.{name}`` takes.
-    :param dtype, device: others than this tensor's.
-    :returns: a tensor of the shape that ``torch.{name}`` gives.
-    :raises TypeError: what it does not take.
+    :param args, options: the arguments of ``torch.{name}``.
+    :param dtype, device: override those of this tensor.
+    :returns: a tensor with the shape of the result of ``torch.{name}``.
+    :raises TypeError: an argument is not supported.
 
     >>> import nbautograd as torch
     >>> torch.ones(1, dtype=torch.float64).new_{name}([2]{", 7" * (name == "full")}).dtype
@@ -300,7 +300,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with the given shape and strides, counted in elements.
+    """Return an uninitialized tensor with the given shape and strides, counted in elements.
 
     >>> import nbautograd as torch
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
@@ -327,9 +327,9 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised dense tensor whose dimensions lie in memory in the order ``physical_layout``, outermost first.
+    """Return an uninitialized dense tensor with the memory order ``physical_layout`` of dimensions, outermost first.
 
-    :raises RuntimeError: ``physical_layout`` is no permutation of the dimensions.
+    :raises RuntimeError: ``physical_layout`` is not a permutation of the dimensions.
 
     >>> import nbautograd as torch
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
@@ -358,7 +358,7 @@ def empty_permuted(
 def _new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
 ) -> Tensor:
-    """An uninitialised tensor with the given strides, by default of this tensor's dtype and device."""
+    """Return an uninitialized tensor with the given strides, by default of this tensor's dtype and device."""
     return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
 
 
@@ -376,9 +376,9 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A 0-d tensor with the value ``s``, by default of the default dtype.
+    """Return a 0-d tensor with the value ``s``, by default of the default dtype.
 
-    :raises RuntimeError: it is complex, and the dtype is not.
+    :raises RuntimeError: ``s`` is complex, and the dtype is not.
 
     >>> import nbautograd as torch
     >>> torch.scalar_tensor(2)
@@ -410,7 +410,7 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
+    """Return the identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
 
     :raises RuntimeError: a size is negative.
 
@@ -440,7 +440,7 @@ def eye(
 def one_value(value: Any) -> Any:
     """Check that a fill value is a number or a 0-d tensor.
 
-    :raises RuntimeError: it has dimensions.
+    :raises RuntimeError: it is a tensor with dimensions.
     """
     if getattr(value, "ndim", 0):
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
@@ -457,7 +457,7 @@ def one_value(value: Any) -> Any:
     method=False,
 )
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
-    """A tensor like ``input`` with every element equal to ``value``.
+    """Return a tensor like ``input`` with every element equal to ``value``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).fill_(5)
@@ -470,7 +470,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
 
 @op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
 def zero(input: Tensor) -> Tensor:
-    """A tensor of zeros like ``input``.
+    """Return a tensor of zeros like ``input``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).zero_()
@@ -489,7 +489,7 @@ def zero(input: Tensor) -> Tensor:
     method=False,
 )
 def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """``src`` broadcast to the shape of ``input`` and cast to its dtype."""
+    """Return ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
     joint = broadcast_shapes(input.shape, src.shape)
     if joint != input.shape:
         raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")

@@ -1,4 +1,4 @@
-"""Samples of discrete and gamma distributions, bit for bit as PyTorch's on a CPU."""
+"""Samples of discrete and gamma distributions, bit for bit as in PyTorch on a CPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["_sample_dirichlet", "_standard_gamma", "bernoulli", "binomial", "mul
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Samples (0 or 1) of the Bernoulli distribution with the elements of ``input``, or ``p``, as probabilities of 1.
+    """Sample the Bernoulli distribution (0 or 1) with the elements of ``input``, or ``p``, as probabilities of 1.
 
     :raises RuntimeError: a probability is not in [0, 1].
 
@@ -43,14 +43,14 @@ def bernoulli(
 
 @op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
-    """Bernoulli samples in the shape and dtype of ``input``."""
+    """Return Bernoulli samples in the shape and dtype of ``input``."""
     drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
 @op(node="PoissonBackward0", symbol="poisson", method=False, half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Samples of the Poisson distribution with the elements of ``input`` as rates.
+    """Sample the Poisson distribution with the elements of ``input`` as rates.
 
     :raises RuntimeError: a rate is negative.
 
@@ -73,9 +73,9 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     prob="sum_to(zeros_of(g), prob.shape)",
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Samples of the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
+    """Sample the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
 
-    The gradient is zero; PyTorch has none.
+    The gradient is zero; PyTorch does not have one.
 
     :raises ValueError: ``count`` is not of a floating dtype.
     :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
@@ -108,7 +108,7 @@ def _check_wide(name: str, dtype: np.dtype[Any]) -> None:
     """Raise for half precision."""
     check_dtype(name, dtype, "f")
     if dtype.itemsize == 2:
-        raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(dtype)!r}, but for float32 and float64")
+        raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(dtype)!r}. Use float32 or float64")
 
 
 @op(
@@ -119,7 +119,7 @@ def _check_wide(name: str, dtype: np.dtype[Any]) -> None:
     input="g * _standard_gamma_grad(input, result)",
 )
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Samples of the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
+    """Sample the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
 
     The gradient is that of implicit reparameterization, :func:`_standard_gamma_grad`.
 
@@ -138,10 +138,10 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     input="_dirichlet_grad(result, input, sum_along(input, -1)) * (g - sum_along(g * result, -1))",
 )
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Samples of the Dirichlet distribution whose concentrations are in the last dimension of ``input``.
+    """Sample the Dirichlet distribution whose concentrations are in the last dimension of ``input``.
 
-    The gradient is that of implicit reparameterization, by :func:`_dirichlet_grad`; PyTorch has it in
-    ``torch.distributions`` only.
+    The gradient is that of implicit reparameterization, by :func:`_dirichlet_grad`; PyTorch has it only in
+    ``torch.distributions``.
 
     :raises NotImplementedError: ``input`` is of half precision.
     """
@@ -160,11 +160,11 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """``num_samples`` indices drawn from the multinomial distribution whose weights are the rows of ``input``.
+    """Draw ``num_samples`` indices from the multinomial distribution whose weights are the rows of ``input``.
 
     :param input: one or two dimensions; the weights of a row need not sum to 1.
     :returns: int64, shape (num_samples,) or (rows, num_samples).
-    :raises RuntimeError: weights that are negative, not finite or all zero; more samples than weights without
+    :raises RuntimeError: weights are negative, not finite or all zero; or there are more samples than weights, without
         replacement.
 
     >>> import nbautograd as torch

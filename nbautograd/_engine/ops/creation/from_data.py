@@ -25,9 +25,9 @@ Device = device | str | int | None
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> Any:
-    """Check that the options of a creation function are supported; unsupported ones raise and are never ignored.
+    """Check that the options of a creation function are supported; unsupported ones always raise.
 
-    :returns: the dtype, also where a type of Python's stands for it.
+    :returns: the dtype, also if given as a Python type.
     """
     dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
@@ -41,13 +41,13 @@ def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = 
 
 _C_SCALAR = {"int32": "int", "float32": "float", "float64": "double", "float16": "double", "bfloat16": "double"}
 _C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64", "uint16", "uint32", "uint64")}
-"""What messages about a single number call the dtypes."""
+"""Names of the dtypes in messages about a single number."""
 
 
 def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
-    """A number that fits into a dtype; floats are truncated for integers.
+    """Return a number that fits into a dtype; floats are truncated for integers.
 
-    :param function: what a message begins with; by default the operation says its name.
+    :param function: the prefix of messages; by default the operation adds its name.
     :raises OverflowError: it is an integer of more than 64 bits.
     :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
     """
@@ -61,15 +61,17 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     if kind.rank == 1:
         limits = np.iinfo(kind.numpy)
         if isinstance(value, (float, np.floating)):
-            value = int(value) if math.isfinite(value) else limits.max + 1
-        if not limits.min - (limits.max + 1) * (limits.min == 0) <= value <= limits.max:
+            whole = int(value) if math.isfinite(value) else limits.max + 1
+        else:
+            whole = value
+        if not limits.min - (limits.max + 1) * (limits.min == 0) <= whole <= limits.max:
             raise RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
-        return int(value) % (limits.max + 1) if value < limits.min else value
+        return int(whole) % (limits.max + 1) if whole < limits.min else whole
     return value
 
 
 def finish(array: Any, requires_grad: bool = False) -> Tensor:
-    """The new tensor of an array; 0-d arrays on the CPU become scalars."""
+    """Return the new tensor of an array; 0-d arrays on the CPU become scalars."""
     if array.__class__ is np.ndarray and array.ndim == 0:
         array = array[()]
     if requires_grad.__class__ is not bool:
@@ -88,18 +90,19 @@ _TAKEN = "expected numbers, sequences of them, tensors or arrays"
 
 
 def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
-    """Nested sequences, numbers and arrays as an array: in the dtype given, or in the smallest that holds all of them.
+    """Convert nested sequences, numbers and arrays to an array: in the given dtype, or the smallest that holds all of
+    them.
 
     :raises ValueError: the sequences are ragged, or an integer has more than 64 bits.
-    :raises TypeError: an element is no number.
-    :raises RuntimeError: the dtype of an element cannot be known, or the value does not fit into the dtype given.
+    :raises TypeError: an element is not a number.
+    :raises RuntimeError: the dtype of an element cannot be inferred, or the value does not fit into the given dtype.
     """
-    if data.__class__ is float and dtype is None:  # the commonest
+    if data.__class__ is float and dtype is None:  # the most common case
         return backend.run_quietly(np.array(data).astype, dtypes.get_default_dtype().numpy)
     if not isinstance(data, (np.ndarray, np.generic, list, tuple, Tensor)) and hasattr(data, "__array__"):
         data = np.asarray(data)
     if isinstance(data, (np.ndarray, np.generic)):
-        dtypes.of(data.dtype)  # refuses strings, objects, dates
+        dtypes.of(data.dtype)  # raises for strings, objects, dates
         return np.array(data, None if dtype is None else dtype.numpy)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind_of(data)}'; {_TAKEN}")
@@ -112,9 +115,9 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:
-    """The lengths of nested sequences, as their first elements say them, and what is in them.
+    """Return the shape of nested sequences, taken from their first elements, and their contents.
 
-    That is a list; or one array where the sequences hold arrays of one shape.
+    The contents are a list, or one array if the sequences hold arrays of one shape.
     """
     shape: list[int] = []
     level = [data]
@@ -150,20 +153,22 @@ def _is_sequence(item: Any) -> bool:
 
 
 def _scalar(item: Any) -> Any:
-    """The only element of a tensor or array, which keeps its dtype."""
+    """Return the only element of a tensor or array, with its dtype."""
     if math.prod(item.shape) != 1:
         raise ValueError(
             f"only one element tensors can be converted to Python scalars, and this one has shape {list(item.shape)}: "
             "torch.stack() joins tensors"
         )
     if isinstance(item, BatchedTensor):
-        item.item()  # which says that there is none
+        item.item()  # raises the error for an empty array
     array = backend.fetch(item._a) if isinstance(item, Tensor) else item
     return array.reshape(())[()]
 
 
 def _common_dtype(leaves: list[Any]) -> dtypes.dtype:
-    """The dtype that the elements promote to: the default one of Python's floats, and their own of NumPy's."""
+    """Return the dtype that the elements promote to: the default dtype for Python floats, their own for NumPy
+    numbers.
+    """
     kinds = {cls: _dtype_of_class(cls) for cls in dict.fromkeys(map(type, leaves))}
     return functools.reduce(dtypes.promote_types, kinds.values()) if kinds else dtypes.get_default_dtype()
 
@@ -200,7 +205,7 @@ def _as_integers(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
             raise OverflowError(f"can't convert negative int to unsigned: {min(leaves)}") from None
         raise ValueError("Overflow when unpacking long long: an integer has more than 64 bits") from None
     limits = np.iinfo(kind.numpy)
-    lowest = limits.min - limits.max * (limits.min == 0)  # an unsigned integer takes negative ones, wrapped around
+    lowest = limits.min - limits.max * (limits.min == 0)  # an unsigned integer accepts negative ones, wrapped around
     if wide.size and (wide.min() < lowest or wide.max() > limits.max):
         wrong = next(value for value in leaves if not lowest <= value <= limits.max)
         raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {wrong}")
@@ -208,7 +213,7 @@ def _as_integers(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
 
 
 def _integer(value: Any, kind: dtypes.dtype) -> int:
-    """An element as an integer; a float is cut off."""
+    """Return an element as an integer; a float is truncated."""
     if isinstance(value, np.bool_):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -234,9 +239,9 @@ def _as_complexes(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]
 
 
 def _check_kinds(leaves: list[Any], methods: tuple[str, ...], message: str) -> None:
-    """Make sure that every element is a number that can be converted, by one of the methods or as an integer.
+    """Check that every element is a number that can be converted, by one of the methods or as an integer.
 
-    :raises TypeError: one is not.
+    :raises TypeError: an element is not.
     """
     for cls in dict.fromkeys(map(type, leaves)):
         is_complex = issubclass(cls, (complex, np.complexfloating)) and "__complex__" not in methods
@@ -245,7 +250,7 @@ def _check_kinds(leaves: list[Any], methods: tuple[str, ...], message: str) -> N
 
 
 _CONVERT = (_as_bools, _as_integers, _as_floats, _as_complexes)
-"""By the rank of the dtype."""
+"""Conversion functions, by the rank of the dtype."""
 
 
 @described
@@ -257,16 +262,16 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor that holds a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
+    """Create a tensor that holds a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
 
     :param dtype: by default float32 (see ``set_default_dtype``) for Python floats, int64 for ints, bool for bools, and
         the dtype of an array.
     :param device: the device of the result.
-    :param requires_grad: whether operations on it are recorded.
-    :raises ValueError: nested lists of unlike lengths, an integer of more than 64 bits, or a tensor of several elements
-        in a list.
-    :raises TypeError: an element is no number.
-    :raises RuntimeError: the dtype of an element cannot be known, or the value does not fit into ``dtype``.
+    :param requires_grad: if True, operations on it are recorded.
+    :raises ValueError: nested lists of unequal lengths, an integer of more than 64 bits, or a tensor of several
+        elements in a list.
+    :raises TypeError: an element is not a number.
+    :raises RuntimeError: the dtype of an element cannot be inferred, or the value does not fit into ``dtype``.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1., -1.], [1., -1.]])
@@ -293,7 +298,7 @@ def tensor(
 
 @described
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
-    """``data`` as a tensor, without a copy if it is an array or tensor of that dtype on that device.
+    """Convert ``data`` to a tensor, without a copy if it is an array or tensor of that dtype on that device.
 
     >>> import nbautograd as torch
     >>> torch.as_tensor([1, 2])
@@ -313,9 +318,9 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
 
 @described
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor that shares the memory of a NumPy array.
+    """Create a tensor that shares the memory of a NumPy array.
 
-    :raises TypeError: ``ndarray`` is no NumPy array, or its dtype is not supported.
+    :raises TypeError: ``ndarray`` is not a NumPy array, or its dtype is not supported.
 
     >>> import nbautograd as torch
     >>> import numpy as np
@@ -339,8 +344,8 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         )
     if not ndarray.flags.writeable:
         warn_once(
-            "The given NumPy array is not writable, and writing to the tensor raises, too: copy the array to have a "
-            "tensor that can be written to.",
+            "The given NumPy array is not writable, so writing to the tensor raises an error: copy the array to get a "
+            "writable tensor.",
             stacklevel=2,
         )
     return wrap(ndarray.view(np.ndarray))

@@ -25,7 +25,7 @@ DLDeviceType = enum.IntEnum("DLDeviceType", {"kDLCPU": 1, "kDLCUDA": 2, "kDLCUDA
 
 
 class _Capsule:
-    """Wraps a capsule in an object with ``__dlpack__``."""
+    """A wrapper of a capsule in an object with ``__dlpack__``."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -46,11 +46,11 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """``data`` as a tensor, sharing its memory where possible.
+    """Convert ``data`` to a tensor, sharing its memory where possible.
 
-    :param data: a tensor, a NumPy array, an object with ``__dlpack__`` or Python's buffer protocol (whose bytes are
-        then elements of ``dtype``), a sequence or a number.
-    :param copy: True: always copy; False: never, and raise where a copy is needed; None: copy if needed.
+    :param data: a tensor, a NumPy array, an object with ``__dlpack__`` or Python's buffer protocol (its bytes are read
+        as elements of ``dtype``), a sequence or a number.
+    :param copy: True: always copy; False: never, and raise if a copy is needed; None: copy if needed.
     :param requires_grad: by default that of ``data``. It is set on the result, which may be ``data`` itself.
     :raises ValueError: ``copy=False``, and a copy is needed.
 
@@ -100,13 +100,13 @@ def _is_buffer(data: Any) -> bool:
 
 @described
 def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's array, through the DLPack protocol.
+    """Create a tensor that shares the memory of another library's array, through the DLPack protocol.
 
     :param ext_tensor: an object with ``__dlpack__`` (an array of NumPy, CuPy, PyTorch, JAX, ...), or the capsule that
         method returned, of CPU memory, which can be consumed once.
     :param device: the device of the result; a copy if the array is on another.
-    :param copy: True: always copy; False: never, and raise where a copy is needed; None: copy if needed.
-    :raises RuntimeError: ``ext_tensor`` is neither, or on an unsupported type of device.
+    :param copy: True: always copy; False: never, and raise if a copy is needed; None: copy if needed.
+    :raises RuntimeError: ``ext_tensor`` is neither of these, or its device is not supported.
     :raises TypeError: the dtype is not supported.
     :raises ValueError: strides are negative; or ``copy=False``, and a copy is needed.
 
@@ -124,7 +124,7 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
         elif kind in (DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost):
             array = _from_capsule(_capsule_of(ext_tensor))
         else:
-            raise RuntimeError(f"from_dlpack(): no tensors on devices of DLPack's type {kind}, but on the CPU and CUDA")
+            raise RuntimeError(f"from_dlpack(): DLPack's device type {kind} is not supported, only the CPU and CUDA")
     elif type(ext_tensor).__name__ == "PyCapsule":
         array = _from_capsule(ext_tensor)
     else:
@@ -134,7 +134,7 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
         )
     dtypes.of(array.dtype)
     if any(stride < 0 for stride in array.strides):
-        raise ValueError("from_dlpack(): tensors with negative strides are not supported: make a copy of it first")
+        raise ValueError("from_dlpack(): tensors with negative strides are not supported: copy the array first")
     home = backend.device_of(array)
     place = home if device is None else as_device(device)
     if place != home:
@@ -145,7 +145,7 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
 
 
 def _capsule_of(array: Any) -> Any:
-    """The capsule of an object; one that can say that its memory is read-only where the library knows such."""
+    """Return the capsule of an object; a versioned one, which has a read-only flag, if the library supports it."""
     try:
         return array.__dlpack__(max_version=(1, 0))
     except TypeError:
@@ -155,16 +155,16 @@ def _capsule_of(array: Any) -> Any:
 def _from_capsule(capsule: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.from_dlpack(_Capsule(capsule))
-    except ValueError as error:  # used before
+    except ValueError as error:  # already consumed
         raise RuntimeError(f"from_dlpack received an invalid capsule (each can be consumed once): {error}") from None
     if array.flags.writeable or '"used_dltensor"' not in repr(capsule):
         return array
-    flat, offset = raw_memory.span(array)  # a capsule that cannot say so: as in PyTorch, one may write
+    flat, offset = raw_memory.span(array)  # no read-only flag: writable, as in PyTorch
     return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule of the tensor's memory, which another library can consume once.
+    """Return a DLPack capsule of the tensor's memory, which another library can consume once.
 
     >>> import nbautograd as torch
     >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
@@ -177,13 +177,13 @@ def to_dlpack(tensor: Tensor) -> Any:
 def frombuffer(
     buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A 1-d tensor that shares the memory of an object with the buffer protocol, such as a bytearray.
+    """Create a 1-d tensor that shares the memory of an object with the buffer protocol, such as a bytearray.
 
     The tensor of a read-only buffer, such as bytes, is read-only.
 
-    :param count: how many elements; all by default.
-    :param offset: how many bytes to skip.
-    :raises ValueError: no buffer protocol, an empty buffer, or fewer bytes than ``count`` and ``offset`` need.
+    :param count: the number of elements; all by default.
+    :param offset: the number of bytes to skip.
+    :raises ValueError: there is no buffer protocol, the buffer is empty, or too short for ``count`` and ``offset``.
 
     >>> import nbautograd as torch
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
@@ -229,13 +229,13 @@ def from_file(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A 1-d tensor whose memory is a file: its values are read when they are looked at.
+    """Create a 1-d tensor whose memory is a file; its values are read on access.
 
-    :param shared: whether what is written goes to the file, which is made or lengthened where it has to be. Otherwise
-        the file must hold ``size`` elements, and stays as it is.
-    :param size: how many elements.
+    :param shared: if True, writes go to the file, which is created or extended as needed. Otherwise the file must hold
+        ``size`` elements, and is not changed.
+    :param size: the number of elements.
     :param dtype: by default the default dtype.
-    :raises RuntimeError: the file cannot be opened, or is too short; another device than the CPU.
+    :raises RuntimeError: the file cannot be opened or is too short, or the device is not the CPU.
 
     >>> import nbautograd as torch, tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:

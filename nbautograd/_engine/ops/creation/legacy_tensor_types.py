@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.defaults import known_types
+from nbautograd._engine.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import empty
 from nbautograd._engine.ops.creation.from_data import tensor
@@ -19,9 +20,9 @@ __all__ = list(dtypes.TENSOR_TYPES)
 
 
 def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
-    """What ``torch.Tensor(...)``, the typed constructors and ``Tensor.new`` make of their arguments.
+    """Construct a tensor as ``torch.Tensor(...)``, the typed constructors and ``Tensor.new`` do.
 
-    :param kind: the dtype; by default that of a tensor that is given, or else the default dtype.
+    :param kind: the dtype; by default that of a given tensor, or else the default dtype.
     """
     place = options.pop("device", None)
     data = (*data, *(options.pop(name) for name in ("data", "size") if name in options))
@@ -34,12 +35,21 @@ def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[s
             "lengths, or one sequence, array or tensor, and device="
         )
     (values,) = data
+    if isinstance(values, (TypedStorage, UntypedStorage)):
+        kind = kind or dtypes.get_default_dtype()
+        if isinstance(values, TypedStorage) and values.dtype is not kind:
+            expected, got = (next(n for n, d in STORAGE_TYPES.items() if d is each) for each in (kind, values.dtype))
+            raise RuntimeError(
+                f"Expected a Storage of type torch.{expected} or an UntypedStorage, but got type torch.{got} for "
+                "argument 1 'storage'"
+            )
+        return empty(0, dtype=kind, device=values.device).set_(values)
     if isinstance(values, Tensor):
         if kind is not None and values.dtype is not kind:
             expected, got = (dtypes.C_TYPES[d.name] for d in (kind, values.dtype))
             raise TypeError(
-                f"expected TensorOptions(dtype={expected}) (got TensorOptions(dtype={got})): the constructor changes "
-                f"no dtype, tensor.to({kind!r}) does"
+                f"expected TensorOptions(dtype={expected}) (got TensorOptions(dtype={got})): the constructor keeps "
+                f"the dtype. Use tensor.to({kind!r})"
             )
         return view_alias(values)
     if isinstance(values, (str, bytes)):
@@ -54,11 +64,11 @@ def _is_length(value: Any) -> bool:
 
 
 def _new(self: Tensor, *data: Any, **options: Any) -> Tensor:
-    """A tensor of the same dtype on the same device: uninitialised, of the lengths given, or of given values.
+    """Create a tensor of the same dtype on the same device: uninitialized, of the given sizes, or of given values.
 
     An old form of ``new_empty`` and ``new_tensor``.
 
-    :raises TypeError: the values are no sequence, or a tensor of another dtype.
+    :raises TypeError: the values are not a sequence, or a tensor of another dtype.
 
     >>> import nbautograd as torch
     >>> torch.ones(1, dtype=torch.int64).new([1, 2])
@@ -76,7 +86,7 @@ class _TensorType(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
 
     def __call__(cls, *data: Any, **options: Any) -> Tensor:
-        """A tensor of the given sequence; uninitialised, of a shape given as numbers; or a tensor's alias."""
+        """Create a tensor from a sequence; an uninitialized one from sizes; or an alias of a tensor."""
         return _construct(cls.dtype, data, options)
 
     def __repr__(cls) -> str:
@@ -98,7 +108,7 @@ for _name, _kind in dtypes.TENSOR_TYPES.items():
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the legacy tensor type; with ``dtype``, the tensor cast to it.
+    """Return the name of the legacy tensor type; with ``dtype``, the tensor cast to it.
 
     :param dtype: a dtype, a tensor type or its name, such as ``"torch.DoubleTensor"``.
     :param non_blocking: has no effect.
@@ -115,7 +125,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if isinstance(dtype, _TensorType):
         dtype = dtype.dtype
     elif isinstance(dtype, type):
-        raise ValueError(f"invalid type: {dtype.__name__!r}: tensor.to({dtype.__name__}) takes types of Python's")
+        raise ValueError(f"invalid type: {dtype.__name__!r}: use tensor.to({dtype.__name__}) for a Python type")
     elif isinstance(dtype, str):
         tensor_type = dtypes.TENSOR_TYPES.get(dtype.removeprefix("torch."))
         if tensor_type is None:
@@ -125,3 +135,4 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 Tensor.type, Tensor.new, Tensor._construct = _type, _new, staticmethod(_construct)
+_type.__qualname__, _new.__qualname__ = "type", "new"

@@ -1,7 +1,8 @@
 """Random numbers: PyTorch's CPU streams, bit for bit.
 
-On CUDA, a seed makes results reproducible, but the numbers are drawn on the host from the same generator. PyTorch takes
-exponential and Bernoulli numbers from Intel's library on Intel's processors; these streams are those of all others.
+On CUDA, a seed makes results reproducible, but the numbers are drawn on the host by the same generator. On Intel
+processors, PyTorch draws exponential and Bernoulli numbers with Intel's library; these streams are those of all other
+processors.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def _new(
     requires_grad: bool,
     out: Tensor | None,
 ) -> Tensor:
-    """A new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
+    """Return a new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
@@ -113,10 +114,10 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Random numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+    """Return random numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
 
     :param dtype: floating or complex; both parts of complex numbers are uniform.
-    :raises NotImplementedError: another dtype.
+    :raises NotImplementedError: the dtype is neither.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -140,10 +141,10 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Random numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
+    """Return random numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
 
     :param dtype: floating or complex; each part of complex numbers has variance 1/2.
-    :raises NotImplementedError: another dtype.
+    :raises NotImplementedError: the dtype is neither.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -169,10 +170,10 @@ def randint(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Random integers in [``low``, ``high``): ``randint(low, high, size)``, or ``randint(high, size)`` from 0.
+    """Return random integers in [``low``, ``high``): ``randint(low, high, size)``, or ``randint(high, size)`` from 0.
 
     :param dtype: int64 by default.
-    :raises TypeError: a bound is no int, or the size no sequence of ints.
+    :raises TypeError: a bound is not an int, or the size not a sequence of ints.
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
     >>> import nbautograd as torch
@@ -194,7 +195,7 @@ def randint(
 
 
 def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int, int]:
-    """``low`` (by default 0) and ``high``, from positional arguments ``(high)`` or ``(low, high)``, or keywords."""
+    """Return ``low`` (by default 0) and ``high``, from positionals ``(high)`` or ``(low, high)``, or keywords."""
     missing = [key for key, value in (("low", low), ("high", high)) if value is None]
     positions = missing if len(positional) == 2 else ["high" if high is None else "low"]
     if len(positional) > len(missing) or high is None and not positional:
@@ -203,7 +204,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     first, end = (as_int(named[k] or 0, f"{name}(): argument '{k}'") for k in ("low", "high"))
     for key, value in (("low", first), ("high", end)):
         if not -(2**63) <= value < 2**63:
-            raise ValueError(f"Overflow when unpacking long long: {name}(): {key}={value} is no 64-bit integer")
+            raise ValueError(f"Overflow when unpacking long long: {name}(): {key}={value} is not a 64-bit integer")
     return first, end
 
 
@@ -220,7 +221,7 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A random permutation of the integers from 0 to ``n - 1``.
+    """Return a random permutation of the integers from 0 to ``n - 1``.
 
     :param dtype: int64 by default.
     :raises RuntimeError: ``n`` is negative, or the dtype does not hold all integers below it.
@@ -250,7 +251,7 @@ def randperm(
 
 @random_function("like")
 def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bool, order: Any, draw: Draw) -> Tensor:
-    """A random tensor like ``input``; by default of its memory format, too."""
+    """Return a random tensor like ``input``, by default with its memory format."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     xp = backend.module(input.device if place is None else as_device(place))
@@ -275,7 +276,7 @@ def rand_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
+    """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -299,7 +300,7 @@ def randn_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
+    """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -329,7 +330,7 @@ def randint_like(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
+    """Return random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
@@ -362,10 +363,10 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Random numbers from normal distributions with the given means and standard deviations.
+    """Return random numbers from normal distributions with the given means and standard deviations.
 
-    ``normal(mean, std)``, at least one of them a tensor, or ``normal(mean, std, size)`` of two numbers. The result has
-    the dtype of ``mean``, or of ``std`` where ``mean`` is a number.
+    Either ``normal(mean, std)``, at least one of them a tensor, or ``normal(mean, std, size)`` with two numbers. The
+    result has the dtype of ``mean``, or of ``std`` if ``mean`` is a number.
 
     :raises RuntimeError: a standard deviation is negative or complex.
 
@@ -388,7 +389,7 @@ def normal(
         shape = new_shape((size,), "normal")
         return _new("normal", shape, dtype, normal_numbers("normal", generator, mean, std), device, requires_grad, out)
     if size is not None or dtype is not None or layout is not None or device is not None or requires_grad:
-        raise TypeError("normal(): size, dtype, layout, device and requires_grad go with two numbers for mean and std")
+        raise TypeError("normal(): size, dtype, layout, device and requires_grad require two numbers for mean and std")
     source(generator)
     if not isinstance(std, Tensor):
         result = _normal_around(mean, std, generator)
@@ -403,20 +404,20 @@ def normal(
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
-    """Samples of the normal distribution with mean 0 in the dtype and on the device of an array."""
+    """Return samples of the normal distribution with mean 0 in the dtype and on the device of an array."""
     drawn = normal_numbers("normal", chosen, 0.0, std)(shape, like.dtype)
     return backend.module(backend.device_of(like)).asarray(drawn)
 
 
 @op(node="NormalBackward1", symbol="normal", method=False, half=NATIVE, mean="zeros_of(g)")
 def _normal_around(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-    """Samples of normal distributions with the means ``mean`` and one standard deviation."""
+    """Return samples of normal distributions with the means ``mean`` and one standard deviation."""
     return (_standard_normal(mean, mean.shape, std, generator) + mean).astype(mean.dtype)
 
 
 @op(node="NormalBackward2", symbol="normal", method=False, half=NATIVE, std="zeros_of(g)")
 def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Tensor:
-    """Samples of normal distributions with one mean and the standard deviations ``std``."""
+    """Return samples of normal distributions with one mean and the standard deviations ``std``."""
     return _standard_normal(std, std.shape, 1.0, generator) * std + std.dtype.type(mean)
 
 
@@ -429,7 +430,7 @@ def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Ten
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
 )
 def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-    """Samples of normal distributions with the means ``mean`` and standard deviations ``std``."""
+    """Return samples of normal distributions with the means ``mean`` and standard deviations ``std``."""
     shape = common_shape(mean.shape, std.shape)
     spread = (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype)
     return spread + mean
@@ -456,18 +457,18 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The last seed of the default generator."""
+    """Return the last seed of the default generator."""
     return generator.default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a uint8 tensor."""
+    """Return the state of the default generator, as a uint8 tensor."""
     return generator.default_generator.get_state()
 
 
 @described
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the default generator into a state that :func:`get_rng_state` (or PyTorch's) returned.
+    """Set the default generator to a state that :func:`get_rng_state` (or PyTorch's) returned.
 
     >>> import nbautograd as torch
     >>> state = torch.get_rng_state()

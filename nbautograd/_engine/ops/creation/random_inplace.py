@@ -1,4 +1,4 @@
-"""In-place sampling (``uniform_``, ``normal_``, ...), and what it shares with the sampling of new tensors.
+"""In-place sampling (``uniform_``, ``normal_``, ...), and code shared with the sampling of new tensors.
 
 As in PyTorch, a tensor is filled in memory order.
 """
@@ -36,7 +36,7 @@ def source(chosen: Generator | None) -> Generator:
 
 
 def check_dtype(name: str, kind: np.dtype[Any], accepted: str = "fc") -> None:
-    """Make sure that the dtype's kind is among those that the distribution accepts (bfloat16 is V)."""
+    """Check that the dtype's kind is among those that the distribution accepts (bfloat16 is V)."""
     if kind.kind.replace("V", "f") not in accepted:
         words = {"f": "floating", "c": "complex", "i": "integer", "b": "bool"}
         expected = ", ".join(word for letter, word in words.items() if letter in accepted)
@@ -46,14 +46,14 @@ def check_dtype(name: str, kind: np.dtype[Any], accepted: str = "fc") -> None:
 
 
 def in_memory_order(array: Any, draw: Draw) -> Array:
-    """Samples in the shape and dtype of ``array``, drawn in its memory order."""
+    """Return samples in the shape and dtype of ``array``, drawn in its memory order."""
     order = memory_order(array)
     drawn = draw([array.shape[d] for d in order], array.dtype)
     return drawn.transpose(np.argsort(order)) if array.ndim > 1 else drawn
 
 
 def _with_parts(draw: Draw) -> Draw:
-    """Extend a real sampler to complex dtypes: real and imaginary parts are drawn in turn."""
+    """Extend a real sampler to complex dtypes: draw real and imaginary parts in turn."""
 
     def either(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         if kind.kind != "c":
@@ -92,7 +92,7 @@ def integers(name: str, chosen: Generator | None, low: int | None, high: int | N
 
 
 def decided(chances: Any, source: Generator) -> Draw:
-    """A sampler of the Bernoulli distribution with these probabilities, a number or an array."""
+    """Return a sampler of the Bernoulli distribution with these probabilities, a number or an array."""
     with np.errstate(invalid="ignore"):
         if not np.all((chances >= 0) & (chances <= 1)):
             bounds = f"p={chances}" if not np.ndim(chances) else f"{np.min(chances)} to {np.max(chances)}"
@@ -101,7 +101,7 @@ def decided(chances: Any, source: Generator) -> Draw:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all broadcast to.
+    """Return the shape that all broadcast to.
 
     :raises RuntimeError: they do not.
     """
@@ -116,11 +116,11 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _history(name: str, node: str) -> Callable[[Tensor, Any], Tensor]:
-    """Declare the operation that a filled tensor gets as its ``grad_fn``; its gradient is 0."""
+    """Declare the operation that becomes the ``grad_fn`` of a filled tensor; its gradient is 0."""
 
     @op(node=node, symbol=name, name=f"_{node}", method=False, half=NATIVE, input="zeros_of(g)")
     def overwritten(input: Tensor, values: Any) -> Tensor:
-        """``values``, which do not depend on ``input``."""
+        """Return ``values``, which do not depend on ``input``."""
         return values
 
     return overwritten
@@ -152,7 +152,7 @@ _HISTORIES = {
     p="cast_back(sum_to(zeros_of(g), p.shape), p.dtype)",
 )
 def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
-    """``values``, which were drawn with the probabilities ``p``."""
+    """Return ``values``, which were drawn with the probabilities ``p``."""
     return values
 
 
@@ -165,7 +165,7 @@ def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Te
 
 
 def _named(name: str, named: dict[str, Any], low: Any) -> Any:
-    """The keyword argument ``from``, which is no valid name of a Python parameter."""
+    """Return the keyword argument ``from``, which is not a valid name of a Python parameter."""
     value = named.pop("from", low)
     for key in named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
@@ -177,7 +177,7 @@ def uniform_(
 ) -> Tensor:
     """Fill with samples of the uniform distribution on [``from``, ``to``).
 
-    :raises RuntimeError: ``from`` is above ``to``, or one of them beyond the dtype.
+    :raises RuntimeError: ``from`` is above ``to``, or one of them does not fit into the dtype.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -283,8 +283,8 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 def random_(self: Tensor, *bounds: int | None, generator: Generator | None = None, **named: int | None) -> Tensor:
     """Fill with random integers in [``from``, ``to``): ``random_()``, ``random_(to)`` or ``random_(from, to)``.
 
-    ``from`` is 0 by default. Without ``to`` (or with None) the integers go up to the largest of the dtype; for floating
-    dtypes up to the largest power of two below which every integer is representable.
+    ``from`` is 0 by default. Without ``to`` (or with None) the integers go up to the largest value of the dtype; for
+    floating dtypes up to the largest power of two below which every integer is representable.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 

@@ -25,7 +25,7 @@ def _number(value: Any) -> Any:
 
 
 def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
-    """Make sure that the step leads from the first number to the last.
+    """Check that the step leads from the first number to the last.
 
     :raises RuntimeError: it is 0, or has the wrong sign.
     """
@@ -50,7 +50,8 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Evenly spaced numbers in [``start``, ``end``), ``step`` apart; int64 if all are ints, else the default dtype.
+    """Return evenly spaced numbers in [``start``, ``end``), ``step`` apart; int64 if all are ints, else the default
+    dtype.
 
     :raises RuntimeError: the step is 0 or leads away from ``end``.
 
@@ -104,7 +105,7 @@ def _steps(name: str, steps: Any) -> int:
 
 
 def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
-    """The ends of a range as numbers, and the NumPy dtype of the result.
+    """Return the ends of a range as numbers, and the NumPy dtype of the result.
 
     :raises RuntimeError: an end is complex, and the dtype is not; or it is a tensor of several elements.
     """
@@ -126,7 +127,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
 
 @backend.quiet()
 def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> Any:
-    """``n`` evenly spaced values in the arithmetic of ``kind``, each half computed from its end, as in PyTorch."""
+    """Return ``n`` evenly spaced values in the arithmetic of ``kind``, computed from both ends, as in PyTorch."""
     if n == 1:
         return xp.full((1,), first, kind)
     arithmetic = kind if kind.kind in "fc" else np.dtype(np.float64)
@@ -150,7 +151,7 @@ def linspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     :raises RuntimeError: ``steps`` is negative.
 
@@ -178,7 +179,7 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``steps`` logarithmically spaced numbers: ``base`` to the powers ``linspace(start, end, steps)``.
+    """Return ``steps`` logarithmically spaced numbers: ``base`` to the powers ``linspace(start, end, steps)``.
 
     :raises RuntimeError: ``steps`` is negative.
 
@@ -207,7 +208,7 @@ def range(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
+    """Return evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
     warnings.warn(
         "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "
         "torch.arange, which produces values in [start, end).",

@@ -2,8 +2,8 @@
 
 If x has the distribution function F and the density p, both with a parameter a, a sample moves with the parameter by
 dx/da = -(∂F/∂a) / p (M. Figurnov, S. Mohamed, A. Mnih, 2018). ∂F/∂a has no closed form here. The approximations are
-PyTorch's, so that gradients are the same: Taylor's series in the tails, S. O. Rice's saddle points where parameters are
-large, and in between rational functions that were fitted to them (M. Jankowiak, F. Obermeyer, 2018).
+PyTorch's, so that gradients are equal: Taylor series in the tails, S. O. Rice's saddle points for large parameters, and
+fitted rational functions in between (M. Jankowiak, F. Obermeyer, 2018).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Piece = tuple[Any, Callable[..., Any]]
 
 
 def _piecewise(pieces: Sequence[Piece], *arrays: Any) -> Any:
-    """A function of arrays of one shape: for each element, that of the first piece whose condition holds."""
+    """Return a function of arrays of one shape that applies to each element the first piece whose condition holds."""
     result = np.zeros_like(arrays[0])
     left = np.ones_like(arrays[0], bool)
     with np.errstate(all="ignore"):
@@ -37,7 +37,7 @@ def _piecewise(pieces: Sequence[Piece], *arrays: Any) -> Any:
 
 
 def _without_nan(values: Any) -> Any:
-    """0 where the series came to no number: far out in the tails."""
+    """Replace nan by 0 where the series does not converge: far out in the tails."""
     return np.where(np.isnan(values), np.zeros_like(values), values)
 
 
@@ -65,7 +65,7 @@ GAMMA_DENOMINATOR = (
     output="not_implemented('_standard_gamma_grad')",
 )
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
-    """The derivatives of gamma samples ``output`` by the shape parameters ``input``.
+    """Return the derivatives of gamma samples ``output`` by the shape parameters ``input``.
 
     >>> import nbautograd as torch
     >>> torch._standard_gamma_grad(torch.tensor([1., 20.]), torch.tensor([0.5, 21.]))
@@ -77,7 +77,7 @@ def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
 
 
 def _gamma_series(x: Any, alpha: Any) -> Any:
-    """For small x: the series of the incomplete gamma function (DLMF 8.7.1), derived term by term."""
+    """Sum the series of the incomplete gamma function for small x (DLMF 8.7.1), differentiated term by term."""
     term, plain, squared = np.ones_like(x), 1 / alpha, 1 / alpha**2
     for i in range(1, 6):
         term = term * (-x / i)
@@ -88,7 +88,7 @@ def _gamma_series(x: Any, alpha: Any) -> Any:
 
 
 def _gamma_saddle_point(x: Any, alpha: Any) -> Any:
-    """For large α: the saddle point expansion, and its polynomial near the removable singularity at x = α."""
+    """Evaluate the saddle point expansion for large α, and its polynomial near the removable singularity at x = α."""
     near = (x >= 0.9 * alpha) & (x <= 1.1 * alpha)
     return _piecewise([(near, _gamma_near_mean), (True, _gamma_far_from_mean)], x, alpha)
 
@@ -113,7 +113,7 @@ def _gamma_rational(x: Any, alpha: Any) -> Any:
 
 
 def _polynomial(coefficients: Any, *variables: Any) -> Any:
-    """A polynomial in several variables, the first of which has the powers along the first dimension (Horner)."""
+    """Evaluate a polynomial in several variables (Horner); the first has its powers along the first dimension."""
     inner = [_polynomial(row, *variables[1:]) for row in coefficients] if len(variables) > 1 else coefficients
     result = inner[-1]
     for each in inner[-2::-1]:
@@ -170,7 +170,7 @@ BETA_DENOMINATOR = (
     total="not_implemented('_dirichlet_grad')",
 )
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
-    """The derivatives of beta samples ``x`` by ``alpha``, divided by 1 - x; ``total`` is the sum of both parameters.
+    """Return the derivatives of beta samples ``x`` by ``alpha``, divided by 1 - x; ``total`` is ``alpha + beta``.
 
     >>> import nbautograd as torch
     >>> torch._dirichlet_grad(torch.tensor([0.5]), torch.tensor([1.]), torch.tensor([2.]))
@@ -192,7 +192,7 @@ def _widened(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _beta_series_by_alpha(x: Any, alpha: Any, total: Any) -> Any:
-    """For x near 0: the series of the incomplete beta function (DLMF 8.17.7), derived by α."""
+    """Sum the series of the incomplete beta function for x near 0 (DLMF 8.17.7), differentiated by α."""
     beta = total - alpha
     factor = value("digamma", alpha) - value("digamma", total) - np.log(x)
     term, series = np.ones_like(x), (factor + 1 / alpha) / alpha
@@ -203,7 +203,7 @@ def _beta_series_by_alpha(x: Any, alpha: Any, total: Any) -> Any:
 
 
 def _beta_series_by_beta(x: Any, alpha: Any, beta: Any) -> Any:
-    """For x near 0: the same series, derived by β."""
+    """Sum the series of the incomplete beta function for x near 0, differentiated by β."""
     factor = value("digamma", alpha + beta) - value("digamma", beta)
     term, product, derived, series = np.ones_like(x), np.ones_like(x), np.zeros_like(x), factor / alpha
     for i in range(1, 9):
@@ -214,7 +214,7 @@ def _beta_series_by_beta(x: Any, alpha: Any, beta: Any) -> Any:
 
 
 def _beta_saddle_point(x: Any, alpha: Any, total: Any) -> Any:
-    """For large α and β: the saddle point expansion, and its polynomial near the singularity at the mean."""
+    """Evaluate the saddle point expansion for large α and β, and its polynomial near the singularity at the mean."""
     beta = total - alpha
     deviation = np.sqrt(alpha * beta / (total + 1)) / total
     near = abs(x - alpha / total) <= 0.1 * deviation

@@ -1,4 +1,4 @@
 """Operations on each element: arithmetic, comparison, exponentials, rounding, special functions.
 
-They know nothing of the other families.
+They do not depend on the other families.
 """

@@ -50,7 +50,7 @@ __all__ = [
     other="g if alpha == 1 else conj(conj(g) * alpha)",
 )
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """``input + alpha * other``, elementwise, with broadcasting and type promotion.
+    """Compute ``input + alpha * other``, elementwise, with broadcasting and type promotion.
 
     >>> import nbautograd as torch
     >>> torch.add(torch.tensor([1., 2.]), torch.tensor([10., 20.]), alpha=2)
@@ -60,7 +60,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
 
 
 def times(alpha: Number, array: Any) -> Any:
-    """``alpha * array`` in the array's dtype.
+    """Return ``alpha * array`` in the array's dtype.
 
     :raises RuntimeError: ``alpha`` is of a higher category than the array.
     """
@@ -95,9 +95,9 @@ def times(alpha: Number, array: Any) -> Any:
     other="-g if alpha == 1 else -conj(conj(g) * alpha)",
 )
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """``input - alpha * other``, elementwise, with broadcasting and type promotion.
+    """Compute ``input - alpha * other``, elementwise, with broadcasting and type promotion.
 
-    :raises RuntimeError: one of them is bool.
+    :raises RuntimeError: an operand is bool.
 
     >>> import nbautograd as torch
     >>> torch.tensor([5, 7]) - 2
@@ -119,9 +119,9 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     other="g",
 )
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """``other - alpha * input``.
+    """Compute ``other - alpha * input``.
 
-    :raises RuntimeError: one of them is bool.
+    :raises RuntimeError: an operand is bool.
 
     >>> import nbautograd as torch
     >>> 1 - torch.tensor([5., 7.])
@@ -139,7 +139,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     other="g * conj(input)",
 )
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input * other``, elementwise, with broadcasting and type promotion.
+    """Compute ``input * other``, elementwise, with broadcasting and type promotion.
 
     :raises RuntimeError: the shapes do not broadcast.
 
@@ -156,7 +156,7 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(node="NegBackward0", symbol="−", kind=POINTWISE, accepts="ifc", operators="__neg__", input="-g")
 def neg(input: Tensor) -> Tensor:
-    """``-input``: each element negated.
+    """Negate each element: ``-input``.
 
     :raises RuntimeError: the dtype is bool.
 
@@ -169,7 +169,7 @@ def neg(input: Tensor) -> Tensor:
 
 @composite()
 def positive(input: Tensor) -> Tensor:
-    """``+input``: returns the tensor itself.
+    """Return the tensor itself: ``+input``.
 
     :raises RuntimeError: the dtype is bool.
 
@@ -187,7 +187,7 @@ Tensor.__pos__ = positive
 
 @op(node="AbsBackward0", symbol="|·|", kind=POINTWISE, accepts="ifc", operators="__abs__", input="g * sgn(input)")
 def abs(input: Tensor) -> Tensor:
-    """The absolute value of each element; its derivative at 0 is 0.
+    """Return the absolute value of each element; its derivative at 0 is 0.
 
     >>> import nbautograd as torch
     >>> torch.abs(torch.tensor([-1., 2.]))
@@ -203,7 +203,7 @@ def abs(input: Tensor) -> Tensor:
     input="ratio(g - real(g * conj(result)) * result, abs(input))",
 )
 def sgn(input: Tensor) -> Tensor:
-    """The sign of each element: -1, 0 or 1; of a complex number ``z / abs(z)``.
+    """Return the sign of each element: -1, 0 or 1; ``z / abs(z)`` for complex numbers.
 
     >>> import nbautograd as torch
     >>> torch.sgn(torch.tensor([-3., 0., 5.]))
@@ -219,7 +219,7 @@ def sgn(input: Tensor) -> Tensor:
 
 @op(node="SignBackward0", symbol="sign", kind=POINTWISE, accepts="bif", input="zeros_of(g)")
 def sign(input: Tensor) -> Tensor:
-    """The sign of each element: -1, 0 or 1; 0 for nan.
+    """Return the sign of each element: -1, 0 or 1; 0 for nan.
 
     :raises RuntimeError: the dtype is complex; see ``sgn``.
 
@@ -231,12 +231,12 @@ def sign(input: Tensor) -> Tensor:
 
 
 def _sign(a: Any) -> Any:
-    """The sign of a real array, in its dtype."""
+    """Return the sign of a real array, in its dtype."""
     return (a > 0).astype(a.dtype) if a.dtype.kind in "bu" else (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)
 
 
 def as_category(input: Tensor, number: Number) -> Tensor:
-    """The tensor cast to its result type with a number."""
+    """Return the tensor cast to its result type with a number."""
     if input._a.dtype.kind == "f" and (number.__class__ is float or number.__class__ is int):
         return input
     kind = result_dtype(input, number)
@@ -248,9 +248,9 @@ def as_category(input: Tensor, number: Number) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
-    """Linear interpolation ``input + weight * (end - input)``.
+    """Interpolate linearly: ``input + weight * (end - input)``.
 
-    :raises RuntimeError: the dtypes of ``input`` and ``end`` differ, or are integer ones.
+    :raises RuntimeError: the dtypes of ``input`` and ``end`` differ, or are integer dtypes.
 
     >>> import nbautograd as torch
     >>> torch.lerp(torch.tensor([0.]), torch.tensor([10.]), 0.3)
@@ -277,7 +277,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     weight="g * conj(end - input)",
 )
 def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
-    """Linear interpolation, exact at both ends."""
+    """Interpolate linearly, exact at both ends."""
     way = end - input
     if weight.__class__ is np.ndarray and not weight.ndim:
         return input + weight * way if np.abs(weight) < 0.5 else end - way * (1 - weight)
@@ -295,7 +295,7 @@ def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     tensor2="g * conj(tensor1 * value)",
 )
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``.
+    """Compute ``input + value * tensor1 * tensor2``.
 
     >>> import nbautograd as torch
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]))
@@ -315,9 +315,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     tensor2="-g * conj(value * tensor1 / (tensor2 * tensor2))",
 )
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``.
+    """Compute ``input + value * tensor1 / tensor2``.
 
-    :raises RuntimeError: all are integers: Integer division with addcdiv is not supported.
+    :raises RuntimeError: all dtypes are integer: addcdiv does not support integer division.
 
     >>> import nbautograd as torch
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]))

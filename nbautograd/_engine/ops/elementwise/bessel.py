@@ -20,7 +20,7 @@ __all__ = ["i0"]
 
 @op(node="I0Backward0", symbol="I₀", kind=POINTWISE, floating=True, accepts="bif", input="g * special_i1(input)")
 def i0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 0 (DLMF 10.25.2).
+    """Compute the modified Bessel function of the first kind of order 0 (DLMF 10.25.2).
 
     >>> import nbautograd as torch
     >>> torch.i0(torch.tensor([0., 1.]))
@@ -40,7 +40,7 @@ def i0(input: Tensor) -> Tensor:
     input="g * (special_i1e(input) - sgn(input) * result)",
 )
 def special_i0e(input: Tensor) -> Tensor:
-    """``exp(-abs(input)) * i0(input)``, without overflow.
+    """Compute ``exp(-abs(input)) * i0(input)``, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.special.i0e(torch.tensor([0., 100.]))
@@ -60,7 +60,7 @@ def special_i0e(input: Tensor) -> Tensor:
     input="g * (i0(input) - where(input == 0, 0.5, ratio(result, input)))",
 )
 def special_i1(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 1.
+    """Compute the modified Bessel function of the first kind of order 1.
 
     >>> import nbautograd as torch
     >>> torch.special.i1(torch.tensor([0., 1.]))
@@ -80,7 +80,7 @@ def special_i1(input: Tensor) -> Tensor:
     input="g * (special_i0e(input) - sgn(input) * result - where(input == 0, 0.5, ratio(result, input)))",
 )
 def special_i1e(input: Tensor) -> Tensor:
-    """``exp(-abs(input)) * i1(input)``, without overflow.
+    """Compute ``exp(-abs(input)) * i1(input)``, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.special.i1e(torch.tensor([0., 100.]))
@@ -91,7 +91,7 @@ def special_i1e(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_i0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 0, without a derivative (:func:`i0` has one).
+    """Compute the modified Bessel function of the first kind of order 0, without a derivative (:func:`i0` has one).
 
     >>> import nbautograd as torch
     >>> torch.special.modified_bessel_i0(torch.tensor([0., 1.]))
@@ -102,7 +102,7 @@ def special_modified_bessel_i0(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_i1(input: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 1, without a derivative (``i1`` has one).
+    """Compute the modified Bessel function of the first kind of order 1, without a derivative (``i1`` has one).
 
     >>> import nbautograd as torch
     >>> torch.special.modified_bessel_i1(torch.tensor([0., 1.]))
@@ -116,7 +116,7 @@ def special_modified_bessel_i1(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_k0(input: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 0 (DLMF 10.27.4): inf at 0, nan below.
+    """Compute the modified Bessel function of the second kind of order 0 (DLMF 10.27.4): inf at 0, nan below.
 
     >>> import nbautograd as torch
     >>> torch.special.modified_bessel_k0(torch.tensor([0., 1.]))
@@ -127,7 +127,7 @@ def special_modified_bessel_k0(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_k1(input: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 1: inf at 0, nan below.
+    """Compute the modified Bessel function of the second kind of order 1: inf at 0, nan below.
 
     >>> import nbautograd as torch
     >>> torch.special.modified_bessel_k1(torch.tensor([0., 1.]))
@@ -138,7 +138,7 @@ def special_modified_bessel_k1(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
-    """``exp(x) * modified_bessel_k0(x)``, without underflow.
+    """Compute ``exp(x) * modified_bessel_k0(x)``, without underflow.
 
     >>> import nbautograd as torch
     >>> torch.special.scaled_modified_bessel_k0(torch.tensor([1., 1000.]))
@@ -149,7 +149,7 @@ def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
-    """``exp(x) * modified_bessel_k1(x)``, without underflow.
+    """Compute ``exp(x) * modified_bessel_k1(x)``, without underflow.
 
     >>> import nbautograd as torch
     >>> torch.special.scaled_modified_bessel_k1(torch.tensor([1., 1000.]))
@@ -163,7 +163,7 @@ def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_j0(input: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 0 (DLMF 10.2.2).
+    """Compute the Bessel function of the first kind of order 0 (DLMF 10.2.2).
 
     >>> import nbautograd as torch
     >>> torch.special.bessel_j0(torch.tensor([0., 1.]))
@@ -174,7 +174,7 @@ def special_bessel_j0(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_j1(input: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 1.
+    """Compute the Bessel function of the first kind of order 1.
 
     >>> import nbautograd as torch
     >>> torch.special.bessel_j1(torch.tensor([0., 1.]))
@@ -185,7 +185,7 @@ def special_bessel_j1(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_y0(input: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 0 (DLMF 10.2.3): -inf at 0, nan below.
+    """Compute the Bessel function of the second kind of order 0 (DLMF 10.2.3): -inf at 0, nan below.
 
     >>> import nbautograd as torch
     >>> torch.special.bessel_y0(torch.tensor([0., 1.]))
@@ -196,7 +196,7 @@ def special_bessel_y0(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_y1(input: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 1: -inf at 0, nan below.
+    """Compute the Bessel function of the second kind of order 1: -inf at 0, nan below.
 
     >>> import nbautograd as torch
     >>> torch.special.bessel_y1(torch.tensor([0., 1.]))
@@ -207,7 +207,7 @@ def special_bessel_y1(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_spherical_bessel_j0(x: Tensor) -> Tensor:
-    """The spherical Bessel function of the first kind of order 0, ``sin(x) / x`` (DLMF 10.49.3).
+    """Compute the spherical Bessel function of the first kind of order 0, ``sin(x) / x`` (DLMF 10.49.3).
 
     >>> import nbautograd as torch
     >>> torch.special.spherical_bessel_j0(torch.tensor([0., 1.]))
@@ -219,9 +219,9 @@ def special_spherical_bessel_j0(x: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_airy_ai(x: Tensor) -> Tensor:
-    """The Airy function Ai, which solves y'' = x y and vanishes at infinity (DLMF 9.2.2).
+    """Compute the Airy function Ai, which solves y'' = x y and vanishes at infinity (DLMF 9.2.2).
 
-    CuPy has none: on a GPU it is computed by SciPy on the host.
+    CuPy does not have it: on a GPU, SciPy computes it on the host.
 
     >>> import nbautograd as torch
     >>> torch.special.airy_ai(torch.tensor([0., 1.]))

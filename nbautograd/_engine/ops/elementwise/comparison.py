@@ -48,13 +48,13 @@ __all__ = [
     values="not_implemented('heaviside')",
 )
 def _heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """The step function."""
+    """Compute the step function."""
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
 
 @composite(inplace_method=True, out=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """The Heaviside step function: 0 for negative, 1 for positive, ``values`` for 0; not differentiable.
+    """Compute the Heaviside step function: 0 for negative, 1 for positive, ``values`` for 0; not differentiable.
 
     :raises RuntimeError: the dtypes differ, or are complex.
 
@@ -73,7 +73,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, operators="__eq__")
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``input == other``, elementwise.
+    """Return ``input == other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) == torch.tensor([1, 3])
@@ -84,7 +84,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, operators="__ne__")
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``input != other``, elementwise.
+    """Return ``input != other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) != 1
@@ -95,7 +95,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__lt__")
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``input < other``, elementwise.
+    """Return ``input < other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) < 2
@@ -106,7 +106,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__le__")
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``input <= other``, elementwise.
+    """Return ``input <= other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) <= 1
@@ -117,7 +117,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__gt__")
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``input > other``, elementwise.
+    """Return ``input > other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) > 1
@@ -128,7 +128,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__ge__")
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``input >= other``, elementwise.
+    """Return ``input >= other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) >= 2
@@ -139,7 +139,7 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, inplace_method=False, out=False)
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element is nan.
+    """Return whether each element is nan.
 
     >>> import nbautograd as torch
     >>> torch.isnan(torch.tensor([1., float("nan")]))
@@ -150,7 +150,7 @@ def isnan(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, inplace_method=False, out=False)
 def isinf(input: Tensor) -> Tensor:
-    """Whether each element is infinite.
+    """Return whether each element is infinite.
 
     >>> import nbautograd as torch
     >>> torch.isinf(torch.tensor([1., -float("inf")]))
@@ -161,7 +161,7 @@ def isinf(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, inplace_method=False, out=False)
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is finite: neither infinite nor nan.
+    """Return whether each element is finite: neither infinite nor nan.
 
     >>> import nbautograd as torch
     >>> torch.isfinite(torch.tensor([1., float("inf")]))
@@ -172,7 +172,7 @@ def isfinite(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", inplace_method=False)
 def isposinf(input: Tensor) -> Tensor:
-    """Whether each element is plus infinity.
+    """Return whether each element is plus infinity.
 
     :raises RuntimeError: the dtype is complex.
 
@@ -185,7 +185,7 @@ def isposinf(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", inplace_method=False)
 def isneginf(input: Tensor) -> Tensor:
-    """Whether each element is minus infinity.
+    """Return whether each element is minus infinity.
 
     :raises RuntimeError: the dtype is complex.
 
@@ -198,7 +198,7 @@ def isneginf(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, inplace_method=False, out=False)
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element is real: its imaginary part is 0.
+    """Return whether each element is real: its imaginary part is 0.
 
     >>> import nbautograd as torch
     >>> torch.isreal(torch.tensor([1, 1j]))
@@ -209,7 +209,7 @@ def isreal(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, method=False, inplace_method=False, out=False)
 def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
-    """``isclose`` of one dtype."""
+    """Compute ``isclose`` for operands of one dtype."""
     close = input == other
     if equal_nan:
         close = close | ((input != input) & (other != other))
@@ -223,9 +223,9 @@ def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: 
 
 @composite()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether elements are close: ``|input - other| <= atol + rtol * |other|``.
+    """Return whether elements are close: ``|input - other| <= atol + rtol * |other|``.
 
-    :param equal_nan: whether two nans count as close.
+    :param equal_nan: if True, two nans count as close.
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
 
     >>> import nbautograd as torch
@@ -246,7 +246,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @composite()
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, as ``isclose`` says.
+    """Return whether all elements are close, as defined by ``isclose``.
 
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
 
@@ -259,7 +259,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are the same and all elements are equal.
+    """Return whether the shapes and all elements are equal.
 
     >>> import nbautograd as torch
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2])), torch.equal(torch.ones(2), torch.ones(1))
@@ -271,7 +271,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @op(method=False)
 def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
-    """``isin`` of arrays of one dtype."""
+    """Compute ``isin`` for arrays of one dtype."""
     return np.isin(elements, test_elements, invert=invert)
 
 
@@ -279,9 +279,9 @@ def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
 def isin(
     elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Whether each element of ``elements`` is in ``test_elements``; one of the two may be a number.
+    """Return whether each element of ``elements`` is in ``test_elements``; one of the two may be a number.
 
-    :param assume_unique: the elements of each are unique; has no effect.
+    :param assume_unique: has no effect.
     :param invert: return whether each is not in ``test_elements``.
     :raises RuntimeError: the dtype is bool or complex.
 

@@ -44,15 +44,15 @@ __all__ = [
     input="conj(g)",
 )
 def _conj(input: Tensor) -> Tensor:
-    """The complex conjugate."""
+    """Return the complex conjugate."""
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
 @described
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor itself.
+    """Return the complex conjugate; a real tensor is returned itself.
 
-    It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has memory of its own.
+    It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has its own memory.
 
     >>> import nbautograd as torch
     >>> torch.conj(torch.tensor([1+2j]))
@@ -74,13 +74,13 @@ Tensor.conj = conj
     input="conj(g)",
 )
 def _conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate."""
+    """Return the complex conjugate."""
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
 @composite(inplace_method=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate as a copy; a real tensor itself.
+    """Return the complex conjugate as a copy; a real tensor is returned itself.
 
     >>> import nbautograd as torch
     >>> torch.conj_physical(torch.tensor([1+2j]))
@@ -91,7 +91,7 @@ def conj_physical(input: Tensor) -> Tensor:
 
 @composite()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: there are no lazy conjugate views to materialize.
+    """Return the tensor itself: it has no lazy conjugate views to materialize.
 
     >>> import nbautograd as torch
     >>> torch.resolve_conj(torch.tensor([1+2j]).conj())
@@ -102,7 +102,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @composite()
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: there are no lazy negative views to materialize.
+    """Return the tensor itself: it has no lazy negative views to materialize.
 
     >>> import nbautograd as torch
     >>> torch.resolve_neg(-torch.tensor([1.]))
@@ -116,13 +116,13 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 @op(node="ImagBackward0", symbol="Im", method=False, name="imag", input="cast_back(g * 1j, input.dtype)")
 def _imag(input: Tensor) -> Tensor:
-    """The imaginary part as a copy, for formulas, like ``real`` in ops/shape/shape.py."""
+    """Return the imaginary part as a copy, for formulas, like ``real`` in ops/shape/shape.py."""
     return input.imag.copy()
 
 
 @op(node="ViewAsRealBackward0", symbol="ℂ→ℝ²", kind=VIEW, method=False, input="complex_of_pairs(g)")
 def view_as_real(input: Tensor) -> Tensor:
-    """A real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
+    """Return a real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
 
     :raises RuntimeError: the dtype is not complex.
 
@@ -137,10 +137,10 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", kind=VIEW, method=False, input="view_as_real(g)")
 def view_as_complex(input: Tensor) -> Tensor:
-    """A complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
+    """Return a complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
 
     :param input: float32 or float64, shape (..., 2), the last dimension of stride 1.
-    :raises RuntimeError: the dtype, the last dimension or its stride is another.
+    :raises RuntimeError: the dtype, the last dimension or its stride does not match.
 
     >>> import nbautograd as torch
     >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
@@ -167,13 +167,13 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", method=False, input="view_as_real(g)")
 def complex_of_pairs(input: Tensor) -> Tensor:
-    """``view_as_complex`` as a copy."""
+    """Compute ``view_as_complex`` as a copy."""
     return input.copy().view(dtypes.of(input.dtype).to_complex().numpy)[..., 0]
 
 
 @described
 def real(input: Tensor) -> Tensor:
-    """The real part, as a view; a real tensor itself.
+    """Return the real part, as a view; a real tensor is returned itself.
 
     >>> import nbautograd as torch
     >>> torch.real(torch.tensor([1+2j]))
@@ -185,7 +185,7 @@ def real(input: Tensor) -> Tensor:
 
 @described
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a view.
+    """Return the imaginary part, as a view.
 
     :raises RuntimeError: the tensor is not complex.
 
@@ -200,7 +200,7 @@ def imag(input: Tensor) -> Tensor:
 
 
 def _part(function: Any) -> property:
-    """The property ``x.real`` or ``x.imag``, which may be assigned to."""
+    """Return the assignable property ``x.real`` or ``x.imag``."""
 
     def assign(self: Tensor, value: Tensor | Number) -> None:
         part = function(self)
@@ -222,7 +222,7 @@ Tensor.imag = _part(imag)
     input="cast_back(ratio(g * 1j * input, input * conj(input)), input.dtype)",
 )
 def angle(input: Tensor) -> Tensor:
-    """The argument of each complex number, in radians; of real ones π if negative, else 0.
+    """Return the argument of each complex number, in radians; for real numbers π if negative, else 0.
 
     >>> import nbautograd as torch
     >>> torch.angle(torch.tensor([1j, -1]))
@@ -237,12 +237,12 @@ def angle(input: Tensor) -> Tensor:
 
 
 def _check_parts(name: str, **parts: Tensor) -> None:
-    """Make sure that both parts have the same dtype, one with a complex counterpart."""
+    """Check that both parts have the same dtype, one with a complex counterpart."""
     check_tensors(name, **parts)
     kinds = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
     if not {*kinds} <= {"Float", "Double"}:
         raise DtypeError(
-            f"{name}(): Expected both inputs to be Float or Double tensors (there is no complex dtype for others) "
+            f"{name}(): Expected both inputs to be Float or Double tensors (others have no complex dtype) "
             f"but got {kinds[0]} and {kinds[1]}"
         )
     if kinds[0] != kinds[1]:
@@ -262,16 +262,16 @@ def _check_parts(name: str, **parts: Tensor) -> None:
     im="imag(g)",
 )
 def _complex(re: Tensor, im: Tensor) -> Tensor:
-    """Complex numbers from real and imaginary parts."""
+    """Build complex numbers from real and imaginary parts."""
     return complex_array(re, im)
 
 
 @composite(method=False, out=True)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers from their real and imaginary parts.
+    """Build complex numbers from their real and imaginary parts.
 
     :param real: float32 or float64, the same dtype as ``imag``; shapes are broadcast.
-    :raises RuntimeError: the dtypes differ, or are others.
+    :raises RuntimeError: the dtypes differ, or are not supported.
 
     >>> import nbautograd as torch
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
@@ -292,16 +292,16 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
 )
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers from polar coordinates."""
+    """Build complex numbers from polar coordinates."""
     return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
 
 
 @composite(method=False, out=True)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
+    """Build complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
 
     :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
-    :raises RuntimeError: the dtypes differ, or are others.
+    :raises RuntimeError: the dtypes differ, or are not supported.
 
     >>> import nbautograd as torch
     >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))

@@ -24,7 +24,7 @@ __all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", 
     other="-g * conj(input / other / other)",
 )
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input / other``, elementwise; integers give floats.
+    """Compute ``input / other``, elementwise; integers give floats.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) / 2
@@ -37,10 +37,10 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def div(
     input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """``input / other``, elementwise, exact or rounded to an integer.
+    """Compute ``input / other``, elementwise, exact or rounded to an integer.
 
     :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
-    :raises RuntimeError: another rounding mode.
+    :raises RuntimeError: the rounding mode is unknown.
 
     >>> import nbautograd as torch
     >>> torch.div(torch.tensor([7., -7.]), 2, rounding_mode="trunc")
@@ -58,7 +58,7 @@ alias(divide=div)
 
 
 def _refuse_zero_divisor(input: Any, other: Any) -> None:
-    """Raise where integers are divided by zero, as PyTorch does; NumPy gives 0."""
+    """Raise if integers are divided by zero, as PyTorch does; NumPy gives 0."""
     if input.dtype.kind in "iu" and bool((other == 0).any()):
         raise RuntimeError("ZeroDivisionError: an integer tensor was divided by zero")
 
@@ -74,7 +74,7 @@ def _refuse_zero_divisor(input: Any, other: Any) -> None:
     other="zeros_of(g)",
 )
 def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode: str) -> Tensor:
-    """The quotient rounded to an integer, of the inputs' result type; its derivative is 0."""
+    """Return the quotient rounded to an integer, in the inputs' result type; its derivative is 0."""
     _refuse_zero_divisor(input, other)
     if rounding_mode == "floor":
         return np.floor_divide(input, other)
@@ -94,7 +94,7 @@ def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode
     other="not_implemented('floor_divide')",
 )
 def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input // other``: the quotient rounded down; not differentiable (``div(..., rounding_mode="floor")`` is).
+    """Compute ``input // other``, the quotient rounded down; use ``div(..., rounding_mode="floor")`` for derivatives.
 
     :raises RuntimeError: integers are divided by zero.
 
@@ -108,7 +108,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @composite(operators="__rfloordiv__", method=False)
 def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``other // input``: the reflected form of floor division.
+    """Compute ``other // input``, the reflected form of floor division.
 
     :param input: the operand on the right.
     :param other: the operand on the left, a number or a tensor.
@@ -132,7 +132,7 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     other="-g * floor(input / other)",
 )
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input % other``: the remainder of floor division, which has the sign of the divisor.
+    """Compute ``input % other``, the remainder of floor division, which has the sign of the divisor.
 
     >>> import nbautograd as torch
     >>> torch.tensor([-3., 3.]) % 2
@@ -147,7 +147,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @composite(operators="__rmod__", method=False)
 def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``other % input``: the reflected form of the remainder.
+    """Compute ``other % input``, the reflected form of the remainder.
 
     :param input: the operand on the right.
     :param other: the operand on the left, a number or a tensor.
@@ -163,7 +163,7 @@ def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
-    """C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
+    """Compute C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
 
     >>> import nbautograd as torch
     >>> torch.fmod(torch.tensor([-3., 3.]), 2)
@@ -175,7 +175,7 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(node="ReciprocalBackward0", symbol="1/·", kind=POINTWISE, floating=True, input="-g * conj(result * result)")
 def reciprocal(input: Tensor) -> Tensor:
-    """``1 / input``, elementwise; integers give floats.
+    """Compute ``1 / input``, elementwise; integers give floats.
 
     >>> import nbautograd as torch
     >>> torch.reciprocal(torch.tensor([2., 4.]))
@@ -186,7 +186,7 @@ def reciprocal(input: Tensor) -> Tensor:
 
 @composite(operators="__rtruediv__ __rdiv__", method=False)
 def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``other / input``: the reflected form of division.
+    """Compute ``other / input``, the reflected form of division.
 
     :param input: the operand on the right.
     :param other: the operand on the left, a number or a tensor.
@@ -202,9 +202,9 @@ def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="i")
 def gcd(input: Tensor, other: Tensor) -> Tensor:
-    """The greatest common divisor of each pair of integers.
+    """Return the greatest common divisor of each pair of integers.
 
-    :raises RuntimeError: the dtype is not an integer one.
+    :raises RuntimeError: the dtype is not an integer dtype.
 
     >>> import nbautograd as torch
     >>> torch.gcd(torch.tensor([4, 6]), torch.tensor([6, -9]))
@@ -215,9 +215,9 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, accepts="i")
 def lcm(input: Tensor, other: Tensor) -> Tensor:
-    """The least common multiple of each pair of integers.
+    """Return the least common multiple of each pair of integers.
 
-    :raises RuntimeError: the dtype is not an integer one.
+    :raises RuntimeError: the dtype is not an integer dtype.
 
     >>> import nbautograd as torch
     >>> torch.lcm(torch.tensor([4, 6]), torch.tensor([6, 9]))

@@ -36,7 +36,7 @@ LOG_10 = 2.302585092994046
 
 @op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
 def exp(input: Tensor) -> Tensor:
-    """``e**x`` for each element.
+    """Compute ``e**x`` for each element.
 
     >>> import nbautograd as torch
     >>> torch.exp(torch.tensor([0., 1.]))
@@ -47,7 +47,7 @@ def exp(input: Tensor) -> Tensor:
 
 @op(node="Exp2Backward0", symbol="2ˣ", kind=POINTWISE, floating=True, input="g * conj(result) * LOG_2")
 def exp2(input: Tensor) -> Tensor:
-    """``2**x`` for each element.
+    """Compute ``2**x`` for each element.
 
     >>> import nbautograd as torch
     >>> torch.exp2(torch.tensor([3.]))
@@ -58,7 +58,7 @@ def exp2(input: Tensor) -> Tensor:
 
 @op(node="Expm1Backward0", symbol="expm1", kind=POINTWISE, floating=True, input="g * conj(result + 1)")
 def expm1(input: Tensor) -> Tensor:
-    """``exp(x) - 1`` for each element, accurate near 0.
+    """Compute ``exp(x) - 1`` for each element, accurate near 0.
 
     >>> import nbautograd as torch
     >>> torch.expm1(torch.tensor([0.]))
@@ -69,7 +69,7 @@ def expm1(input: Tensor) -> Tensor:
 
 @op(node="LogBackward0", symbol="ln", kind=POINTWISE, floating=True, input="g / conj(input)")
 def log(input: Tensor) -> Tensor:
-    """The natural logarithm of each element; nan for negative ones, -inf for 0.
+    """Compute the natural logarithm of each element; nan for negative elements, -inf for 0.
 
     >>> import nbautograd as torch
     >>> torch.log(torch.tensor([1., 0.]))
@@ -80,7 +80,7 @@ def log(input: Tensor) -> Tensor:
 
 @op(node="Log2Backward0", symbol="log₂", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_2)")
 def log2(input: Tensor) -> Tensor:
-    """The base-2 logarithm of each element.
+    """Compute the base-2 logarithm of each element.
 
     >>> import nbautograd as torch
     >>> torch.log2(torch.tensor([8.]))
@@ -91,7 +91,7 @@ def log2(input: Tensor) -> Tensor:
 
 @op(node="Log10Backward0", symbol="log₁₀", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_10)")
 def log10(input: Tensor) -> Tensor:
-    """The base-10 logarithm of each element.
+    """Compute the base-10 logarithm of each element.
 
     >>> import nbautograd as torch
     >>> torch.log10(torch.tensor([100.]))
@@ -102,7 +102,7 @@ def log10(input: Tensor) -> Tensor:
 
 @op(node="Log1PBackward0", symbol="ln1p", kind=POINTWISE, floating=True, input="g / conj(input + 1)")
 def log1p(input: Tensor) -> Tensor:
-    """``log(1 + x)`` for each element, accurate near 0.
+    """Compute ``log(1 + x)`` for each element, accurate near 0.
 
     >>> import nbautograd as torch
     >>> torch.log1p(torch.tensor([0.]))
@@ -121,9 +121,9 @@ def log1p(input: Tensor) -> Tensor:
     other="g / conj(1 + exp(input - other))",
 )
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """``log(exp(input) + exp(other))``, without overflow.
+    """Compute ``log(exp(input) + exp(other))``, without overflow.
 
-    :raises RuntimeError: the dtypes are integer ones.
+    :raises RuntimeError: the dtypes are integer dtypes.
 
     >>> import nbautograd as torch
     >>> torch.logaddexp(torch.tensor([1000.]), torch.tensor([1000.]))
@@ -150,9 +150,9 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     other="g / (1 + exp2(input - other))",
 )
 def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
-    """``log2(2 ** input + 2 ** other)``, without overflow.
+    """Compute ``log2(2 ** input + 2 ** other)``, without overflow.
 
-    :raises RuntimeError: the dtypes are not floating ones.
+    :raises RuntimeError: the dtypes are not floating.
 
     >>> import nbautograd as torch
     >>> torch.logaddexp2(torch.tensor([1000.]), torch.tensor([1000.]))
@@ -163,7 +163,7 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2 ** other``.
+    """Compute ``input * 2 ** other``.
 
     :raises RuntimeError: ``other`` is bool and ``input`` is floating.
 
@@ -188,7 +188,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     other="g * conj(result * LOG_2)",
 )
 def _ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2 ** other``, of one dtype."""
+    """Compute ``input * 2 ** other``, for operands of one dtype."""
     return input * precise.exp2(other)
 
 
@@ -203,7 +203,7 @@ def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     value="g * conj(slope * (1 - 2 * value))",
 )
 def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
-    """The vjp of the sigmoid, from its value: ``slope * value * (1 - value)``."""
+    """Compute the vjp of the sigmoid, from its value: ``slope * value * (1 - value)``."""
     return slope * ((1 - value) * value)
 
 
@@ -215,7 +215,7 @@ def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
     input="sigmoid_slope(g, conj(result))",
 )
 def sigmoid(input: Tensor) -> Tensor:
-    """The logistic sigmoid ``1 / (1 + exp(-x))`` of each element.
+    """Compute the logistic sigmoid ``1 / (1 + exp(-x))`` of each element.
 
     >>> import nbautograd as torch
     >>> torch.sigmoid(torch.tensor([0.]))
@@ -229,7 +229,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 @op(node="SqrtBackward0", symbol="√", kind=POINTWISE, floating=True, input="g / (2 * conj(result))")
 def sqrt(input: Tensor) -> Tensor:
-    """The square root of each element; nan for negative ones.
+    """Compute the square root of each element; nan for negative elements.
 
     >>> import nbautograd as torch
     >>> torch.sqrt(torch.tensor([4., 9.]))
@@ -240,7 +240,7 @@ def sqrt(input: Tensor) -> Tensor:
 
 @op(node="RsqrtBackward0", symbol="1/√", kind=POINTWISE, floating=True, input="-0.5 * g * conj(result ** 3)")
 def rsqrt(input: Tensor) -> Tensor:
-    """The reciprocal of the square root of each element.
+    """Compute the reciprocal of the square root of each element.
 
     >>> import nbautograd as torch
     >>> torch.rsqrt(torch.tensor([4.]))
@@ -258,9 +258,9 @@ def rsqrt(input: Tensor) -> Tensor:
     other="g * (other / result)",
 )
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow.
+    """Compute the hypotenuse ``sqrt(input**2 + other**2)``, without overflow.
 
-    :raises RuntimeError: the dtypes are not floating ones.
+    :raises RuntimeError: the dtypes are not floating.
 
     >>> import nbautograd as torch
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))

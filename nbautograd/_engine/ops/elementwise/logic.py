@@ -27,7 +27,7 @@ __all__ = [
 
 @op(kind=POINTWISE)
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
-    """Logical AND, elementwise: whether both elements are nonzero.
+    """Compute logical AND, elementwise: True if both elements are nonzero.
 
     >>> import nbautograd as torch
     >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2, 2]))
@@ -38,7 +38,7 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
-    """Logical OR, elementwise: whether at least one element is nonzero.
+    """Compute logical OR, elementwise: True if at least one element is nonzero.
 
     >>> import nbautograd as torch
     >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([0, 0]))
@@ -49,7 +49,7 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
-    """Logical XOR, elementwise: whether exactly one element is nonzero.
+    """Compute logical XOR, elementwise: True if exactly one element is nonzero.
 
     >>> import nbautograd as torch
     >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2, 2]))
@@ -60,7 +60,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE)
 def logical_not(input: Tensor) -> Tensor:
-    """Logical NOT, elementwise: whether each element is zero.
+    """Compute logical NOT, elementwise: True if the element is zero.
 
     >>> import nbautograd as torch
     >>> torch.logical_not(torch.tensor([1, 0]))
@@ -74,7 +74,7 @@ def logical_not(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi", operators="__and__ __rand__ __iand__")
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Bitwise AND of integers; logical AND of bools.
+    """Compute bitwise AND of integers; logical AND of bools.
 
     >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) & 4
@@ -85,7 +85,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi", operators="__or__ __ror__ __ior__")
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Bitwise OR of integers; logical OR of bools.
+    """Compute bitwise OR of integers; logical OR of bools.
 
     >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) | 1
@@ -96,7 +96,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi", operators="__xor__ __rxor__ __ixor__")
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Bitwise XOR of integers; logical XOR of bools.
+    """Compute bitwise XOR of integers; logical XOR of bools.
 
     >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) ^ 1
@@ -107,7 +107,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi")
 def bitwise_not(input: Tensor) -> Tensor:
-    """Bitwise NOT of integers; logical NOT of bools.
+    """Compute bitwise NOT of integers; logical NOT of bools.
 
     >>> import nbautograd as torch
     >>> ~torch.tensor([True, False])
@@ -118,11 +118,11 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 @composite(operators="__invert__", method=False)
 def _invert(input: Tensor) -> Tensor:
-    """``~input``: bitwise NOT of integers, logical NOT of bools.
+    """Compute ``~input``: bitwise NOT of integers, logical NOT of bools.
 
     :param input: a tensor of bool or integer dtype.
     :returns: a tensor of the shape of ``input``.
-    :raises TypeError: the dtype is another.
+    :raises TypeError: the dtype is neither.
 
     >>> import nbautograd as torch
     >>> ~torch.tensor([True, False])
@@ -137,7 +137,7 @@ def _invert(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, accepts="i", operators="__lshift__ __ilshift__")
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The bits of ``input`` shifted left by ``other``: ``input << other``.
+    """Shift the bits of ``input`` left by ``other``: ``input << other``.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) << 3
@@ -148,7 +148,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
 
 @op(kind=POINTWISE, accepts="i", operators="__rshift__ __irshift__")
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The bits of ``input`` shifted right by ``other``: ``input >> other``; negative numbers keep their sign.
+    """Shift the bits of ``input`` right by ``other``: ``input >> other``; negative numbers keep their sign.
 
     >>> import nbautograd as torch
     >>> torch.tensor([8, 16]) >> 3
@@ -159,12 +159,12 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tenso
 
 @composite(operators="__rlshift__", method=False)
 def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``other << input``: the reflected form of the shift.
+    """Compute ``other << input``, the reflected form of the shift.
 
     :param input: the operand on the right.
     :param other: the operand on the left, an integer or a tensor.
     :returns: a tensor of the shape to which the operands broadcast.
-    :raises RuntimeError: a dtype is not an integer one.
+    :raises RuntimeError: a dtype is not an integer dtype.
 
     >>> import nbautograd as torch
     >>> 1 << torch.tensor([2, 5])
@@ -175,12 +175,12 @@ def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @composite(operators="__rrshift__", method=False)
 def _rrshift(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``other >> input``: the reflected form of the shift.
+    """Compute ``other >> input``, the reflected form of the shift.
 
     :param input: the operand on the right.
     :param other: the operand on the left, an integer or a tensor.
     :returns: a tensor of the shape to which the operands broadcast.
-    :raises RuntimeError: a dtype is not an integer one.
+    :raises RuntimeError: a dtype is not an integer dtype.
 
     >>> import nbautograd as torch
     >>> 64 >> torch.tensor([2, 5])

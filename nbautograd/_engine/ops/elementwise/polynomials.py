@@ -1,6 +1,6 @@
 """Orthogonal polynomials of real argument, each by the three-term recurrence of its kind (DLMF 18.9).
 
-As in PyTorch the degree is rounded towards zero, polynomials of negative degree are 0, and there are no derivatives.
+As in PyTorch, the degree is rounded towards zero, polynomials of negative degree are 0, and there are no derivatives.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ Step = Callable[[Any, int, Any, Any], Any]
 
 
 def recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
-    """The polynomials of degrees ``n`` at ``x``.
+    """Compute the polynomials of degrees ``n`` at ``x``.
 
     :param first: the polynomial of degree 1.
-    :param step: gives the polynomial of degree k + 1, called with x, k, the one of degree k and the one of k - 1.
+    :param step: a function that returns the polynomial of degree k + 1, given x, k, and the polynomials of degrees k
+        and k - 1.
     """
     degree = np.trunc(np.where(np.isfinite(n), n, -1))
     before, value = x * 0 + 1, first
@@ -56,7 +57,7 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
+    """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
 
     :param n: the degree.
 
@@ -69,7 +70,7 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the second kind.
+    """Compute the Chebyshev polynomial of the second kind.
 
     :param n: the degree.
 
@@ -82,7 +83,7 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the third kind.
+    """Compute the Chebyshev polynomial of the third kind.
 
     :param n: the degree.
 
@@ -95,7 +96,7 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the fourth kind.
+    """Compute the Chebyshev polynomial of the fourth kind.
 
     :param n: the degree.
 
@@ -108,7 +109,7 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the first kind at ``2 * x - 1``.
+    """Compute the Chebyshev polynomial of the first kind at ``2 * x - 1``.
 
     :param n: the degree.
 
@@ -121,7 +122,7 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the second kind at ``2 * x - 1``.
+    """Compute the Chebyshev polynomial of the second kind at ``2 * x - 1``.
 
     :param n: the degree.
 
@@ -134,7 +135,7 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the third kind at ``2 * x - 1``.
+    """Compute the Chebyshev polynomial of the third kind at ``2 * x - 1``.
 
     :param n: the degree.
 
@@ -147,7 +148,7 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
+    """Compute the Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
 
     :param n: the degree.
 
@@ -160,7 +161,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The physicist's Hermite polynomial, of weight exp(-x²).
+    """Compute the physicist's Hermite polynomial, of weight exp(-x²).
 
     :param n: the degree.
 
@@ -173,7 +174,7 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The probabilist's Hermite polynomial, of weight exp(-x²/2).
+    """Compute the probabilist's Hermite polynomial, of weight exp(-x²/2).
 
     :param n: the degree.
 
@@ -186,7 +187,7 @@ def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Ten
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Laguerre polynomial.
+    """Compute the Laguerre polynomial.
 
     :param n: the degree.
 
@@ -199,7 +200,7 @@ def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Ten
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Legendre polynomial.
+    """Compute the Legendre polynomial.
 
     :param n: the degree.
 

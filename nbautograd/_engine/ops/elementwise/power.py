@@ -27,7 +27,7 @@ __all__ = ["float_power", "pow", "square"]
     input="g * conj(exponent * input ** (exponent - 1)) if exponent != 0 else zeros_of(g)",
 )
 def pow_number(input: Tensor, exponent: Number) -> Tensor:
-    """``input ** exponent`` for a number ``exponent``."""
+    """Compute ``input ** exponent`` for a number ``exponent``."""
     if input.dtype.kind not in "fc" or exponent in BY_OPERATOR:
         return input**exponent
     return precise.power(input, input.dtype.type(exponent))
@@ -49,12 +49,12 @@ BY_OPERATOR = (-1, 0, 0.5, 1, 2)
     "result * log(input)))",
 )
 def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """``input ** exponent`` for a tensor ``exponent``."""
+    """Compute ``input ** exponent`` for a tensor ``exponent``."""
     return precise.power(input, exponent) if input.dtype.kind in "fc" else _integer_power(input, exponent)
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
-    """Integer powers; for a negative exponent ``1 / base**-exponent`` rounded towards zero."""
+    """Compute integer powers; for a negative exponent ``1 / base**-exponent`` rounded towards zero."""
     power = base ** np.maximum(exponent, 0)
     if base.dtype.kind == "u":
         return power
@@ -64,7 +64,7 @@ def _integer_power(base: Any, exponent: Any) -> Any:
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
 def is_nonnegative(input: Tensor) -> Tensor:
-    """Whether the real part of the exponent is at least 0: then the derivative of 0**exponent by it is 0."""
+    """Return whether the real part of the exponent is at least 0, so that the derivative of 0**exponent by it is 0."""
     return input.real >= 0
 
 
@@ -79,7 +79,7 @@ def is_nonnegative(input: Tensor) -> Tensor:
     "g * conj(result * LOG(base)))",
 )
 def pow_base(exponent: Tensor, base: Number) -> Tensor:
-    """``base ** exponent`` for a number ``base``."""
+    """Compute ``base ** exponent`` for a number ``base``."""
     if exponent.dtype.kind in "fc":
         return row_major(precise.power(exponent.dtype.type(base), exponent))
     return _integer_power(exponent * 0 + base, exponent)
@@ -87,9 +87,9 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
 
 @composite(inplace_method=True)
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """``input ** exponent``, elementwise; either may be a number.
+    """Compute ``input ** exponent``, elementwise; either may be a number.
 
-    :raises RuntimeError: an integer tensor to a negative integer power.
+    :raises RuntimeError: an integer tensor is raised to a negative integer power.
 
     >>> import nbautograd as torch
     >>> torch.pow(torch.tensor([2., 3.]), 2), 2 ** torch.tensor([2., 3.])
@@ -101,6 +101,8 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
         return pow_base(as_category(exponent, input), input, out=out)
     check_tensors("pow", input=input)
     if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
+        if isinstance(exponent, np.generic):
+            exponent = exponent.item()
         if not isinstance(exponent, Number):
             raise TypeError(
                 f"pow(): argument 'exponent' (position 2) must be Tensor or Number, not {kind_of(exponent)}"
@@ -112,7 +114,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 
 def _to_the_power(self: Tensor, other: Any) -> Any:
-    """``self ** other``; NotImplemented if the other operand is neither a tensor nor a number.
+    """Compute ``self ** other``; return NotImplemented if the other operand is neither a tensor nor a number.
 
     :param other: the exponent, a number or a tensor.
     :returns: a tensor of the shape to which the operands broadcast.
@@ -122,7 +124,7 @@ def _to_the_power(self: Tensor, other: Any) -> Any:
     >>> torch.tensor([2., 3.]) ** 2
     tensor([4., 9.])
     """
-    known = isinstance(other, (Tensor, Number)) or is_pytorchs(other)  # the latter for the message
+    known = isinstance(other, (Tensor, Number, np.generic)) or is_pytorchs(other)  # the latter for the message
     return pow(self, other) if known else NotImplemented
 
 
@@ -131,7 +133,7 @@ Tensor.__pow__ = _to_the_power
 
 @composite(operators="__rpow__", method=False)
 def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
-    """``other ** input``: the reflected form of the power.
+    """Compute ``other ** input``, the reflected form of the power.
 
     :param input: the operand on the right.
     :param other: the operand on the left, a number or a tensor.
@@ -150,7 +152,7 @@ Tensor.__ipow__ = Tensor.pow_
 
 @composite(inplace_method=True, out=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """``input ** exponent`` computed in float64 (or complex128).
+    """Compute ``input ** exponent`` in float64 (or complex128).
 
     >>> import nbautograd as torch
     >>> torch.float_power(torch.tensor([2, 3]), -1)
@@ -166,7 +168,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 @composite(inplace_method=True)
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``input ** 2``, elementwise.
+    """Compute ``input ** 2``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.square(torch.tensor([-3.]))
@@ -176,6 +178,6 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def LOG(number: Number) -> Any:  # noqa: N802 - the logarithm of a number, where log is that of a tensor
-    """The natural logarithm of a number: -inf for 0, nan for a negative one, complex for a complex one."""
+    """Return the natural logarithm of a number: -inf for 0, nan for a negative one, complex for a complex one."""
     with np.errstate(all="ignore"):
         return np.log(number).item()

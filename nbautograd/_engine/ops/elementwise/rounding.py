@@ -35,7 +35,7 @@ __all__ = [
 
 @op(node="FloorBackward0", symbol="⌊·⌋", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def floor(input: Tensor) -> Tensor:
-    """The floor of each element: rounded down; the derivative is 0.
+    """Round each element down; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
 
@@ -48,7 +48,7 @@ def floor(input: Tensor) -> Tensor:
 
 @op(node="CeilBackward0", symbol="⌈·⌉", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def ceil(input: Tensor) -> Tensor:
-    """The ceiling of each element: rounded up; the derivative is 0.
+    """Round each element up; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
 
@@ -61,7 +61,7 @@ def ceil(input: Tensor) -> Tensor:
 
 @op(node="TruncBackward0", symbol="trunc", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def trunc(input: Tensor) -> Tensor:
-    """Each element truncated: rounded towards zero; the derivative is 0.
+    """Truncate each element: round towards zero; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
 
@@ -74,10 +74,10 @@ def trunc(input: Tensor) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to ``decimals`` places, half to even; the derivative is 0.
+    """Round each element to ``decimals`` places, half to even; the derivative is 0.
 
     :param decimals: may be negative: -2 rounds to hundreds.
-    :raises RuntimeError: the dtype is bool or complex, or an integer one and ``decimals`` is not 0.
+    :raises RuntimeError: the dtype is bool or complex, or an integer dtype and ``decimals`` is not 0.
 
     >>> import nbautograd as torch
     >>> torch.round(torch.tensor([0.5, 1.5])), torch.round(torch.tensor([1234.567]), decimals=2)
@@ -96,7 +96,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     input="zeros_of(g)",
 )
 def _round(input: Tensor) -> Tensor:
-    """Each element rounded to an integer."""
+    """Round each element to an integer."""
     return np.rint(input) if input.dtype.kind == "f" else input.copy()
 
 
@@ -110,16 +110,16 @@ def _round(input: Tensor) -> Tensor:
     input="zeros_of(g)",
 )
 def _round_decimals(input: Tensor, decimals: int) -> Tensor:
-    """Each element rounded to a decimal place."""
+    """Round each element to a decimal place."""
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
 @op(node="FracBackward0", symbol="frac", kind=POINTWISE, accepts="f", input="g")
 def frac(input: Tensor) -> Tensor:
-    """The fractional part, ``input - trunc(input)``; it has the sign of the input.
+    """Compute the fractional part, ``input - trunc(input)``; it has the sign of the input.
 
-    :raises RuntimeError: the dtype is not a floating one.
+    :raises RuntimeError: the dtype is not floating.
 
     >>> import nbautograd as torch
     >>> torch.frac(torch.tensor([1.25, -1.25]))
@@ -139,22 +139,22 @@ def frac(input: Tensor) -> Tensor:
     input="None if g[0] is None else scale_down(g[0], result[1])",
 )
 def _frexp(input: Tensor) -> Any:
-    """Mantissa and exponent."""
+    """Return mantissa and exponent."""
     mantissa, exponent = np.frexp(input)
     return mantissa, exponent.astype(np.int32)
 
 
 @op(node="FrexpBackward0", symbol="frexp", method=False, input="scale_down(g, exponent)")
 def scale_down(input: Tensor, exponent: Tensor) -> Tensor:
-    """``input / 2 ** exponent``, for an integer ``exponent``."""
+    """Compute ``input / 2 ** exponent``, for an integer ``exponent``."""
     return np.ldexp(input, -exponent)
 
 
 @composite(out=True)
 def frexp(input: Tensor) -> Any:
-    r"""Each element decomposed into mantissa and exponent: ``mantissa * 2**exponent``, with 0.5 ≤ \\|mantissa\\| < 1.
+    r"""Decompose each element into mantissa and exponent: ``mantissa * 2**exponent``, with 0.5 ≤ \\|mantissa\\| < 1.
 
-    :raises RuntimeError: the dtype is not a floating one.
+    :raises RuntimeError: the dtype is not floating.
 
     >>> import nbautograd as torch
     >>> mantissa, exponent = torch.frexp(torch.tensor([3., 8.]))
@@ -176,7 +176,7 @@ def frexp(input: Tensor) -> Any:
     other="zeros_of(g)",
 )
 def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The absolute value of ``input`` with the sign of ``other``.
+    """Return the absolute value of ``input`` with the sign of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.copysign(torch.tensor([1., -2.]), -1.)
@@ -187,7 +187,7 @@ def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", inplace_method=False)
 def signbit(input: Tensor) -> Tensor:
-    """Whether the sign bit is set: the element is negative, or -0.0.
+    """Return whether the sign bit is set: the element is negative, or -0.0.
 
     >>> import nbautograd as torch
     >>> torch.signbit(torch.tensor([1., -1., -0.]))
@@ -206,9 +206,9 @@ def signbit(input: Tensor) -> Tensor:
     other="zeros_of(g)",
 )
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
+    """Return the next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
 
-    :raises RuntimeError: the dtypes are not floating ones.
+    :raises RuntimeError: the dtypes are not floating.
 
     >>> import nbautograd as torch
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) - 1 == 2**-23
@@ -221,7 +221,7 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """``input`` with nan and infinities replaced.
+    """Return ``input`` with nan and infinities replaced.
 
     :param nan: replaces nan; by default 0.
     :param posinf: replaces inf; by default the largest finite number of the dtype.
@@ -232,7 +232,7 @@ def nan_to_num(
     tensor([0., 9., 1.])
     """
     check_tensors("nan_to_num", input=input)
-    if input.dtype in dtypes.HALVES:  # computed in float32, whose largest number is another
+    if input.dtype in dtypes.HALVES:  # computed in float32, whose largest number differs
         info = dtypes.finfo(input.dtype)
         posinf, neginf = info.max if posinf is None else posinf, info.min if neginf is None else neginf
     return _nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf)
@@ -247,7 +247,7 @@ def nan_to_num(
     input="where(isfinite(input), g, zeros_of(g))",
 )
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:
-    """``nan_to_num`` with all replacements given."""
+    """Compute ``nan_to_num`` with all replacements given."""
     return np.nan_to_num(copied(input) if 0 in input.strides else input, nan=nan, posinf=posinf, neginf=neginf)
 
 

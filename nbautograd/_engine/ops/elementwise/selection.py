@@ -12,6 +12,7 @@ from nbautograd._engine.arrays.masking import bitwise_where
 from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
@@ -33,15 +34,15 @@ Mask = Tensor
     name="where",
 )
 def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false."""
+    """Return elements of ``input`` where ``condition`` is true, of ``other`` where it is false."""
     return bitwise_where(condition, input, other)
 
 
 @described
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false; all three are broadcast.
+    """Return elements of ``input`` where ``condition`` is true, else of ``other``; all three are broadcast.
 
-    With ``condition`` alone it is ``nonzero(condition, as_tuple=True)``: the indices of the true elements.
+    With ``condition`` only, return ``nonzero(condition, as_tuple=True)``: the indices of the true elements.
 
     :param condition: a bool (or uint8) tensor.
     :raises RuntimeError: ``condition`` is of another dtype.
@@ -69,7 +70,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The elements of the tensor where ``condition`` holds, elsewhere those of ``other``.
+    """Return the elements of the tensor where ``condition`` is true, elsewhere those of ``other``.
 
     :param condition: a bool tensor.
     :param other: a tensor or a number.
@@ -85,16 +86,17 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 Tensor.where = _where_method
+_where_method.__qualname__ = "where"
 
 
 def along(node: str) -> Callable[..., Tensor]:
     """Declare the identity of the first argument that also depends on the second, with derivative 0.
 
-    A gradient that only selects by its input still depends on it: its second derivative is 0, not an error.
+    A gradient that selects by its input still depends on it: its second derivative is 0, not an error.
     """
 
     def first(input: Tensor, other: Tensor) -> Tensor:
-        """The first of two tensors."""
+        """Return the first of two tensors."""
         return input
 
     name = f"along_{node.partition('Backward')[0].lower()}"
@@ -114,13 +116,13 @@ along_threshold = along("ThresholdBackwardBackward0")
     input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
 )
 def relu(input: Tensor) -> Tensor:
-    """The rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
+    """Compute the rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
 
     >>> import nbautograd as torch
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
-    return np.maximum(0, input)  # of equal ones the second is taken: -0 stays -0, as in PyTorch
+    return np.maximum(0, input)  # of equal operands the second is returned: -0 stays -0, as in PyTorch
 
 
 @op(
@@ -133,13 +135,13 @@ def relu(input: Tensor) -> Tensor:
     other="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
 )
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The elementwise maximum; nan propagates, and ties share the gradient.
+    """Return the elementwise maximum; nan propagates, and ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
     tensor([3., 5.])
     """
-    return np.maximum(other, input)  # of equal ones the second is taken: the sign of input's zero
+    return np.maximum(other, input)  # of equal operands the second is returned: input's zero keeps its sign
 
 
 @op(
@@ -152,7 +154,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
     other="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
 )
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """The elementwise minimum; nan propagates, and ties share the gradient.
+    """Return the elementwise minimum; nan propagates, and ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
@@ -171,7 +173,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     other="where(logical_or(input >= other, isnan(other)), zeros_of(g), g)",
 )
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The elementwise maximum that ignores nan; of ties, ``input`` gets the gradient.
+    """Return the elementwise maximum that ignores nan; of ties, ``input`` gets the gradient.
 
     >>> import nbautograd as torch
     >>> torch.fmax(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
@@ -190,7 +192,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     other="where(logical_or(input <= other, isnan(other)), zeros_of(g), g)",
 )
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The elementwise minimum that ignores nan; of ties, ``input`` gets the gradient.
+    """Return the elementwise minimum that ignores nan; of ties, ``input`` gets the gradient.
 
     >>> import nbautograd as torch
     >>> torch.fmin(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
@@ -209,8 +211,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
 )
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
-    """Each element clamped to [low, high]."""
-    # np.clip makes one pass, which is faster for large arrays; for small ones its Python overhead is not.
+    """Clamp each element to [low, high]."""
+    # np.clip makes one pass, which is faster for large arrays; for small ones, its Python overhead dominates.
     return np.clip(input, low, high) if input.size > 4096 else np.minimum(high, np.maximum(low, input))
 
 
@@ -226,7 +228,7 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     high="where(logical_or(input > high, high < low), g, zeros_of(g))",
 )
 def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Each element clamped to [low, high], which are tensors."""
+    """Clamp each element to [low, high], which are tensors."""
     return np.minimum(high, np.maximum(low, input))
 
 
@@ -239,7 +241,7 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     input="where(input >= low, g, zeros_of(g))",
 )
 def _clamp_min(input: Tensor, low: Number) -> Tensor:
-    """Each element clamped to at least ``low``."""
+    """Clamp each element to at least ``low``."""
     return np.maximum(low, input)
 
 
@@ -252,7 +254,7 @@ def _clamp_min(input: Tensor, low: Number) -> Tensor:
     input="where(input <= high, g, zeros_of(g))",
 )
 def _clamp_max(input: Tensor, high: Number) -> Tensor:
-    """Each element clamped to at most ``high``."""
+    """Clamp each element to at most ``high``."""
     return np.minimum(high, input)
 
 
@@ -267,7 +269,7 @@ def _clamp_max(input: Tensor, high: Number) -> Tensor:
     min="where(input < min, g, zeros_of(g))",
 )
 def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
-    """The elementwise maximum; of ties, ``input`` gets the gradient."""
+    """Return the elementwise maximum; of ties, ``input`` gets the gradient."""
     return np.maximum(min, input)
 
 
@@ -282,13 +284,13 @@ def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     max="where(input > max, g, zeros_of(g))",
 )
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
-    """The elementwise minimum; of ties, ``input`` gets the gradient."""
+    """Return the elementwise minimum; of ties, ``input`` gets the gradient."""
     return np.minimum(max, input)
 
 
 @composite(inplace_method=True, out=True)
 def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
-    """Each element clamped to at least ``min``.
+    """Clamp each element to at least ``min``.
 
     >>> import nbautograd as torch
     >>> torch.clamp_min(torch.tensor([-3., 0.5]), -1)
@@ -300,7 +302,7 @@ def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
-    """Each element clamped to at most ``max``.
+    """Clamp each element to at most ``max``.
 
     >>> import nbautograd as torch
     >>> torch.clamp_max(torch.tensor([0.5, 3.]), 1)
@@ -318,7 +320,7 @@ def clamp(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Each element clamped to [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
+    """Clamp each element to [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
 
     :raises RuntimeError: neither bound is given, or a dtype is complex.
 
@@ -338,8 +340,12 @@ def clamp(
         if bound is not None:
             input = as_category(input, bound)
     info = np.iinfo(input._a.dtype) if input._a.dtype.kind in "iu" else None
-    low = min if min is not None else (-np.inf if info is None else info.min)
-    high = max if max is not None else (np.inf if info is None else info.max)
+    low = -np.inf if info is None else info.min
+    high = np.inf if info is None else info.max
+    if min is not None:
+        low = min if info is None else number_in(min, input.dtype)
+    if max is not None:
+        high = max if info is None else number_in(max, input.dtype)
     return _clamp(input, low, high, out=out)
 
 

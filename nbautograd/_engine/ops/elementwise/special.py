@@ -1,4 +1,4 @@
-"""Special functions of one or two variables: gamma, error, zeta, entropies. Values are SciPy's."""
+"""Special functions of one or two variables: gamma, error, zeta, entropies. The values are SciPy's."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
 def value(name: str, *arrays: Any) -> Any:
-    """SciPy's function ``name``, of real arrays, in their dtype; for float32 computed in float64."""
+    """Return SciPy's function ``name`` for real arrays, in their dtype; float32 is computed in float64."""
     a = arrays[0]
     result = getattr(backend.scipy(a, "special"), name)(*map(precise.widened, arrays))
     return result if result.dtype == a.dtype else result.astype(a.dtype)
 
 
 def added(terms: Iterable[Any]) -> Any:
-    """The sum of a sequence of arrays or tensors."""
+    """Return the sum of a sequence of arrays or tensors."""
     return functools.reduce(operator.add, terms)
 
 
@@ -58,7 +58,7 @@ def added(terms: Iterable[Any]) -> Any:
 
 @op(node="LgammaBackward0", symbol="ln Γ", kind=POINTWISE, floating=True, accepts="bif", input="g * digamma(input)")
 def lgamma(input: Tensor) -> Tensor:
-    """The logarithm of the absolute value of the gamma function.
+    """Compute the logarithm of the absolute value of the gamma function.
 
     >>> import nbautograd as torch
     >>> torch.lgamma(torch.tensor([1., 4.]))
@@ -76,7 +76,7 @@ def lgamma(input: Tensor) -> Tensor:
     input="g * derivative_of_digamma(input, 1)",
 )
 def digamma(input: Tensor) -> Tensor:
-    """The digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
+    """Compute the digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
 
     >>> import nbautograd as torch
     >>> torch.digamma(torch.tensor([1., 0.5]))
@@ -96,7 +96,7 @@ def digamma(input: Tensor) -> Tensor:
     input="g * derivative_of_digamma(input, order + 1)",
 )
 def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
-    """The derivative of the given order: :func:`polygamma` with its arguments exchanged."""
+    """Compute the derivative of the given order: :func:`polygamma` with its arguments exchanged."""
     if isinstance(order, bool) or not isinstance(order, int):
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind_of(order)}")
     if order < 0:
@@ -109,18 +109,22 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
-    result = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflection, DLMF 5.15.6
+    angle = math.pi * input
+    if dtype.char == "f":  # at a pole the result is the square of what pi is off by, and PyTorch's pi is float32's
+        rounded = (np.float32(math.pi) * input.astype(dtype)).astype(input.dtype)
+        angle = np.where(input == np.floor(input), rounded, angle)
+    result = np.where(right, zeta, (math.pi / precise.sin(angle)) ** 2 - zeta)  # reflection, DLMF 5.15.6
     return result.astype(dtype)
 
 
 @described
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The polygamma function, the n-th derivative of ``digamma``, by the Hurwitz zeta function (DLMF 25.11.12).
+    """Compute the polygamma function, the n-th derivative of ``digamma``, by the Hurwitz zeta function (DLMF 25.11.12).
 
-    As a method it takes ``n`` only.
+    The method takes ``n`` only.
 
     :raises RuntimeError: ``n`` is negative.
-    :raises TypeError: ``n`` is no int.
+    :raises TypeError: ``n`` is not an int.
 
     >>> import nbautograd as torch
     >>> torch.polygamma(1, torch.tensor([1., 0.5]))
@@ -132,13 +136,13 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _polygamma(input: Tensor, n: int) -> Tensor:
-    """The n-th derivative of the digamma function.
+    """Compute the n-th derivative of the digamma function.
 
     :param input: a tensor of any real dtype.
     :param n: the order, not negative.
     :returns: a tensor of the shape of ``input``; integers give the default floating dtype.
     :raises RuntimeError: ``n`` is negative.
-    :raises TypeError: ``n`` is no int.
+    :raises TypeError: ``n`` is not an int.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1., 0.5]).polygamma(1)
@@ -147,7 +151,7 @@ def _polygamma(input: Tensor, n: int) -> Tensor:
     return derivative_of_digamma(input, n)
 
 
-_polygamma.__name__ = "polygamma"
+_polygamma.__name__ = _polygamma.__qualname__ = "polygamma"
 composite(inplace_method=True)(_polygamma)
 
 
@@ -160,7 +164,7 @@ composite(inplace_method=True)(_polygamma)
     input="g * added(digamma(input - j / 2) for j in range(p))",
 )
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p`` (DLMF 35.3.4).
+    """Compute the logarithm of the multivariate gamma function of dimension ``p`` (DLMF 35.3.4).
 
     :raises RuntimeError: ``p`` is less than 1.
 
@@ -178,7 +182,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 @composite(method=False, out=True)
 def special_multigammaln(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``: :func:`mvlgamma`.
+    """Compute the logarithm of the multivariate gamma function of dimension ``p``: :func:`mvlgamma`.
 
     >>> import nbautograd as torch
     >>> torch.special.multigammaln(torch.tensor([3.]), 2)
@@ -196,9 +200,9 @@ def special_multigammaln(input: Tensor, p: int) -> Tensor:
     other="g * exp((input - 1) * log(other) - other - lgamma(input))",
 )
 def igamma(input: Tensor, other: Tensor) -> Tensor:
-    """The regularized lower incomplete gamma function P(input, other), DLMF 8.2.4.
+    """Compute the regularized lower incomplete gamma function P(input, other), DLMF 8.2.4.
 
-    There is a derivative with respect to ``other`` only.
+    Only the derivative with respect to ``other`` is defined.
 
     :raises NotImplementedError: both are integers.
 
@@ -218,9 +222,9 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
     other="-g * exp((input - 1) * log(other) - other - lgamma(input))",
 )
 def igammac(input: Tensor, other: Tensor) -> Tensor:
-    """The regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other), DLMF 8.2.4.
+    """Compute the regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other), DLMF 8.2.4.
 
-    There is a derivative with respect to ``other`` only.
+    Only the derivative with respect to ``other`` is defined.
 
     :raises NotImplementedError: both are integers.
 
@@ -244,9 +248,9 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
     other="-g * input * special_zeta(input + 1, other)",
 )
 def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
+    """Compute the Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
 
-    There is a derivative with respect to ``other`` only.
+    Only the derivative with respect to ``other`` is defined.
 
     >>> import nbautograd as torch
     >>> torch.special.zeta(torch.tensor([2., 4.]), 1)
@@ -267,7 +271,7 @@ def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
 )
 def erf(input: Tensor) -> Tensor:
-    """The error function (DLMF 7.2.1).
+    """Compute the error function (DLMF 7.2.1).
 
     >>> import nbautograd as torch
     >>> torch.erf(torch.tensor([0., 1.]))
@@ -285,7 +289,7 @@ def erf(input: Tensor) -> Tensor:
     input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
 )
 def erfc(input: Tensor) -> Tensor:
-    """The complementary error function ``1 - erf(x)``, accurate where it is tiny.
+    """Compute the complementary error function ``1 - erf(x)``, accurate where it is tiny.
 
     >>> import nbautograd as torch
     >>> torch.erfc(torch.tensor([0., 1.]))
@@ -303,7 +307,7 @@ def erfc(input: Tensor) -> Tensor:
     input="g * exp(result * result) * HALF_SQRT_PI",
 )
 def erfinv(input: Tensor) -> Tensor:
-    """The inverse of the error function: nan outside [-1, 1].
+    """Compute the inverse of the error function: nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.erfinv(torch.tensor([0., 0.5]))
@@ -324,7 +328,7 @@ def erfinv(input: Tensor) -> Tensor:
     input="g * (2 * input * result - TWO_OVER_SQRT_PI)",
 )
 def special_erfcx(input: Tensor) -> Tensor:
-    """The scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
+    """Compute the scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
 
     >>> import nbautograd as torch
     >>> torch.special.erfcx(torch.tensor([0., 10.]))
@@ -335,7 +339,7 @@ def special_erfcx(input: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def special_ndtr(input: Tensor) -> Tensor:
-    """The cumulative distribution function (CDF) of the standard normal distribution.
+    """Compute the cumulative distribution function (CDF) of the standard normal distribution.
 
     >>> import nbautograd as torch
     >>> torch.special.ndtr(torch.tensor([0., 1.96]))
@@ -356,7 +360,7 @@ def special_ndtr(input: Tensor) -> Tensor:
     input="g * exp(result * result / 2) * SQRT_2PI",
 )
 def special_ndtri(input: Tensor) -> Tensor:
-    """The quantile function of the standard normal distribution: the inverse of ``ndtr``; nan outside [0, 1].
+    """Compute the quantile function of the standard normal distribution, the inverse of ``ndtr``; nan outside [0, 1].
 
     >>> import nbautograd as torch
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
@@ -377,7 +381,7 @@ def special_ndtri(input: Tensor) -> Tensor:
     input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI",
 )
 def special_log_ndtr(input: Tensor) -> Tensor:
-    """The logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
+    """Compute the logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
 
     >>> import nbautograd as torch
     >>> torch.special.log_ndtr(torch.tensor([0., -20.]))
@@ -399,7 +403,7 @@ def special_log_ndtr(input: Tensor) -> Tensor:
     "zeros_of(g) * (NAN if eps is None else 0))",
 )
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """The logit ``log(x / (1 - x))``, the inverse of the sigmoid.
+    """Compute the logit ``log(x / (1 - x))``, the inverse of the sigmoid.
 
     :param eps: clamp the input to [eps, 1 - eps] first; None for nan outside [0, 1].
 
@@ -429,7 +433,7 @@ NAN = math.nan
     input="-g * (log(input) + 1)",
 )
 def special_entr(input: Tensor) -> Tensor:
-    """The entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
+    """Compute the entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
 
     >>> import nbautograd as torch
     >>> torch.special.entr(torch.tensor([-1., 0., 0.5]))
@@ -448,7 +452,7 @@ def special_entr(input: Tensor) -> Tensor:
     other="g * input / other",
 )
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
+    """Compute ``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
 
     >>> import nbautograd as torch
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 2.]))
@@ -469,7 +473,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     other="g * input / (other + 1)",
 )
 def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
+    """Compute ``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
 
     >>> import nbautograd as torch
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))

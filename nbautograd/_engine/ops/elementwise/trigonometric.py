@@ -44,7 +44,7 @@ __all__ = [
 
 @op(node="SinBackward0", symbol="sin", kind=POINTWISE, floating=True, input="g * conj(cos(input))")
 def sin(input: Tensor) -> Tensor:
-    """The sine of each element, an angle in radians.
+    """Compute the sine of each element, an angle in radians.
 
     >>> import nbautograd as torch
     >>> torch.sin(torch.tensor([0.]))
@@ -55,7 +55,7 @@ def sin(input: Tensor) -> Tensor:
 
 @op(node="CosBackward0", symbol="cos", kind=POINTWISE, floating=True, input="-g * conj(sin(input))")
 def cos(input: Tensor) -> Tensor:
-    """The cosine of each element, an angle in radians.
+    """Compute the cosine of each element, an angle in radians.
 
     >>> import nbautograd as torch
     >>> torch.cos(torch.tensor([0.]))
@@ -66,7 +66,7 @@ def cos(input: Tensor) -> Tensor:
 
 @op(node="TanBackward0", symbol="tan", kind=POINTWISE, floating=True, input="g * conj(1 + result * result)")
 def tan(input: Tensor) -> Tensor:
-    """The tangent of each element, an angle in radians.
+    """Compute the tangent of each element, an angle in radians.
 
     >>> import nbautograd as torch
     >>> torch.tan(torch.tensor([0.]))
@@ -77,7 +77,7 @@ def tan(input: Tensor) -> Tensor:
 
 @op(node="AsinBackward0", symbol="asin", kind=POINTWISE, floating=True, input="g * conj(rsqrt(1 - input * input))")
 def asin(input: Tensor) -> Tensor:
-    """The inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
+    """Compute the inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.asin(torch.tensor([1.]))
@@ -88,7 +88,7 @@ def asin(input: Tensor) -> Tensor:
 
 @op(node="AcosBackward0", symbol="acos", kind=POINTWISE, floating=True, input="-g * conj(rsqrt(1 - input * input))")
 def acos(input: Tensor) -> Tensor:
-    """The inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
+    """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.acos(torch.tensor([1.]))
@@ -99,7 +99,7 @@ def acos(input: Tensor) -> Tensor:
 
 @op(node="AtanBackward0", symbol="atan", kind=POINTWISE, floating=True, input="g / conj(input * input + 1)")
 def atan(input: Tensor) -> Tensor:
-    """The inverse tangent (arctangent) of each element, in radians.
+    """Compute the inverse tangent (arctangent) of each element, in radians.
 
     >>> import nbautograd as torch
     >>> torch.atan(torch.tensor([1.]))
@@ -118,7 +118,7 @@ def atan(input: Tensor) -> Tensor:
     other="-g * ratio(input, input * input + other * other)",
 )
 def atan2(input: Tensor, other: Tensor) -> Tensor:
-    """The inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
+    """Compute the inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
 
     >>> import nbautograd as torch
     >>> torch.atan2(torch.tensor([1.]), torch.tensor([-1.]))
@@ -135,7 +135,7 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     input="g * conj(ratio(PI * input * cos(PI * input) - sin(PI * input), PI * input * input))",
 )
 def sinc(input: Tensor) -> Tensor:
-    """The normalized sinc function ``sin(πx) / (πx)``: 1 at 0.
+    """Compute the normalized sinc function ``sin(πx) / (πx)``: 1 at 0.
 
     >>> import nbautograd as torch
     >>> torch.sinc(torch.tensor([0., 0.5]))
@@ -171,7 +171,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 @op(node="SinhBackward0", symbol="sinh", kind=POINTWISE, floating=True, input="g * conj(cosh(input))")
 def sinh(input: Tensor) -> Tensor:
-    """The hyperbolic sine of each element.
+    """Compute the hyperbolic sine of each element.
 
     >>> import nbautograd as torch
     >>> torch.sinh(torch.tensor([0.]))
@@ -182,7 +182,7 @@ def sinh(input: Tensor) -> Tensor:
 
 @op(node="CoshBackward0", symbol="cosh", kind=POINTWISE, floating=True, input="g * conj(sinh(input))")
 def cosh(input: Tensor) -> Tensor:
-    """The hyperbolic cosine of each element.
+    """Compute the hyperbolic cosine of each element.
 
     >>> import nbautograd as torch
     >>> torch.cosh(torch.tensor([0.]))
@@ -202,7 +202,7 @@ def cosh(input: Tensor) -> Tensor:
     value="-2 * (g * conj(slope * value))",
 )
 def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
-    """The vjp of tanh, from its value: ``slope * (1 - value**2)``."""
+    """Compute the vjp of tanh, from its value: ``slope * (1 - value**2)``."""
     return slope * (1 - value * value)
 
 
@@ -214,7 +214,7 @@ def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     input="tanh_slope(g, conj(result))",
 )
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent of each element.
+    """Compute the hyperbolic tangent of each element.
 
     >>> import nbautograd as torch
     >>> torch.tanh(torch.tensor([0., 1.]))
@@ -225,7 +225,7 @@ def tanh(input: Tensor) -> Tensor:
 
 @op(node="AsinhBackward0", symbol="asinh", kind=POINTWISE, floating=True, input="g * conj(rsqrt(input * input + 1))")
 def asinh(input: Tensor) -> Tensor:
-    """The inverse hyperbolic sine of each element.
+    """Compute the inverse hyperbolic sine of each element.
 
     >>> import nbautograd as torch
     >>> torch.asinh(torch.tensor([0.]))
@@ -242,7 +242,7 @@ def asinh(input: Tensor) -> Tensor:
     input="g * conj(half_plane(input) * rsqrt(input * input - 1))",
 )
 def acosh(input: Tensor) -> Tensor:
-    """The inverse hyperbolic cosine of each element; nan below 1.
+    """Compute the inverse hyperbolic cosine of each element; nan below 1.
 
     >>> import nbautograd as torch
     >>> torch.acosh(torch.tensor([1.]))
@@ -253,14 +253,14 @@ def acosh(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
 def half_plane(input: Tensor) -> Tensor:
-    """The sign that makes ``sqrt(z² - 1)`` equal to ``sqrt(z - 1) * sqrt(z + 1)``: -1 on the left, 1 for real z."""
+    """Return the sign that makes ``sqrt(z² - 1)`` equal ``sqrt(z - 1) * sqrt(z + 1)``: -1 on the left, 1 for real z."""
     left = (input.real < 0) | ((input.real == 0) & (input.imag < 0))
     return np.where(left & (input.dtype.kind == "c"), -1, 1).astype(input.dtype)
 
 
 @op(node="AtanhBackward0", symbol="atanh", kind=POINTWISE, floating=True, input="g / conj(1 - input * input)")
 def atanh(input: Tensor) -> Tensor:
-    """The inverse hyperbolic tangent of each element; nan outside [-1, 1].
+    """Compute the inverse hyperbolic tangent of each element; nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.atanh(torch.tensor([0.]))

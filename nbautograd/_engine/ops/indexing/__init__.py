@@ -1,4 +1,4 @@
 """Reading and writing by index: ``x[...]``, gather and scatter.
 
-They know shapes.
+They depend on shapes only.
 """

@@ -16,6 +16,7 @@ from nbautograd._engine.compiler.op import NATIVE, OPS, composite, op
 from nbautograd._engine.core.batched import refuse_dynamic
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.indexing.sparse_gradients import sparse_gather_back  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.queries import Number
@@ -42,7 +43,7 @@ __all__ = [
 
 
 def along(index: Any, dim: int) -> tuple[Any, ...]:
-    """The NumPy index of ``out[i][j] = x[index[i][j]][j]`` (for dim 0; likewise for others)."""
+    """Return the NumPy index of ``out[i][j] = x[index[i][j]][j]`` (for dim 0; likewise for others)."""
     grids = [np.arange(n).reshape((1,) * d + (n,) + (1,) * (index.ndim - d - 1)) for d, n in enumerate(index.shape)]
     if index.__class__ is not np.ndarray:
         grids = [np.asarray(grid, like=index) for grid in grids]
@@ -52,22 +53,18 @@ def along(index: Any, dim: int) -> tuple[Any, ...]:
 def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, ...] | None = None) -> int:
     """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension.
 
-    :raises RuntimeError: a dtype, rank, shape or entry does not.
+    :raises RuntimeError: a dtype, rank or shape does not match, or an entry is out of bounds.
     """
     d = dimension(dim, a.ndim)
     if index.size == 0:
         return d
     if index.dtype.char not in "ilqp":
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, got {dtypes.of(index.dtype).name}")
+    ranks = f"{name}(): Index tensor must have the same number of dimensions as"
     if max(index.ndim, 1) != max(a.ndim, 1):
-        raise RuntimeError(
-            f"{name}(): Index tensor must have the same number of dimensions as input tensor: {index.ndim} and {a.ndim}"
-        )
+        raise RuntimeError(f"{ranks} input tensor: {index.ndim} and {a.ndim}")
     if src_shape is not None and max(index.ndim, 1) != max(len(src_shape), 1):
-        raise RuntimeError(
-            f"{name}(): Index tensor must have the same number of dimensions as src tensor: {index.ndim} and "
-            f"{len(src_shape)}"
-        )
+        raise RuntimeError(f"{ranks} src tensor: {index.ndim} and {len(src_shape)}")
     shape = a.shape or (1,)
     for i, n in enumerate(index.shape):
         if i != d and n > shape[i] or src_shape is not None and n > (src_shape or (1,))[i]:
@@ -93,7 +90,7 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
 
-    :param sparse_grad: let the gradient of ``input`` be sparse: it has the elements that were gathered.
+    :param sparse_grad: return a sparse gradient of ``input``, with the gathered elements.
     :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
 
     >>> import nbautograd as torch
@@ -113,7 +110,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 @op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
 def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
-    """The transpose of ``gather``: ``input`` added into zeros of ``shape`` at ``index``."""
+    """Compute the transpose of ``gather``: ``input`` added into zeros of ``shape`` at ``index``."""
     output = np.zeros_like(input, shape=shape)
     if not index.size:
         return output
@@ -144,7 +141,7 @@ def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception]
 
 
 def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
-    """The NumPy index of slices along a dimension."""
+    """Return the NumPy index of slices along a dimension."""
     return (*(slice(None),) * dim, index.reshape((-1,)))
 
 
@@ -156,10 +153,10 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
     input="index_select_back(g, input.shape, dim, index)",
 )
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices at ``index`` along ``dim``, copied.
+    """Return the slices at ``index`` along ``dim``, copied.
 
     :param index: 1-d, int32 or int64.
-    :raises IndexError: one is out of range, or the index has more dimensions.
+    :raises IndexError: an index is out of range, or the index has more dimensions.
 
     >>> import nbautograd as torch
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
@@ -176,7 +173,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @op(node="IndexAddBackward0", symbol="index +", method=False, input="index_select(g, dim, index)")
 def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
-    """The transpose of ``index_select``: slices added into zeros of ``shape`` at ``index``."""
+    """Compute the transpose of ``index_select``: slices added into zeros of ``shape`` at ``index``."""
     if not shape:
         return input.reshape(())
     output = np.zeros_like(input, shape=shape)
@@ -186,10 +183,10 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
 
 @composite(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Elements gathered by indices along ``dim``, such as ``argmax`` and ``argsort`` return; shapes are broadcast.
+    """Gather elements by indices along ``dim``, such as those of ``argmax`` and ``argsort``; shapes are broadcast.
 
     :param dim: by default the tensor is flattened. Negative indices count from the end.
-    :raises RuntimeError: the indices are not int64, or of another number of dimensions.
+    :raises RuntimeError: the indices are not int64, or have another number of dimensions.
 
     >>> import nbautograd as torch
     >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
@@ -231,7 +228,7 @@ def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",
 )
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
-    """``input`` with ``value`` where ``mask`` is true.
+    """Return ``input`` with ``value`` where ``mask`` is true.
 
     :param mask: a bool tensor, broadcast with ``input``.
     :param value: a number or a 0-d tensor.
@@ -242,12 +239,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     tensor([-1.,  2.])
     """
     check_mask("masked_fill_", mask)
-    if getattr(value, "ndim", 0):
+    if n := getattr(value, "ndim", 0):
         raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {n} dimension(s)."
         )
-    kind = value.dtype.kind if hasattr(value, "dtype") else "c" if isinstance(value, complex) else ""
-    if kind == "c" and input.dtype.kind != "c":
+    if not hasattr(value, "dtype"):
+        value = number_in(value, dtypes.of(input.dtype))
+    elif value.dtype.kind == "c" and input.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
     fill(output, np.broadcast_to(mask, output.shape), value)
@@ -255,12 +253,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
 
 
 def numpy_dtype(value: Any) -> Any:
-    """The NumPy dtype of an array or of a tensor."""
+    """Return the NumPy dtype of an array or of a tensor."""
     return array_of(value).dtype
 
 
 def check_mask(name: str, mask: Any) -> None:
-    """Make sure that a mask is of dtype bool.
+    """Check that a mask is of dtype bool.
 
     :raises RuntimeError: it is not.
     """
@@ -274,7 +272,7 @@ def check_mask(name: str, mask: Any) -> None:
 
 @op(node="MaskedSelectBackward0", symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the bool tensor ``mask`` is true, as a 1-d tensor.
+    """Return the elements where the bool tensor ``mask`` is true, as a 1-d tensor.
 
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
 
@@ -294,7 +292,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     input="masked_select(expand(g, *joint(shape, mask.shape)), mask)",
 )
 def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
-    """The transpose of ``masked_select``: ``input`` in zeros of ``shape`` where the mask is true."""
+    """Compute the transpose of ``masked_select``: ``input`` in zeros of ``shape`` where the mask is true."""
     full = joint(shape, mask.shape)
     output = np.zeros_like(input, shape=full)
     output[np.broadcast_to(mask, full)] = input
@@ -302,7 +300,7 @@ def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
 
 
 def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all broadcast to."""
+    """Return the shape to which all broadcast."""
     return joint_shape([tuple(shape) for shape in shapes])
 
 
@@ -314,9 +312,9 @@ def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     source="first_of(masked_select(g, mask), source.shape)",
 )
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of ``input`` whose elements where ``mask`` is true are replaced by those of ``source``, in order.
+    """Return a copy of ``input`` whose elements where ``mask`` is true are replaced by those of ``source``, in order.
 
-    :raises RuntimeError: ``source`` has fewer elements than are replaced, or another dtype.
+    :raises RuntimeError: ``source`` has fewer elements than the mask selects, or another dtype.
 
     >>> import nbautograd as torch
     >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1., 2.]))
@@ -345,7 +343,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     input="g.reshape(flat(shape))[:input.shape[0]]",
 )
 def first_of(input: Tensor, shape: Any) -> Tensor:
-    """A vector as the first elements of a tensor of zeros of ``shape``."""
+    """Return a vector as the first elements of a tensor of zeros of ``shape``."""
     output = np.zeros_like(input, shape=flat(shape))
     output[: input.shape[0]] = input
     return output.reshape(shape)
@@ -355,9 +353,9 @@ def first_of(input: Tensor, shape: Any) -> Tensor:
 
 
 def _check_places(name: str, a: Any, index: Any) -> None:
-    """Make sure that indices into a flattened array are int64 and in range.
+    """Check that indices into a flattened array are int64 and in range.
 
-    :raises IndexError: one is out of range.
+    :raises IndexError: an index is out of range.
     """
     if index.dtype.char not in "lqp":
         raise RuntimeError(
@@ -378,7 +376,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
     input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
 )
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
+    """Return elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
 
     :raises IndexError: an index is out of range.
 
@@ -391,7 +389,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def flat(shape: tuple[int, ...]) -> tuple[int]:
-    """The shape of the flattened tensor."""
+    """Return the shape of the flattened tensor."""
     return (math.prod(shape),)
 
 
@@ -403,10 +401,10 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
     source="take(g, index).reshape(source.shape)",
 )
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with the elements at flat indices replaced by those of ``source``.
+    """Return a copy with the elements at flat indices replaced by those of ``source``.
 
     :param accumulate: add instead of replacing; indices that occur twice are added twice.
-    :raises IndexError: an index is out of range, or there are not as many elements in ``source``.
+    :raises IndexError: an index is out of range, or ``source`` has another number of elements.
 
     >>> import nbautograd as torch
     >>> torch.put(torch.tensor([[4, 3], [6, 7]]), torch.tensor([1, 3]), torch.tensor([9, 10]))
@@ -438,7 +436,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @composite()
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
+    """Return the indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
 
     >>> import nbautograd as torch
     >>> torch.nonzero(torch.tensor([0, 5, 0, 7]))
@@ -456,9 +454,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
 
 @described
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Flat indices converted to a tuple of index tensors, one per dimension; out of range they wrap around.
+    """Convert flat indices to a tuple of index tensors, one per dimension; indices out of range wrap around.
 
-    :raises TypeError: the indices are no integers.
+    :raises TypeError: the indices are not integers.
     :raises ValueError: a length is negative.
 
     >>> import nbautograd as torch
@@ -488,7 +486,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 @op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=NATIVE, input="crop_like(g, input.shape)")
 def pad_like(input: Tensor, shape: Any) -> Tensor:
-    """``input`` followed by zeros along each dimension, to ``shape``."""
+    """Return ``input`` followed by zeros along each dimension, to ``shape``."""
     output = np.zeros_like(input, shape=shape)
     output[tuple(slice(n) for n in input.shape)] = input
     return output
@@ -496,5 +494,5 @@ def pad_like(input: Tensor, shape: Any) -> Tensor:
 
 @op(node="SliceBackward0", symbol="slice", method=False, half=NATIVE, input="pad_like(g, input.shape)")
 def crop_like(input: Tensor, shape: Any) -> Tensor:
-    """The first elements of ``input`` along each dimension, of ``shape``."""
+    """Return the first elements of ``input`` along each dimension, of ``shape``."""
     return own(input[tuple(slice(n) for n in shape)])

@@ -1,4 +1,4 @@
-"""Adding, copying, filling and reducing slices at the indices along a dimension: ``index_add`` and its relatives."""
+"""Adding, copying, filling and reducing slices at indices along a dimension: ``index_add`` and similar functions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import (
     at_slices,
     check_vector,
@@ -61,7 +62,7 @@ def _check_slices(
 
 
 def _lines(a: Any) -> Any:
-    """An array with at least one dimension."""
+    """Return an array with at least one dimension."""
     return a if a.ndim else a.reshape((1,))
 
 
@@ -74,7 +75,7 @@ def _lines(a: Any) -> Any:
     source="index_select(g, dim, index).reshape(source.shape) * alpha",
 )
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """A copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``.
+    """Return a copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``.
 
     :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
 
@@ -104,9 +105,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     source="index_select(g, dim, index).reshape(source.shape)",
 )
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``.
+    """Return a copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``.
 
-    :raises IndexError: an index is out of bounds, or there are not as many slices.
+    :raises IndexError: an index is out of bounds, or the number of slices differs.
 
     >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_copy(0, torch.tensor([1]), torch.ones(1, 2))
@@ -131,7 +132,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",
 )
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-    """A copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value.
+    """Return a copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value.
 
     :param value: a number or a 0-d tensor.
     :raises IndexError: an index is out of bounds.
@@ -157,24 +158,24 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     if index.size and (index.min() < -n or index.max() >= n):
         raise IndexError(f"index {int(index.max())} is out of bounds for dimension {d} with size {n}")
     output = copied(input)
-    _lines(output)[at_slices(d, index)] = value
+    _lines(output)[at_slices(d, index)] = value if kind else number_in(value, dtypes.of(input.dtype))
     return output
 
 
 @op(method=False)
 def once(index: Tensor, shape: Any, dim: int) -> Tensor:
-    """The distinct indices along a dimension, as non-negative numbers."""
+    """Return the distinct indices along a dimension, as non-negative numbers."""
     return np.unique(index.reshape((-1,)) % (shape[dim] if shape else 1))
 
 
 @op(method=False)
 def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
-    """A vector of indices along a dimension, expanded to the index of ``scatter``."""
+    """Return a vector of indices along a dimension, expanded to the index of ``scatter``."""
     return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())
 
 
 def _indexed(name: str, scattering: Any, formulas: dict[str, str]) -> Any:
-    """The operation under the name of its node."""
+    """Declare the operation under the name of its node."""
     return op(node="IndexReduceBackward0", symbol=scattering.__name__, name=name, method=False, **formulas)(
         scattering.__wrapped__
     )
@@ -197,11 +198,11 @@ def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy of ``input`` with the slices of ``source`` reduced into those at ``index`` along ``dim``.
+    """Return a copy of ``input`` with the slices of ``source`` reduced into those at ``index`` along ``dim``.
 
     :param reduce: ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-    :param include_self: whether the slices of ``input`` are included in the reduction.
-    :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is another.
+    :param include_self: include the slices of ``input`` in the reduction.
+    :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is unknown.
     :raises IndexError: an index is out of bounds.
 
     >>> import nbautograd as torch

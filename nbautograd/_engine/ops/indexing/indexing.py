@@ -19,10 +19,10 @@ from nbautograd._engine.core.batched import BatchedTensor, checks_values, elemen
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import check_writable, copy_into
 from nbautograd._engine.core.overlap import check_operand
-from nbautograd._engine.core.tensor import Tensor, array_of
+from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere
-from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.creation.from_data import number_in, tensor
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
@@ -33,14 +33,14 @@ __all__ = [
     "index_put_",
 ]
 
-Key = Sequence[Any]  # what is left of an index when views are taken: slices, and arrays of indices or masks
+Key = Sequence[Any]  # the rest of an index after views are taken: slices, and arrays of indices or masks
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
 def _items(x: Tensor, key: Any) -> list[Any]:
-    """The items of an index, one per dimension (and None for new ones), the ellipsis expanded to slices."""
+    """Return the items of an index, one per dimension (and None for new ones), the ellipsis expanded to slices."""
     items = list(key) if isinstance(key, tuple) else [key]
     used = sum(_width(item) for item in items)
     n = x._a.ndim
@@ -53,7 +53,7 @@ def _items(x: Tensor, key: Any) -> list[Any]:
 
 
 def _width(item: Any) -> int:
-    """How many dimensions an item of an index consumes."""
+    """Return the number of dimensions that an item of an index consumes."""
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, Tensor):
@@ -64,7 +64,7 @@ def _width(item: Any) -> int:
 
 
 def _as_tuple(key: Any) -> Any:
-    """The index as a tuple; a list is treated as a tuple where PyTorch does so."""
+    """Return the index as a tuple; a list is treated as a tuple where PyTorch does so."""
     several = (Tensor, slice, list, tuple, range, np.ndarray)
     if (
         isinstance(key, list)
@@ -82,7 +82,7 @@ def _as_tuple(key: Any) -> Any:
 
 
 def _is_integer(item: Any) -> bool:
-    """Whether an item of an index is an integer."""
+    """Return whether an item of an index is an integer."""
     if isinstance(item, Tensor):
         single = item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
         return single and item.__class__ is not BatchedTensor
@@ -90,7 +90,7 @@ def _is_integer(item: Any) -> bool:
 
 
 def _index_array(item: Any, like: Tensor) -> Any:
-    """An item of advanced indexing as an array on the device of ``like``."""
+    """Return an item of advanced indexing as an array on the device of ``like``."""
     if isinstance(item, Tensor):
         result = item._a
         if result.dtype.kind not in "iub":
@@ -123,13 +123,13 @@ def _index_array(item: Any, like: Tensor) -> Any:
 
 
 def _get(x: Tensor, key: Any) -> Tensor:
-    """``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing.
+    """Return ``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing.
 
     :param x: the tensor.
     :param key: an index, or a tuple of several: integers, slices, None, an ellipsis, lists or tensors.
-    :returns: a tensor; its shape follows from the indices.
+    :returns: a tensor whose shape depends on the indices.
     :raises IndexError: an index is out of range, or there are too many.
-    :raises TypeError: an index is of another type.
+    :raises TypeError: an index has an unsupported type.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([[1, 2], [3, 4]])
@@ -195,7 +195,7 @@ def _bounds(item: slice, length: int) -> tuple[int, int, int]:
 
 
 def view_alias(x: Tensor) -> Tensor:
-    """An alias of the tensor: a view of all of it."""
+    """Return an alias of the tensor: a view of all of it."""
     return _alias(x)
 
 
@@ -204,15 +204,15 @@ Tensor._alias = view_alias
 
 @op(node="AliasBackward0", symbol="alias", kind=VIEW, method=False, input="g")
 def _alias(input: Tensor) -> Tensor:
-    """The same memory."""
+    """Return an array with the same memory."""
     return input.view()
 
 
 @checks_values
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """Make sure that indices are in range, masks have the right shape, and all broadcast.
+    """Check that indices are in range, masks have the right shape, and all broadcast.
 
-    :raises IndexError: one is not.
+    :raises IndexError: one of these does not hold.
     """
     dim = 0
     arrays = []
@@ -249,11 +249,11 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 
 @op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Key) -> Tensor:
-    """Advanced indexing: the elements at arrays of indices or a mask, copied."""
+    """Return the elements at arrays of indices or a mask, copied (advanced indexing)."""
     key = tuple(array_of(item) for item in key)
     if key[0].__class__ is not slice and input.flags.c_contiguous:
         return input[key]
-    # NumPy puts first in memory what is picked; in PyTorch the dimensions keep their order.
+    # NumPy puts the indexed dimensions first in memory; PyTorch keeps the order of the dimensions.
     picked = [d for d, item in enumerate(key) if item.__class__ is not slice]
     if len(picked) == 1 and input.flags.c_contiguous and key[picked[0]].dtype.kind == "i":
         return input.take(key[picked[0]], picked[0])
@@ -262,7 +262,7 @@ def index(input: Tensor, key: Key) -> Tensor:
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
-    """The transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
+    """Compute the transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
     key = tuple(array_of(item) for item in key)
     if takes_rows(key, shape):
         (index, *_), width = key, math.prod(shape[1:])
@@ -283,7 +283,7 @@ Tensor.__getitem__ = _get
 
 
 def _set(x: Tensor, key: Any, value: Any) -> None:
-    """``x[key] = value``, recorded if x or value requires grad.
+    """Assign ``x[key] = value``, recorded if x or value requires grad.
 
     :param x: the tensor.
     :param key: an index, or a tuple of several: integers, slices, None, an ellipsis, lists or tensors.
@@ -291,7 +291,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     :returns: None.
     :raises RuntimeError: the value does not broadcast to the part, or the tensor is a leaf that requires grad.
     :raises IndexError: an index is out of range, or there are too many.
-    :raises TypeError: an index is of another type.
+    :raises TypeError: an index has an unsupported type.
 
     >>> import nbautograd as torch
     >>> x = torch.zeros(3)
@@ -307,7 +307,11 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if chosen is None:
         check_writable(part, "index assignment")
         if value._a.ndim or not part._a.ndim:  # else it fills the part
-            check_operand(part, value, "index assignment")
+            more = part._a.ndim - value._a.ndim
+            if more > 0 and part._a.shape[:more] == (1,) * more:  # dimensions that broadcasting adds to the value
+                check_operand(wrap(part._shared_array()[(0,) * more]), value, "index assignment")
+            else:
+                check_operand(part, value, "index assignment")
         copy_into(part, copied_from_anywhere(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
@@ -328,7 +332,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
 
 
 def _is_all(key: slice, x: Tensor) -> bool:
-    """Whether a slice is all of ``x`` as it stands: PyTorch then writes to ``x`` itself, and makes no view."""
+    """Return whether a slice covers ``x`` unchanged: PyTorch then writes to ``x`` itself, without a view."""
     start, stop, step = key.start, key.stop, key.step
     if not x._a.ndim or stop is not None and (stop.__class__ is not int or stop < x._a.shape[0]):
         return False
@@ -337,24 +341,20 @@ def _is_all(key: slice, x: Tensor) -> bool:
 
 
 def _assigned(x: Tensor, value: Any) -> Tensor:
-    """The assigned value as a tensor."""
+    """Return the assigned value as a tensor."""
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (int, float, complex, np.generic)):
-        raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: give a number or Tensor")
+        raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: use a number or Tensor")
     return number_as(value, x.dtype, x.device)
 
 
 def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
-    """A number as a 0-d tensor of a dtype.
+    """Return a number as a 0-d tensor of a dtype.
 
-    :raises RuntimeError: it is complex, and the dtype is not.
+    :raises RuntimeError: the dtype cannot hold the number.
     """
-    if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(kind)} without overflow: {value}")
-    if kind.rank == 1 and isinstance(value, (float, np.floating)):
-        value = int(value)
-    return tensor(value, dtype=kind, device=place)
+    return tensor(number_in(value, kind), dtype=kind, device=place)
 
 
 def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
@@ -366,7 +366,7 @@ def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
 
 
 def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
-    """What ``expand`` says of a shape that does not fit."""
+    """Return the message of ``expand`` for a shape that does not fit."""
     sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
     for d in range(len(shape)):
         n = have[d - len(shape)] if len(shape) - d <= len(have) else 1
@@ -379,7 +379,7 @@ def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
 
 
 def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The value without surplus leading dimensions of size 1; raise if it does not broadcast to ``shape``."""
+    """Return the value without surplus leading dimensions of size 1; raise if it does not broadcast to ``shape``."""
     have = value._a.shape
     while len(have) > len(shape) and have[0] == 1:
         have = have[1:]
@@ -393,7 +393,7 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _assign(target: Any, key: Any, values: Any) -> None:
-    """``target[key] = values``.
+    """Assign ``target[key] = values``.
 
     :raises ShapeError: the values do not broadcast.
     """
@@ -408,7 +408,7 @@ def _assign(target: Any, key: Any, values: Any) -> None:
 
 
 def own(a: Any) -> Any:
-    """A writable copy of an array or scalar, row-major."""
+    """Return a writable copy of an array or scalar, row-major."""
     return np.array(a) if isinstance(a, np.generic) else a.copy()
 
 
@@ -420,7 +420,7 @@ def own(a: Any) -> Any:
     values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
 )
 def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
-    """A copy of ``input`` with the elements at ``key`` replaced, or accumulated."""
+    """Return a copy of ``input`` with the elements at ``key`` replaced, or accumulated."""
     output = copied(input)
     if accumulate:
         shape = input[key].shape
@@ -433,7 +433,7 @@ def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
 
 @op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
 def zero_at(input: Tensor, key: Key) -> Tensor:
-    """A copy of ``input`` with zeros at ``key``."""
+    """Return a copy of ``input`` with zeros at ``key``."""
     output = own(input)
     output[key] = 0
     return output
@@ -443,7 +443,7 @@ Tensor.__setitem__ = _set
 
 
 def _delete(x: Tensor, key: Any) -> None:
-    """Refused: a tensor has no elements to delete.
+    """Raise: the elements of a tensor cannot be deleted.
 
     :param x: the tensor.
     :param key: anything.
@@ -464,7 +464,7 @@ Tensor.__delitem__ = _delete
 
 @composite(inplace_method=True)
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of ``input`` with ``copy[indices] = values``.
+    """Return a copy of ``input`` with ``copy[indices] = values``.
 
     :param indices: integer or bool tensors, one for each of the first dimensions.
     :param accumulate: add instead of replacing; indices that occur twice are added twice.

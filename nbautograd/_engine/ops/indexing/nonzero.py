@@ -14,7 +14,7 @@ __all__ = ["argwhere", "nonzero_static"]
 
 @op()
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the nonzero elements, shape (count, ndim).
+    """Return the indices of the nonzero elements, shape (count, ndim).
 
     >>> import nbautograd as torch
     >>> torch.argwhere(torch.tensor([0, 5, 7]))
@@ -29,7 +29,7 @@ def argwhere(input: Tensor) -> Tensor:
 @composite()
 @looks_at_elements
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The indices of the first ``size`` nonzero elements, shape (size, ndim), padded with ``fill_value``.
+    """Return the indices of the first ``size`` nonzero elements, shape (size, ndim), padded with ``fill_value``.
 
     :raises RuntimeError: size is negative.
 

@@ -1,4 +1,4 @@
-"""Scattering: elements written or reduced into the positions that an index tensor gives."""
+"""Scattering: writing or reducing elements into the positions given by an index tensor."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import along, check_along
 from nbautograd._engine.ops.indexing.indexing import number_as, own
 from nbautograd._engine.ops.queries import Number
@@ -28,7 +29,7 @@ __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 def _scattered(
     name: str, input: Any, dim: int, index: Any, src: Any, write: Callable[[Any, Any, Any], Any], check: bool = True
 ) -> Any:
-    """A copy of ``input`` modified by ``write(copy, key, values)``; ``src`` may be a number."""
+    """Return a copy of ``input`` modified by ``write(copy, key, values)``; ``src`` may be a number."""
     shape = getattr(src, "shape", None) if hasattr(src, "ndim") and src.ndim else None
     d = check_along(name, input, dim, index, shape) if check else dimension(dim, input.ndim)
     output = own(input)
@@ -64,20 +65,20 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
     src="pad_like(gather(g, dim, index), src.shape)",
 )
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``scatter`` with a tensor ``src``."""
+    """Compute ``scatter`` with a tensor ``src``."""
     _same_dtype("scatter", input, src)
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
 @op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
-    """``scatter`` with a number."""
-    return _scattered("scatter", input, dim, index, value, _replace)
+    """Compute ``scatter`` with a number."""
+    return _scattered("scatter", input, dim, index, number_in(value, dtypes.of(input.dtype)), _replace)
 
 
 @op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """A copy of ``input`` with zeros at the positions that ``scatter`` writes."""
+    """Return a copy of ``input`` with zeros at the positions that ``scatter`` writes."""
     return _scattered("scatter", input, dim, index, 0, _replace, check=False)
 
 
@@ -90,7 +91,7 @@ def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     src="pad_like(gather(g, dim, index), src.shape)",
 )
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
+    """Return a copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
 
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
 
@@ -106,7 +107,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
-    """A copy of ``input`` with ``copy[index[i][j]][j] = src[i][j]`` for ``dim=0``, likewise for others.
+    """Return a copy of ``input`` with ``copy[index[i][j]][j] = src[i][j]`` for ``dim=0``, likewise for others.
 
     :param src: a tensor at least as large as ``index``, or a number (also as ``value``).
     :param reduce: ``"add"`` or ``"multiply"`` instead of replacing.
@@ -143,12 +144,12 @@ def scatter(
 
 
 def _accumulate(ufunc: np.ufunc, target: Any, key: tuple[Any, ...], values: Any) -> None:
-    """``target[key] = ufunc(target[key], values)``; repeated indices accumulate."""
+    """Assign ``target[key] = ufunc(target[key], values)``; repeated indices accumulate."""
     if target.__class__ is np.ndarray:
         ufunc.at(target, key, values)
         return
-    # CuPy has few atomic functions: the values of a position, next to each other after sorting, are joined at distances
-    # of 1, 2, 4 and so on, until the first holds what all of them make; nothing waits for the device.
+    # CuPy has few atomic functions: values of a position, adjacent after sorting, are joined at distances of 1, 2, 4
+    # and so on, until the first holds the result of all of them; nothing waits for the device.
     strides = stride_tools.contiguous(target.shape)
     where = sum(np.broadcast_to(k, values.shape) * s for k, s in zip(key, strides, strict=True)).reshape((-1,))
     order = np.argsort(where, kind="stable")
@@ -167,7 +168,7 @@ def _accumulate(ufunc: np.ufunc, target: Any, key: tuple[Any, ...], values: Any)
 
 
 def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
-    """The identity element of a reduction: its initial value."""
+    """Return the identity element of a reduction: its initial value."""
     if kind in ("sum", "mean"):
         return 0
     if kind == "prod":
@@ -182,7 +183,7 @@ def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
 
 
 def reduced_at(kind: str, target: Any, key: tuple[Any, ...], values: Any, include_self: bool) -> Any:
-    """``values`` reduced into an array at ``key``; returns it, since the mean is a new one."""
+    """Reduce ``values`` into an array at ``key`` and return it, since the mean is a new array."""
     if not include_self:
         target[key] = _neutral(target.dtype, kind)
     if kind in ("sum", "mean"):
@@ -196,7 +197,7 @@ def reduced_at(kind: str, target: Any, key: tuple[Any, ...], values: Any, includ
 
 
 def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_self: bool) -> Any:
-    """The number of values in the mean at each position; 1 where nothing was written."""
+    """Return the number of values in the mean at each position; 1 where nothing was written."""
     count = np.zeros_like(like, np.int64, shape=like.shape)
     backend.add_at(count, key, np.ones_like(count, shape=shape))
     return count + 1 if include_self else np.maximum(count, 1)
@@ -204,7 +205,7 @@ def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_sel
 
 @op(method=False)
 def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
-    """For each element of ``input``, the number of values in its mean."""
+    """Return, for each element of ``input``, the number of values in its mean."""
     results: list[Any] = []
 
     def count(line: Any, key: Any, values: Any) -> Any:
@@ -217,13 +218,13 @@ def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -
 
 @op(method=False)
 def equal_to(input: Tensor, other: Tensor) -> Tensor:
-    """1 where two tensors are equal, 0 elsewhere, in their dtype."""
+    """Return 1 where two tensors are equal, 0 elsewhere, in their dtype."""
     return (input == other).astype(input.dtype)
 
 
 @op(method=False)
 def is_zero(input: Tensor) -> Tensor:
-    """1 where the tensor is 0, 0 elsewhere, in its dtype."""
+    """Return 1 where the tensor is 0, 0 elsewhere, in its dtype."""
     return (input == 0).astype(input.dtype)
 
 
@@ -235,7 +236,7 @@ SUM = {
 
 @op(node="ScatterReduceBackward0", symbol="scatter Σ", method=False, **SUM)
 def scatter_sum(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The sum of the elements scattered to each position."""
+    """Return the sum of the elements scattered to each position."""
     return _reduced("sum", input, dim, index, src, include_self)
 
 
@@ -253,7 +254,7 @@ MEAN = {
 
 @op(node="ScatterReduceBackward0", symbol="scatter mean", method=False, **MEAN)
 def scatter_mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The mean of the elements scattered to each position."""
+    """Return the mean of the elements scattered to each position."""
     return _reduced("mean", input, dim, index, src, include_self)
 
 
@@ -265,7 +266,7 @@ PROD = {
 
 @derivative_helper
 def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
-    """The gradient of products: for each factor the product of the others, with zeros handled without division."""
+    """Return the gradient of products: for each factor the product of the others, without division."""
     zero_input, zero_src = is_zero(input), is_zero(src)
     factor_input, factor_src = masked_fill(input, input == 0, 1), masked_fill(src, src == 0, 1)  # type: ignore[name-defined]  # noqa: F821
     product = scatter_prod(factor_input, dim, index, factor_src, include_self)
@@ -276,7 +277,7 @@ def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: 
     cropped, zero_cropped = crop_like(factor_src, index.shape), crop_like(zero_src, index.shape)  # type: ignore[name-defined]  # noqa: F821
     others = conj(gather(product, dim, index) / cropped)  # type: ignore[name-defined]  # noqa: F821
     for_src = gather(g, dim, index) * others * equal_to(gather(zeros, dim, index), zero_cropped)  # type: ignore[name-defined]  # noqa: F821
-    if isinstance(input, Tensor) and index.numel() and zeros._a.any():  # its derivatives are wanted
+    if isinstance(input, Tensor) and index.numel() and zeros._a.any():  # second derivatives are requested
         for_input, for_src = beside_zeros(g, for_input, for_src, input, dim, index, src, include_self)
     return for_input, pad_like(for_src, src.shape)  # type: ignore[name-defined]  # noqa: F821
 
@@ -292,15 +293,15 @@ def beside_zeros(
     src: Tensor,
     include_self: bool,
 ) -> tuple[Any, Any]:
-    """The gradients of ``prod_back`` with those of products with a factor of 0 computed so that they have derivatives.
+    """Return the gradients of ``prod_back``, computed so that products with a factor of 0 have derivatives.
 
-    A product of others is that of those before and those after, in a matrix with a row for each product and as many
-    columns as the longest has factors.
+    The product of the other factors is that of those before and those after, in a matrix with a row for each product
+    and as many columns as the longest product has factors.
     """
     cropped = crop_like(src, for_src.shape)  # type: ignore[name-defined]  # noqa: F821
     size = input.numel()
     to = _targets(input._a, dim, index._a)
-    group = np.concatenate([np.arange(size, like=to), to])  # of each factor: the place of its product
+    group = np.concatenate([np.arange(size, like=to), to])  # of each factor: the position of its product
     factors = cat([input.reshape(-1), cropped.reshape(-1)])
     counts = np.ones_like(group, dtype=bool)
     if not include_self:
@@ -323,7 +324,7 @@ def beside_zeros(
 
 
 def _targets(input: Any, dim: int, index: Any) -> Any:
-    """For each element of ``index``, in a row: the flat position in ``input`` that it writes to."""
+    """Return, for each element of ``index``, flattened: the flat position in ``input`` that it writes to."""
     if input.ndim == 0 or index.ndim == 0:
         return index.reshape(-1)
     strides = stride_tools.contiguous(input.shape)
@@ -333,7 +334,7 @@ def _targets(input: Any, dim: int, index: Any) -> Any:
 
 @op(node="ScatterReduceBackward0", symbol="scatter Π", method=False, **PROD)
 def scatter_prod(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The product of the elements scattered to each position."""
+    """Return the product of the elements scattered to each position."""
     return _reduced("prod", input, dim, index, src, include_self)
 
 
@@ -345,7 +346,7 @@ EXTREME = {
 
 @derivative_helper
 def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any, include_self: bool) -> Any:
-    """The gradient of the maximum or minimum, divided equally among ties."""
+    """Return the gradient of the maximum or minimum, divided equally among ties."""
     chosen_input = equal_to(input, result)
     chosen_src = equal_to(crop_like(src, index.shape), gather(result, dim, index))  # type: ignore[name-defined]  # noqa: F821
     share = g / scatter_sum(chosen_input, dim, index, chosen_src, True)
@@ -357,13 +358,13 @@ def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any
 
 @op(node="ScatterReduceBackward0", symbol="scatter max", method=False, **EXTREME)
 def scatter_amax(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The maximum of the elements scattered to each position."""
+    """Return the maximum of the elements scattered to each position."""
     return _reduced("amax", input, dim, index, src, include_self)
 
 
 @op(node="ScatterReduceBackward0", symbol="scatter min", method=False, **EXTREME)
 def scatter_amin(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The minimum of the elements scattered to each position."""
+    """Return the minimum of the elements scattered to each position."""
     return _reduced("amin", input, dim, index, src, include_self)
 
 
@@ -380,11 +381,11 @@ REDUCTIONS = {
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy of ``input`` with the elements of ``src`` reduced into the positions that ``index`` gives.
+    """Return a copy of ``input`` with the elements of ``src`` reduced into the positions given by ``index``.
 
     :param reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-    :param include_self: whether the elements of ``input`` are included in the reduction.
-    :raises RuntimeError: an index is out of bounds, a shape too large, a dtype differs, or ``reduce`` is another.
+    :param include_self: include the elements of ``input`` in the reduction.
+    :raises RuntimeError: an index is out of bounds, a shape too large, a dtype differs, or ``reduce`` is unknown.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([2., 3., 4.]), "prod")

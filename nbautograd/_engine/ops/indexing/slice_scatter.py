@@ -22,7 +22,7 @@ __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_sc
 
 
 def _written(input: Any, view: Any, src: Any) -> Any:
-    """A copy of ``input``, its strides included, with ``view(copy)`` replaced by ``src``."""
+    """Return a copy of ``input``, with its strides, in which ``view(copy)`` is replaced by ``src``."""
     strides = stride_tools.strides_of(input)
     if input.flags.c_contiguous or stride_tools.overlaps(input.shape, strides):
         output = own(input)
@@ -47,7 +47,7 @@ def _written(input: Any, view: Any, src: Any) -> Any:
     src="cast_back(select(g, dim, index), src.dtype)",
 )
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of ``input`` with ``copy.select(dim, index)`` replaced by ``src``.
+    """Return a copy of ``input`` with ``copy.select(dim, index)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
 
@@ -75,7 +75,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy of ``input`` with the slice ``start:end:step`` of a dimension replaced by ``src``.
+    """Return a copy of ``input`` with the slice ``start:end:step`` of a dimension replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
 
@@ -100,7 +100,7 @@ def slice_scatter(
     src="cast_back(diagonal(g, offset, dim1, dim2), src.dtype)",
 )
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of ``input`` with ``copy.diagonal(offset, dim1, dim2)`` replaced by ``src``.
+    """Return a copy of ``input`` with ``copy.diagonal(offset, dim1, dim2)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
 
@@ -114,11 +114,11 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 @composite()
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``.
+    """Return a copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``.
 
     :param stride: the strides, counted in elements.
     :param storage_offset: the index of the first element in the storage; that of ``input`` if None.
-    :raises RuntimeError: ``src`` has another shape, or an element would lie outside of the storage.
+    :raises RuntimeError: ``src`` has another shape, or an element would be outside the storage.
 
     >>> import nbautograd as torch
     >>> torch.as_strided_scatter(torch.zeros(3), torch.ones(2), (2,), (2,))
@@ -140,7 +140,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
 )
 def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: int) -> Tensor:
-    """A copy of ``input``, of layout ``home``, with the elements of the strided ``view`` replaced."""
+    """Return a copy of ``input``, which has the layout ``home``, with the elements of the strided ``view`` replaced."""
     result = stride_tools.laid_out(input, home, length)
     region = restride(result, view.shape, view.strides, view.offset - home.offset)
     if region.shape != src.shape:
@@ -159,6 +159,6 @@ def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: in
     input="as_strided_back(g, home, view.shape, view.strides, view.offset)",
 )
 def strided_gather(input: Tensor, view: Any, home: Any, length: int) -> Tensor:
-    """The elements of the strided ``view`` of ``input``, of layout ``home``, copied."""
+    """Return a copy of the elements of the strided ``view`` of ``input``, which has the layout ``home``."""
     result = stride_tools.laid_out(input, home, length)
     return restride(result, view.shape, view.strides, view.offset - home.offset).copy()

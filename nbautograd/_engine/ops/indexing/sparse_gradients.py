@@ -14,7 +14,7 @@ __all__ = ["sparse_gather_back"]
 
 
 def sparse_gather_back(g: Any, shape: Any, dim: int, index: Any) -> Any:
-    """``g`` at the places in zeros of ``shape`` that were gathered, as a sparse array, or tensor if ``g`` is one."""
+    """Return ``g`` at the gathered positions in zeros of ``shape``, as a sparse array, or tensor if ``g`` is one."""
     index, d = stored(index), dimension(dim, len(shape))
     module = backend.module(backend.device_of(index))
     rows = [module.arange(n).reshape((-1,) + (1,) * (index.ndim - i - 1)) for i, n in enumerate(index.shape)]

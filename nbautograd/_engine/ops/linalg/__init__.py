@@ -1,4 +1,4 @@
-"""Matrix products, decompositions and solvers; ``torch.linalg`` and the functions at the top are made of these.
+"""Matrix products, decompositions and solvers: the basis of ``torch.linalg`` and of the top-level functions.
 
-They know elementwise operations, reductions and shapes; LAPACK is called through the backend.
+They build on elementwise operations, reductions and shapes; LAPACK is called through the backend.
 """

@@ -1,7 +1,7 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
 """Helpers of linear algebra: checks, batches of matrices, triangular solves, and calls of LAPACK.
 
-NumPy and CuPy take batches of matrices for most factorisations. Where they do not (LU and LDL, triangular systems on
+NumPy and CuPy take batches of matrices for most factorizations. Where they do not (LU and LDL, triangular systems on
 the CPU), ``each`` loops over the batch.
 """
 
@@ -46,7 +46,7 @@ __all__ = [
 
 
 def scalar_type(x: Any) -> str:
-    """The scalar type of a tensor or array, as PyTorch's messages call it."""
+    """Return the scalar type of a tensor or array, as PyTorch's messages call it."""
     return SCALAR_TYPES[dtypes.of(array_of(x).dtype).name]
 
 
@@ -54,9 +54,9 @@ def scalar_type(x: Any) -> str:
 
 
 def check_float(name: str, x: Any, low: bool = False) -> None:
-    """Make sure that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
+    """Check that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
 
-    :param low: accept half precision too.
+    :param low: also accept half precision.
     """
     if isinstance(x, Tensor):
         x = x._a
@@ -72,9 +72,9 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
 
 
 def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
-    """Make sure that ``x`` holds matrices of a dtype that LAPACK supports.
+    """Check that ``x`` holds matrices of a dtype that LAPACK supports.
 
-    :raises RuntimeError: fewer than two dimensions, not square where that is needed, or another dtype.
+    :raises RuntimeError: fewer than two dimensions, not square where required, or an unsupported dtype.
     """
     if isinstance(x, Tensor) or hasattr(x, "ndim"):
         shape = array_of(x).shape
@@ -90,7 +90,7 @@ def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
 
 
 def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) -> None:
-    """Make sure that two tensors have the same dtype."""
+    """Check that two tensors have the same dtype."""
     if array_of(a).dtype != array_of(b).dtype:
         raise DtypeError(
             f"{name}: Expected {labels[0]} and {labels[1]} to have the same dtype, but found {labels[0]} of type "
@@ -99,7 +99,7 @@ def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) 
 
 
 def check_info(name: str, info: Any, message: str) -> None:
-    """Make sure that LAPACK succeeded for every matrix.
+    """Check that LAPACK succeeded for every matrix.
 
     :param info: LAPACK's info for each matrix: 0 for success.
     :param message: the error's message; ``{}`` stands for the info.
@@ -113,7 +113,7 @@ def check_info(name: str, info: Any, message: str) -> None:
 
 
 def refuse_derivative(name: str) -> Any:
-    """Raise in a backward pass: PyTorch has no derivative of the operation either.
+    """Raise in a backward pass, for an operation whose derivative PyTorch does not have either.
 
     :raises NotImplementedError: always.
     """
@@ -124,25 +124,25 @@ def refuse_derivative(name: str) -> Any:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether the elements are complex."""
+    """Return whether the elements are complex."""
     return bool(array_of(x).dtype.kind == "c")
 
 
 @derivative_helper
 def mH(x: Any) -> Any:  # noqa: N802 - the usual name
-    """The conjugate transpose of each matrix."""
+    """Return the conjugate transpose of each matrix."""
     turned = transpose(x, -2, -1)
     return conj(turned) if is_complex(x) else turned
 
 
 @op(method=False)
 def eye_of(input: Tensor) -> Tensor:
-    """The identity with as many rows as the last dimension of ``input`` is long, of its dtype."""
+    """Return the identity of the dtype of ``input``, with as many rows as its last dimension is long."""
     return identity_of(input)
 
 
 def identity_of(a: Any) -> Any:
-    """The identity with as many rows as the last dimension of an array is long, of its dtype."""
+    """Return the identity of the dtype of an array, with as many rows as its last dimension is long."""
     return backend.module(backend.device_of(a)).eye(a.shape[-1], dtype=a.dtype)
 
 
@@ -150,7 +150,7 @@ def identity_of(a: Any) -> Any:
 
 
 def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
-    """Matrices with their batch dimensions broadcast.
+    """Return matrices with their batch dimensions broadcast.
 
     :raises RuntimeError: they do not broadcast.
     """
@@ -188,7 +188,7 @@ def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[
 
 
 def no_info(a: Any) -> Any:
-    """LAPACK's info of success, 0, for each matrix."""
+    """Return LAPACK's info of success, 0, for each matrix."""
     return backend.module(backend.device_of(a)).zeros(a.shape[:-2], np.int32)
 
 
@@ -196,7 +196,7 @@ def no_info(a: Any) -> Any:
 
 
 def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
-    """LU with partial pivoting: both triangles in one array, the pivots (counted from 1), and LAPACK's info."""
+    """Compute LU with partial pivoting: both triangles in one array, the pivots (1-based), and LAPACK's info."""
     k = min(a.shape[-2:])
     place = backend.module(backend.device_of(a))
     if not k:
@@ -220,7 +220,7 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
 
 
 def permutation(pivots: Any, rows: int) -> Any:
-    """The permutation of rows from LAPACK's pivots: successive row swaps, counted from 1."""
+    """Return the permutation of rows from LAPACK's pivots: successive row swaps, 1-based."""
     place = backend.module(backend.device_of(pivots))
     if pivots.ndim == 1:
         rows_of = list(range(rows))
@@ -241,7 +241,7 @@ def permutation(pivots: Any, rows: int) -> Any:
 
 @derivative_helper
 def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, shape: Any) -> Any:
-    """The gradient of a triangular system's matrix: the triangle of -A⁻ᴴ g Xᴴ."""
+    """Return the gradient of a triangular system's matrix: the triangle of -A⁻ᴴ g Xᴴ."""
     gb = triangle_solve(mH(a), g, not upper, left, unit)
     full = -gb @ mH(x) if left else -mH(x) @ gb
     return sum_to(triu(full, int(unit)) if upper else tril(full, -int(unit)), shape)
@@ -255,13 +255,13 @@ def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, s
     B="sum_to(triangle_solve(mH(A), g, not upper, left, unitriangular), B.shape)",
 )
 def triangle_solve(A: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    """The solution X of ``A @ X = B`` or ``X @ A = B`` with triangular A; batch dimensions are broadcast."""
+    """Return the solution X of ``A @ X = B`` or ``X @ A = B`` with triangular A; batch dimensions are broadcast."""
     A, B = together("linalg.solve_triangular", A, B)
     return substitute(A, B, upper, left, unitriangular)
 
 
 def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
-    """The solution X of ``a @ X = b`` or ``X @ a = b`` over arrays of equal batches; inf where a diagonal is 0."""
+    """Solve ``a @ X = b`` or ``X @ a = b`` for arrays of equal batches; inf where a diagonal is 0."""
     if not b.size:
         return b.copy()
     lin = backend.scipy(a, "linalg")
@@ -285,7 +285,7 @@ def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
 
 @derivative_helper
 def solve_back(g: Any, x: Any, a: Any, left: bool, shape: Any) -> Any:
-    """The gradient of a system's matrix: -A⁻ᴴ g Xᴴ (Giles 2008, section 2.3.1)."""
+    """Return the gradient of a system's matrix: -A⁻ᴴ g Xᴴ (Giles 2008, section 2.3.1)."""
     gb = solve_same(mH(a), g, left)
     return sum_to(-gb @ mH(x) if left else -mH(x) @ gb, shape)
 
@@ -298,7 +298,7 @@ def solve_back(g: Any, x: Any, a: Any, left: bool, shape: Any) -> Any:
     B="sum_to(solve_same(mH(A), g, left), B.shape)",
 )
 def solve_same(A: Tensor, B: Tensor, left: bool) -> Tensor:
-    """The solution X of ``A @ X = B`` or ``X @ A = B``; batch dimensions are broadcast."""
+    """Return the solution X of ``A @ X = B`` or ``X @ A = B``; batch dimensions are broadcast."""
     A, B = together("linalg.solve", A, B)
     if not left:
         return row_major(solve_array(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2))
@@ -309,7 +309,7 @@ SINGULAR = "The solver failed because the input matrix is singular."
 
 
 def solve_array(a: Any, b: Any) -> Any:
-    """The solution X of ``a @ X = b``.
+    """Return the solution X of ``a @ X = b``.
 
     :raises LinAlgError: a matrix is singular; the batch element is named.
     """

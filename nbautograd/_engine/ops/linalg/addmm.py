@@ -41,9 +41,9 @@ def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) 
 
 
 def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
-    """``beta * input + alpha * product_``, where a ``beta`` of 0 ignores nan and inf in the input.
+    """Compute ``beta * input + alpha * product_``, where a ``beta`` of 0 ignores nan and inf in the input.
 
-    The memory of the product, which is a temporary, is reused for the result.
+    The product is a temporary; its memory is reused for the result.
     """
     check_same_dtype(name, input, product_, "self and mat2 must have the same dtype, but got {a} and {b}")
     if isinstance(product_, np.generic):
@@ -74,7 +74,7 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
     out=True,
 )
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)``; ``input`` is broadcast.
+    """Compute ``beta * input + alpha * (mat1 @ mat2)``; ``input`` is broadcast.
 
     >>> import nbautograd as torch
     >>> torch.addmm(torch.tensor([1., 2.]), torch.eye(2), torch.eye(2))
@@ -95,7 +95,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     out=True,
 )
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``.
+    """Compute ``beta * input + alpha * (mat @ vec)``.
 
     >>> import nbautograd as torch
     >>> torch.addmv(torch.tensor([1., 2.]), torch.eye(2), torch.tensor([3., 4.]))
@@ -113,7 +113,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     vec2="mv(t(g), conj(vec1)) * alpha.conjugate()",
 )
 def addr_same(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)`` of one dtype."""
+    """Compute ``beta * input + alpha * outer(vec1, vec2)`` of one dtype."""
     product_ = vec1[:, None] * vec2
     if input.dtype.kind == "b":
         return (input & bool(beta)) | (product_ & bool(alpha))
@@ -122,7 +122,7 @@ def addr_same(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Nu
 
 @composite(inplace_method=True, out=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)``.
+    """Compute ``beta * input + alpha * outer(vec1, vec2)``.
 
     >>> import nbautograd as torch
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1., 2.]), torch.tensor([3., 4.]))
@@ -143,7 +143,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
 
 
 def one_dtype(*tensors: Tensor) -> list[Tensor]:
-    """The tensors cast to their result type."""
+    """Return the tensors cast to their result type."""
     kind = dtypes.result_dtype([(x.dtype, 2 if x._a.ndim else 1) for x in tensors])
     return [x if x.dtype is kind else x.to(kind) for x in tensors]
 
@@ -159,7 +159,7 @@ def one_dtype(*tensors: Tensor) -> list[Tensor]:
     out=True,
 )
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * sum(batch1[i] @ batch2[i])``.
+    """Compute ``beta * input + alpha * sum(batch1[i] @ batch2[i])``.
 
     >>> import nbautograd as torch
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
@@ -182,7 +182,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     out=True,
 )
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
+    """Compute ``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
 
     >>> import nbautograd as torch
     >>> torch.baddbmm(torch.ones(1), torch.ones(3, 1, 2), torch.ones(3, 2, 1)).shape

@@ -24,7 +24,7 @@ __all__ = ["cholesky"]
 
 @derivative_helper
 def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
-    """The gradient of A = L Lᴴ: L⁻ᴴ sym(tril(Lᴴ g)) L⁻¹ / 2 (Giles 2008, section 2.2.4; Seeger et al. 2017)."""
+    """Return the gradient of A = L Lᴴ: L⁻ᴴ sym(tril(Lᴴ g)) L⁻¹ / 2 (Giles 2008, section 2.2.4; Seeger et al. 2017)."""
     if upper:
         g, factor = mH(g), mH(factor)
     phi = tril(mH(factor) @ g)
@@ -34,9 +34,9 @@ def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
 
 
 def _lower_factor(a: Any) -> tuple[Any, Any]:
-    """The lower Cholesky factor and LAPACK's info; where it failed, LAPACK's partial factor."""
+    """Return the lower Cholesky factor and LAPACK's info; on failure, LAPACK's partial factor."""
     try:
-        result = np.linalg.cholesky(a)  # which reads the lower triangle alone
+        result = np.linalg.cholesky(a)  # which reads only the lower triangle
         if result.__class__ is np.ndarray or bool(np.isfinite(result).all()):
             return result, no_info(a)
     except np.linalg.LinAlgError:
@@ -69,7 +69,7 @@ def _factor(a: Any, upper: bool) -> tuple[Any, Any]:
     A="cholesky_back(g[0], result[0], upper)",
 )
 def cholesky_parts(A: Tensor, upper: bool) -> Any:
-    """The Cholesky factor and LAPACK's info."""
+    """Return the Cholesky factor and LAPACK's info."""
     return _factor(A, upper)
 
 
@@ -81,7 +81,7 @@ NOT_POSITIVE = (
 
 @composite(method=False, out=True)
 def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The Cholesky decomposition A = L Lᴴ of symmetric or Hermitian positive-definite matrices.
+    """Compute the Cholesky decomposition A = L Lᴴ of symmetric or Hermitian positive-definite matrices.
 
     :param A: shape (..., n, n); only one triangle is read.
     :param upper: return Lᴴ instead.
@@ -100,7 +100,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The Cholesky decomposition, and LAPACK's info: 0, or the order of the minor that is not positive-definite.
+    """Return the Cholesky decomposition, and LAPACK's info: 0, or the order of the minor that is not positive-definite.
 
     >>> import nbautograd as torch
     >>> torch.linalg.cholesky_ex(torch.tensor([[1., 2.], [2., 1.]])).info
@@ -115,7 +115,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
 
 @op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The Cholesky decomposition; see :func:`linalg.cholesky`.
+    """Compute the Cholesky decomposition; see :func:`linalg.cholesky`.
 
     >>> import nbautograd as torch
     >>> torch.cholesky(torch.tensor([[4., 2.], [2., 5.]]), upper=True)

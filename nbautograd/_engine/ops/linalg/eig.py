@@ -29,7 +29,7 @@ __all__: list[str] = []
 
 @derivative_helper
 def eigh_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
-    """The gradient of A = V L Vᴴ: V (gL + (Vᴴ gV) / (λⱼ - λᵢ)) Vᴴ (Giles 2008, section 2.3.1)."""
+    """Return the gradient of A = V L Vᴴ: V (gL + (Vᴴ gV) / (λⱼ - λᵢ)) Vᴴ (Giles 2008, section 2.3.1)."""
     if gv is None:
         return (v * gl[..., None, :]) @ mH(v)
     x = mH(v) @ gv
@@ -48,7 +48,7 @@ def eigh_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     A="eigh_back(g[0], g[1], result[0], result[1])",
 )
 def eigh_parts(A: Tensor, UPLO: str) -> Any:
-    """The eigenvalues and eigenvectors of Hermitian matrices."""
+    """Return the eigenvalues and eigenvectors of Hermitian matrices."""
     return tuple(converging("linalg.eigh", np.linalg.eigh, A, UPLO))
 
 
@@ -60,9 +60,9 @@ def _triangle(UPLO: str) -> str:
 
 @composite(method=False, out=True)
 def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigendecomposition A = V diag(L) Vᴴ of symmetric or Hermitian matrices; eigenvalues ascend.
+    """Compute the eigendecomposition A = V diag(L) Vᴴ of symmetric or Hermitian matrices; eigenvalues ascend.
 
-    :param UPLO: which triangle is read, ``"L"`` or ``"U"``.
+    :param UPLO: the triangle to read, ``"L"`` or ``"U"``.
 
     >>> import nbautograd as torch
     >>> torch.linalg.eigh(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
@@ -74,13 +74,13 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @op(method=False)
 def _eigvalsh(A: Tensor, UPLO: str) -> Tensor:
-    """The eigenvalues without eigenvectors, if no gradient is needed."""
+    """Return the eigenvalues without eigenvectors, if no gradient is needed."""
     return converging("linalg.eigh", np.linalg.eigvalsh, A, UPLO)
 
 
 @composite(method=False, out=True)
 def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of symmetric or Hermitian matrices: real, ascending.
+    """Return the eigenvalues of symmetric or Hermitian matrices: real, ascending.
 
     >>> import nbautograd as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
@@ -94,7 +94,7 @@ def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 @derivative_helper
 def eig_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
-    """The gradient of A V = V L with columns of norm 1 (Giles 2008, section 2.3.1).
+    """Return the gradient of A V = V L with columns of norm 1 (Giles 2008, section 2.3.1).
 
     V⁻ᴴ (gL + (Vᴴ gV - VᴴV Re(diag(Vᴴ gV))) / conj(λⱼ - λᵢ)) Vᴴ
     """
@@ -116,7 +116,7 @@ def eig_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     A="cast_back(eig_back(g[0], g[1], result[0], result[1]), A.dtype)",
 )
 def eig_parts(A: Tensor) -> Any:
-    """The eigenvalues and eigenvectors, complex."""
+    """Return the eigenvalues and eigenvectors, complex."""
     kind = np.result_type(A.dtype, np.complex64)
     values, vectors = _finite(np.linalg.eig, A)
     return values.astype(kind), vectors.astype(kind)
@@ -133,7 +133,7 @@ def _finite(function: Any, a: Any) -> Any:
 
 @composite(method=False, out=True)
 def linalg_eig(A: Tensor) -> Any:
-    """The eigendecomposition ``A @ V = V @ diag(L)`` of square matrices; the results are complex.
+    """Compute the eigendecomposition ``A @ V = V @ diag(L)`` of square matrices; the results are complex.
 
     The eigenvectors have norm 1; their order and phases are arbitrary.
 
@@ -147,13 +147,13 @@ def linalg_eig(A: Tensor) -> Any:
 
 @op(method=False)
 def _eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues without eigenvectors, if no gradient is needed."""
+    """Return the eigenvalues without eigenvectors, if no gradient is needed."""
     return _finite(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))
 
 
 @composite(method=False, out=True)
 def linalg_eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices: complex, in no particular order.
+    """Return the eigenvalues of square matrices: complex, in no particular order.
 
     >>> import nbautograd as torch
     >>> torch.linalg.eigvals(torch.tensor([[2., 0.], [0., 2.]]))

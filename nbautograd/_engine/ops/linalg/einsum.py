@@ -21,7 +21,7 @@ __all__ = ["einsum", "inner", "tensordot"]
 
 @composite(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The inner product: sums of products over the last dimension of both tensors.
+    """Compute the inner product: sums of products over the last dimension of both tensors.
 
     >>> import nbautograd as torch
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
@@ -39,7 +39,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """The contraction of two tensors over several dimensions.
+    """Contract two tensors over several dimensions.
 
     :param dims: the number of dimensions, the last of ``a`` and the first of ``b``; or two lists, one for each tensor.
     :raises RuntimeError: the sizes of two such dimensions differ, and neither is 1.
@@ -89,7 +89,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @described
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Sums of products in the Einstein summation convention: ``einsum("bij,bjk->bik", a, b)``.
+    """Compute sums of products in the Einstein summation convention: ``einsum("bij,bjk->bik", a, b)``.
 
     Subscripts label dimensions; those missing after ``->`` are summed over; ``...`` stands for the other dimensions.
     Without ``->`` the result has the subscripts that occur once, in alphabetical order. The sublist format has numbers
@@ -106,7 +106,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     inputs, output = _parse(equation, operands)
-    parts = [_only_letters(x, letters) for x, letters in zip(operands, inputs, strict=True)]
+    parts = [_only_letters(i, x, letters) for i, (x, letters) in enumerate(zip(operands, inputs, strict=True))]
     sizes: dict[str, int] = {}
     for x, letters in parts:
         for letter, n in zip(letters, x._a.shape, strict=True):
@@ -137,7 +137,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """The equation and the operands of the sublist format ``(operand, list, operand, list, ..., list)``."""
+    """Return the equation and the operands of the sublist format ``(operand, list, operand, list, ..., list)``."""
     if len(arguments) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand "
@@ -163,7 +163,7 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str]:
-    """The subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
+    """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
@@ -172,7 +172,7 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str
 
 @functools.lru_cache(maxsize=256)
 def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
-    """The same from the operands' numbers of dimensions."""
+    """Return the subscripts of each operand and of the result, given the operands' numbers of dimensions."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -219,19 +219,28 @@ def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
     return tuple(inputs), output
 
 
-def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """The operand with repeated subscripts replaced by diagonals."""
+def _only_letters(operand: int, x: Tensor, letters: str) -> tuple[Tensor, str]:
+    """Replace the repeated subscripts of an operand by diagonals.
+
+    :raises ShapeError: the sizes of a repeated subscript differ.
+    """
     while len(set(letters)) < len(letters):
         letter = next(c for c in letters if letters.count(c) > 1)
         i = letters.index(letter)
         j = letters.index(letter, i + 1)
+        n, other = x._a.shape[i], x._a.shape[j]
+        if n != other:
+            raise ShapeError(
+                f"einsum(): subscript {letter} is repeated for operand {operand} but the sizes don't match, "
+                f"{other} != {n}"
+            )
         x = x.diagonal(0, i, j)
         letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + letter
     return x, letters
 
 
 def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple[Tensor, str]:
-    """Contract two operands over the subscripts that are not needed any more, by one batched matrix product."""
+    """Contract two operands over the subscripts that are no longer needed, by one batched matrix product."""
     a, la = _sum_lonely(a, la, needed | set(lb))
     b, lb = _sum_lonely(b, lb, needed | set(la))
     both = [c for c in la if c in lb]
@@ -246,7 +255,7 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple
         order = [letters.index(c) for group in groups for c in group]
         return temporarily_reshaped(temporarily_permuted(x, order), tuple(flat))
 
-    if all(size[c] == 1 for c in summed):  # nothing is added up
+    if all(size[c] == 1 for c in summed):  # nothing to sum
         product_ = shaped(a, la, batch, rows, summed) * shaped(b, lb, batch, summed, columns)
     elif not batch:
         product_ = mm(shaped(a, la, rows, summed), shaped(b, lb, summed, columns))
@@ -262,7 +271,7 @@ def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]
 
 
 def _equal_sizes(a: Tensor, la: str, b: Tensor, lb: str, both: list[str]) -> tuple[Tensor, Tensor]:
-    """Dimensions of size 1 expanded to the other operand's size."""
+    """Expand dimensions of size 1 to the size of the other operand."""
     size = {c: max(a._a.shape[la.index(c)], b._a.shape[lb.index(c)]) for c in both}
     wanted_a = [size.get(c, n) for c, n in zip(la, a._a.shape, strict=True)]
     wanted_b = [size.get(c, n) for c, n in zip(lb, b._a.shape, strict=True)]

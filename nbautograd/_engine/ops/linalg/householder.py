@@ -35,20 +35,20 @@ __all__ = ["geqrf", "orgqr", "ormqr"]
 
 @derivative_helper
 def reflectors(a: Any) -> Any:
-    """The Householder vectors: the elements below the diagonal, with ones on it."""
+    """Return the Householder vectors: the elements below the diagonal, with ones on it."""
     return tril(a, -1) + first_columns(a)
 
 
 @derivative_helper
 def reflect(v: Any, tau: Any, x: Any, i: int) -> Any:
-    """``H_i @ x``."""
+    """Return ``H_i @ x``."""
     column = v[..., :, i : i + 1]
     return x - tau[..., i : i + 1, None] * (column @ (mH(column) @ x))
 
 
 @derivative_helper
 def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
-    """The gradients of ``a`` and ``tau`` from that of H1 ... Hk ``start``, from the first reflection to the last."""
+    """Return the gradients of ``a`` and ``tau`` from that of H1 ... Hk ``start``, first reflection first."""
     k = tau.shape[-1]
     if not k:
         return a * 0, tau * 0
@@ -68,18 +68,18 @@ def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
 
 @op(method=False)
 def first_columns(input: Tensor) -> Tensor:
-    """The first columns of the identity, shaped like ``input``, batch dimensions included."""
+    """Return the first columns of the identity, shaped like ``input``, batch dimensions included."""
     return unit_columns(input)
 
 
 def unit_columns(a: Any) -> Any:
-    """The same for arrays."""
+    """Return the first columns of the identity for arrays, shaped like ``a``, batch dimensions included."""
     eye = backend.module(backend.device_of(a)).eye(*a.shape[-2:], dtype=a.dtype)
     return np.broadcast_to(eye, a.shape)
 
 
 def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
-    """``Q @ x`` or ``Qᴴ @ x`` over arrays."""
+    """Return ``Q @ x`` or ``Qᴴ @ x`` over arrays."""
     v, k = np.tril(a, -1) + unit_columns(a), tau.shape[-1]
     if not k:
         return x.copy()
@@ -98,7 +98,7 @@ def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
     tau="product_back(g, A, tau, first_columns(A))[1]",
 )
 def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first n columns of Q = H1 H2 ... Hk, a product of Householder reflections, as :func:`geqrf` returns them.
+    """Return the first n columns of Q = H1 H2 ... Hk, a product of Householder reflections from :func:`geqrf`.
 
     :param A: shape (..., m, n), with the Householder vectors below the diagonal.
     :param tau: shape (..., k), k at most n.
@@ -133,7 +133,7 @@ alias(orgqr=orgqr)
 
 @derivative_helper
 def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool) -> tuple[Any, Any]:
-    """The gradients of ``a`` and ``tau``: Re<g, Qᴴ C> = Re<C, Q g>; ``left=False`` is reduced to the transpose."""
+    """Return the gradients of ``a`` and ``tau``: Re<g, Qᴴ C> = Re<C, Q g>; ``left=False`` uses the transpose."""
     if not left:
         g, other, transpose = mH(g), mH(other), not transpose
     return product_back(other, a, tau, g) if transpose else product_back(g, a, tau, other)
@@ -149,7 +149,7 @@ def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool
     other="ormqr(input, tau, g, left, not transpose)",
 )
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of Q, given as Householder reflections, and another matrix, without forming Q.
+    """Multiply Q, given as Householder reflections, and another matrix, without forming Q.
 
     :param left: False for ``other @ Q``.
     :param transpose: use Qᴴ.
@@ -183,16 +183,16 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 
 @op(node="GeqrfBackward0", symbol="QR", many=True, method=False, input="refuse_derivative('geqrf')")
 def geqrf_parts(input: Tensor) -> Any:
-    """R with the Householder vectors below it, and their scalars tau."""
+    """Return R with the Householder vectors below it, and their scalars tau."""
     packed, tau = np.linalg.qr(input, mode="raw")
     return packed.swapaxes(-1, -2).astype(input.dtype), tau.astype(input.dtype)
 
 
 @composite(out=True)
 def geqrf(input: Tensor) -> Any:
-    """QR in LAPACK's form: R with the Householder vectors of Q below it, and their scalars tau.
+    """Compute QR in LAPACK's form: R with the Householder vectors of Q below it, and their scalars tau.
 
-    It has no derivative, as in PyTorch; use :func:`linalg.qr` for one.
+    It has no derivative, as in PyTorch; use :func:`linalg.qr` for a differentiable one.
 
     >>> import nbautograd as torch
     >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau

@@ -25,9 +25,9 @@ __all__ = ["pinverse"]
 
 
 def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
-    """The threshold below which singular values count as 0: the larger of ``atol`` and ``rtol`` times the largest one.
+    """Return the threshold up to which singular values count as 0: the larger of ``atol`` and ``rtol * largest``.
 
-    Without ``rtol`` it is eps times the larger side of the matrix, or 0 where there is a positive ``atol``.
+    By default ``rtol`` is eps times the larger side of the matrix, or 0 if ``atol`` is positive.
     """
     atol, rtol = array_of(atol), array_of(rtol)
     absolute = 0.0 if atol is None else atol
@@ -44,14 +44,14 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
 
 
 def _inverted(values: Any, small: Any) -> Any:
-    """The reciprocals of the values above the tolerance, 0 for the others."""
+    """Return the reciprocals of the values above the tolerance, 0 for the others."""
     keep = np.abs(values) > small[..., None]
     return np.where(keep, 1 / np.where(keep, values, 1), 0).astype(values.dtype)
 
 
 @derivative_helper
 def pinv_back(g: Any, p: Any, a: Any) -> Any:
-    """The gradient of the pseudoinverse P (G. Golub, V. Pereyra, SIAM J. Numer. Anal. 10, 1973, eq. 4.12).
+    """Return the gradient of the pseudoinverse P (G. Golub, V. Pereyra, SIAM J. Numer. Anal. 10, 1973, eq. 4.12).
 
     -Pᴴ g Pᴴ + (1 - A P) gᴴ P Pᴴ + Pᴴ P gᴴ (1 - P A)
     """
@@ -64,7 +64,7 @@ def pinv_back(g: Any, p: Any, a: Any) -> Any:
 
 @op(node="LinalgPinvBackward0", symbol="⁺", method=False, A="pinv_back(g, result, A)")
 def pinv_same(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
-    """The pseudoinverses of matrices."""
+    """Return the pseudoinverses of matrices."""
     if not A.size:
         return A.swapaxes(-1, -2).copy()
     if hermitian:
@@ -78,7 +78,7 @@ def pinv_same(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The pseudoinverse (Moore-Penrose inverse) of each matrix.
+    """Return the pseudoinverse (Moore-Penrose inverse) of each matrix.
 
     :param atol: the absolute tolerance: singular values up to this count as 0; a number, or a tensor with one per
         matrix.
@@ -102,7 +102,7 @@ def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: 
 
 @composite()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """The pseudoinverse of each matrix; see :func:`linalg.pinv`.
+    """Return the pseudoinverse of each matrix; see :func:`linalg.pinv`.
 
     >>> import nbautograd as torch
     >>> torch.pinverse(torch.tensor([[2.], [0.]]))
@@ -119,12 +119,12 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 def linalg_matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
-    """The numerical rank of each matrix: the number of singular values above the tolerance.
+    """Return the numerical rank of each matrix: the number of singular values above the tolerance.
 
     :param atol: the absolute tolerance: singular values up to this count as 0; a number, or a tensor with one per
         matrix.
     :param rtol: the relative tolerance, a fraction of the largest singular value.
-    :param tol: an older name for ``atol``, without any ``rtol``.
+    :param tol: an older name for ``atol``, with an ``rtol`` of 0.
 
     >>> import nbautograd as torch
     >>> torch.linalg.matrix_rank(torch.ones(3, 3))
@@ -148,7 +148,7 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 @derivative_helper
 def lstsq_back(gx: Any, gr: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """The gradients of A and B, from those of X = A⁺ B and of the squared residuals of A X - B."""
+    """Return the gradients of A and B, from those of X = A⁺ B and of the squared residuals of A X - B."""
     ga, gb = a * 0, b * 0
     if gx is not None:
         p = pinv_same(a, None, None, False)
@@ -168,7 +168,7 @@ def lstsq_back(gx: Any, gr: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
     B="sum_to(lstsq_back(g[0], g[1], result[0], A, B)[1], B.shape)",
 )
 def lstsq_parts(A: Tensor, B: Tensor, rcond: float, residuals: bool) -> Any:
-    """The minimum-norm solution, the squared residuals, the ranks and the singular values."""
+    """Return the minimum-norm solution, the squared residuals, the ranks and the singular values."""
     A, B = together("torch.linalg.lstsq", A, B)
     place, (m, n) = backend.module(backend.device_of(A)), A.shape[-2:]
     real = np.abs(A).dtype
@@ -188,7 +188,7 @@ def lstsq_parts(A: Tensor, B: Tensor, rcond: float, residuals: bool) -> Any:
 
 @composite(method=False, out=True)
 def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The minimum-norm least-squares solution X of ``A @ X = B``.
+    """Compute the minimum-norm least-squares solution X of ``A @ X = B``.
 
     :param A: shape (..., m, n).
     :param B: shape (..., m, k), or (..., m).

@@ -1,5 +1,5 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
-"""Low-rank approximations: randomised SVD and PCA; and extreme eigenvalues (``lobpcg``)."""
+"""Low-rank approximations: randomized SVD and PCA; and extreme eigenvalues (``lobpcg``)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 
 
 def random_columns(a: Tensor, q: int) -> Tensor:
-    """A random test matrix with q columns, to be multiplied by ``a`` from the left."""
+    """Return a random test matrix with q columns, to be multiplied by ``a`` from the left."""
     return randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
 
 
 def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
-    """Orthonormal columns that approximately span the first q left singular vectors.
+    """Return orthonormal columns that approximately span the first q left singular vectors.
 
     N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 4.4.
     """
@@ -38,9 +38,9 @@ def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False)
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
-    """A low-rank approximation of the singular value decomposition: ``A ≈ U diag(S) Vᴴ``.
+    """Compute a low-rank approximation of the singular value decomposition: ``A ≈ U diag(S) Vᴴ``.
 
-    It is randomised. N. Halko, P. G. Martinsson, J. A. Tropp, SIAM Review 53 (2011), algorithm 5.1.
+    It is randomized. N. Halko, P. G. Martinsson, J. A. Tropp, SIAM Review 53 (2011), algorithm 5.1.
 
     :param A: shape (..., m, n).
     :param q: a slight overestimate of the rank.
@@ -66,7 +66,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 @composite(method=False)
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """Principal component analysis (PCA) of the rows of a matrix, by a randomised SVD; see :func:`svd_lowrank`.
+    """Compute the principal components (PCA) of the rows of a matrix, by a randomized SVD; see :func:`svd_lowrank`.
 
     :param q: the number of components; min(6, m, n) by default.
     :param center: subtract the mean of the rows first.
@@ -104,11 +104,11 @@ def lobpcg(
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The k largest (or smallest) eigenvalues and eigenvectors of the generalized problem ``A x = λ B x``.
+    """Return the k largest (or smallest) eigenvalues and eigenvectors of the generalized problem ``A x = λ B x``.
 
-    A is symmetric, B symmetric positive-definite. PyTorch iterates; here all eigenvalues are computed directly and k of
-    them returned. The options of the iteration (``X`` but for its width, ``n``, ``iK``, ``niter``, ``tol``, ``method``)
-    have no effect.
+    A is symmetric, B symmetric positive-definite. PyTorch iterates; this function computes all eigenvalues directly and
+    returns k of them. The options of the iteration (``X`` apart from its width, ``n``, ``iK``, ``niter``, ``tol``,
+    ``method``) have no effect.
 
     :param largest: False for the smallest eigenvalues.
     :returns: the eigenvalues, and the eigenvectors, of norm 1 with respect to B, as columns.
@@ -119,7 +119,7 @@ def lobpcg(
     """
     checked("lobpcg", A, square=True)
     if any(option is not None for option in (tracker, ortho_iparams, ortho_fparams, ortho_bparams)):
-        raise NotImplementedError("lobpcg: tracker and ortho_*params are not supported: nothing is iterated here")
+        raise NotImplementedError("lobpcg: tracker and ortho_*params are not supported: the computation is direct")
     if method not in (None, "basic", "ortho"):
         raise ValueError(f"lobpcg: method must be 'basic' or 'ortho', got {method!r}")
     m = A._a.shape[-1]

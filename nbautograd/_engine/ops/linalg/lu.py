@@ -36,9 +36,9 @@ __all__ = ["lu", "lu_solve", "lu_unpack"]
 
 @derivative_helper
 def lu_back(gl: Any, gu: Any, p: Any, low: Any, up: Any) -> Any:
-    """The gradient of A = P L U: P L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ (Giles 2008, by the same steps).
+    """Return the gradient of A = P L U: P L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ (Giles 2008, by the same steps).
 
-    Where A is not square, L2 = A2 U⁻¹ for the remaining rows, or U2 = L⁻¹ A2 for the remaining columns.
+    If A is not square, L2 = A2 U⁻¹ for the remaining rows, or U2 = L⁻¹ A2 for the remaining columns.
     """
     m, n = low.shape[-2], up.shape[-1]
     k = low.shape[-1]
@@ -73,14 +73,14 @@ def lu_back(gl: Any, gu: Any, p: Any, low: Any, up: Any) -> Any:
 
 
 def exchange_matrix(pivots: Any, rows: int, dtype: Any) -> Any:
-    """The permutation matrix P of A = P L U."""
+    """Return the permutation matrix P of A = P L U."""
     place = backend.module(backend.device_of(pivots))
     order = permutation(pivots, rows)
     return (place.arange(rows)[:, None] == order[..., None, :]).astype(dtype)
 
 
 def _unit_lower(packed: Any) -> Any:
-    """The unit lower triangle L of a packed LU."""
+    """Return the unit lower triangle L of a packed LU."""
     m, n = packed.shape[-2:]
     k = min(m, n)
     place = backend.module(backend.device_of(packed))
@@ -88,7 +88,7 @@ def _unit_lower(packed: Any) -> Any:
 
 
 def _upper(packed: Any) -> Any:
-    """The upper triangle U of a packed LU."""
+    """Return the upper triangle U of a packed LU."""
     return np.triu(packed[..., : min(packed.shape[-2:]), :])
 
 
@@ -111,14 +111,14 @@ def _check(name: str, a: Any) -> None:
     A="lu_back(g[1], g[2], result[0], result[1], result[2])",
 )
 def lu_triple(A: Tensor) -> Any:
-    """P, L and U."""
+    """Return P, L and U."""
     packed, pivots, _ = lu_arrays(A)
     return exchange_matrix(pivots, A.shape[-2], A.dtype), _unit_lower(packed), _upper(packed)
 
 
 @composite(method=False, out=True)
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """The LU decomposition A = P L U with partial pivoting: permutation, unit lower and upper triangular.
+    """Compute the LU decomposition A = P L U with partial pivoting: permutation, unit lower and upper triangular.
 
     :param A: shape (..., m, n).
 
@@ -135,7 +135,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 @derivative_helper
 def lu_factor_back(g: Any, packed: Any, pivots: Any) -> Any:
-    """The gradient of A from that of the packed LU."""
+    """Return the gradient of A from that of the packed LU."""
     k = min(packed.shape[-2], packed.shape[-1])
     p, low, up = unpack_triple(packed, pivots)
     return lu_back(g[..., :k], g[..., :k, :], p, low, up)
@@ -149,15 +149,15 @@ def lu_factor_back(g: Any, packed: Any, pivots: Any) -> Any:
     A="lu_factor_back(g[0], result[0], result[1])",
 )
 def lu_packed(A: Tensor) -> Any:
-    """The packed LU, the pivots, and LAPACK's info."""
+    """Return the packed LU, the pivots, and LAPACK's info."""
     return lu_arrays(A)
 
 
 @composite(method=False, out=True)
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """The LU decomposition in packed form, for :func:`lu_solve`: L and U in one matrix, and the pivots.
+    """Compute the LU decomposition in packed form, for :func:`lu_solve`: L and U in one matrix, and the pivots.
 
-    :returns: ``(LU, pivots)``; pivots are row swaps, counted from 1.
+    :returns: ``(LU, pivots)``; pivots are row swaps, 1-based.
     :raises RuntimeError: a diagonal element of U is 0.
 
     >>> import nbautograd as torch
@@ -181,7 +181,7 @@ def _refuse_zero(info: Tensor) -> None:
 
 @composite(method=False, out=True)
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """The packed LU of :func:`lu_factor`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
+    """Return the packed LU of :func:`lu_factor`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
     >>> import nbautograd as torch
     >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
@@ -197,7 +197,7 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
 
 @composite()
 def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The LU decomposition in packed form and its pivots; see :func:`linalg.lu_factor`.
+    """Compute the LU decomposition in packed form and its pivots; see :func:`linalg.lu_factor`.
 
     :param get_infos: also return LAPACK's info, instead of raising.
 
@@ -214,7 +214,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 @derivative_helper
 def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
-    """The gradient of the packed LU: the strict lower triangle of L's gradient and the upper triangle of U's."""
+    """Return the gradient of the packed LU: the strict lower triangle of L's gradient and the upper triangle of U's."""
     m, n = packed.shape[-2], packed.shape[-1]
     k = min(m, n)
     total = packed * 0
@@ -235,14 +235,14 @@ def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
     LU_data="lu_unpack_back(g[1], g[2], LU_data)",
 )
 def unpack_triple(LU_data: Tensor, LU_pivots: Tensor) -> Any:
-    """P, L and U of a packed LU."""
+    """Return P, L and U of a packed LU."""
     p = exchange_matrix(LU_pivots, LU_data.shape[-2], LU_data.dtype)
     return p, _unit_lower(LU_data), _upper(LU_data)
 
 
 @composite(method=False, out=True)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U, unpacked from the result of :func:`linalg.lu_factor`.
+    """Return P, L and U, unpacked from the result of :func:`linalg.lu_factor`.
 
     :param unpack_data: False for empty L and U.
     :param unpack_pivots: False for an empty P.
@@ -255,7 +255,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     if LU_pivots._a.dtype != np.int32:
         raise RuntimeError(
             f"torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, got "
-            f"{LU_pivots.dtype}. Call it with the pivots of linalg.lu_factor"
+            f"{LU_pivots.dtype}. Pass the pivots of linalg.lu_factor"
         )
     parts = unpack_triple(LU_data, LU_pivots)
     empty = LU_data.detach().new_empty(0)
@@ -269,7 +269,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 @derivative_helper
 def lu_solve_back(g: Any, x: Any, packed: Any, pivots: Any, left: bool, adjoint: bool) -> Any:
-    """The gradient of the packed LU, through that of A = P L U: gL = Pᵀ gA Uᴴ, gU = Lᴴ Pᵀ gA."""
+    """Return the gradient of the packed LU, through that of A = P L U: gL = Pᵀ gA Uᴴ, gU = Lᴴ Pᵀ gA."""
     gb = lu_solve_same(packed, pivots, g, left, not adjoint)
     if left:
         ga = -x @ mH(gb) if adjoint else -gb @ mH(x)
@@ -288,7 +288,7 @@ def lu_solve_back(g: Any, x: Any, packed: Any, pivots: Any, left: bool, adjoint:
     B="sum_to(lu_solve_same(LU, pivots, g, left, not adjoint), B.shape)",
 )
 def lu_solve_same(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
-    """The solution of a system from the LU of its matrix."""
+    """Solve a system given the LU of its matrix."""
     LU, B = together("linalg.lu_solve", LU, B, labels="LU and B")
     place = backend.module(backend.device_of(LU))
     if not left:
@@ -310,7 +310,7 @@ def _solve_packed(packed: Any, pivots: Any, b: Any, adjoint: bool, place: Any) -
 
 @composite(method=False, out=True)
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """The solution X of ``A @ X = B``, given the packed LU of A.
+    """Solve ``A @ X = B`` for X, given the packed LU of A.
 
     :param left: False for ``X @ A = B``.
     :param adjoint: solve with Aᴴ.
@@ -344,7 +344,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 @composite(out=True, names="input=b")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """The solution X of ``A @ X = b``, given the packed LU of A; see :func:`linalg.lu_solve`.
+    """Solve ``A @ X = b`` for X, given the packed LU of A; see :func:`linalg.lu_solve`.
 
     >>> import nbautograd as torch
     >>> torch.lu_solve(torch.tensor([[2.], [2.]]), *torch.lu(torch.tensor([[2., 0.], [0., 4.]])))
@@ -359,7 +359,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @op(node="NotImplemented", symbol="LDL", many=True, method=False, A="refuse_derivative('linalg_ldl_factor_ex')")
 def ldl_parts(A: Tensor, hermitian: bool) -> Any:
-    """LDL in LAPACK's packed form, its pivots and its info."""
+    """Return LDL in LAPACK's packed form, its pivots and its info."""
     place = backend.module(backend.device_of(A))
     if not A.size:
         return A.copy(), place.zeros(A.shape[:-1], np.int32), no_info(A)
@@ -377,7 +377,7 @@ def ldl_parts(A: Tensor, hermitian: bool) -> Any:
 
 @composite(method=False, out=True)
 def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
-    """The LDL decomposition of symmetric (or Hermitian) matrices, definite or not, in LAPACK's packed form.
+    """Compute the LDL decomposition of symmetric (or Hermitian) matrices, definite or not, in LAPACK's packed form.
 
     It has no derivative, as in PyTorch.
 
@@ -396,7 +396,7 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 
 @composite(method=False, out=True)
 def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """The packed LDL of :func:`ldl_factor`, and LAPACK's info: 0, or the position of a zero block of D.
+    """Return the packed LDL of :func:`ldl_factor`, and LAPACK's info: 0, or the position of a zero block of D.
 
     >>> import nbautograd as torch
     >>> torch.linalg.ldl_factor_ex(torch.eye(2)).info
@@ -417,7 +417,7 @@ def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bo
     B="refuse_derivative('linalg_ldl_solve')",
 )
 def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
-    """The solution of a system from the LDL of its matrix."""
+    """Solve a system given the LDL of its matrix."""
     LD, B = together("torch.linalg.ldl_solve", LD, B, labels="LD and B")
     if not B.size:
         return B.copy()
@@ -435,7 +435,7 @@ def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tens
 
 @composite(method=False, out=True)
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution X of ``A @ X = B``, given the packed LDL of A.
+    """Solve ``A @ X = B`` for X, given the packed LDL of A.
 
     >>> import nbautograd as torch
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[4., 2.], [2., 3.]]))

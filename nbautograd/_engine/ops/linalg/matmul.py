@@ -28,11 +28,11 @@ _SAME_DTYPE = {
     "tensordot": "both inputs should have same dtype, but got {a} and {b}",
     "dot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
 }
-"""What PyTorch says of operands of two dtypes, by operation."""
+"""PyTorch's messages for operands of different dtypes, by operation."""
 
 
 def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
-    """Make sure that two arrays have the same dtype, and not bool."""
+    """Check that two arrays have the same dtype, and not bool."""
     if a.dtype is b.dtype and a.dtype.kind == "f":
         return
     if a.dtype.kind == "b" and b.dtype.kind == "b":
@@ -51,7 +51,7 @@ def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
 
 
 def product(a: Any, b: Any) -> Any:
-    """The matrix product of two arrays (NumPy multiplies integer matrices too, without BLAS)."""
+    """Compute the matrix product of two arrays (NumPy also multiplies integer matrices, without BLAS)."""
     if a.__class__ is not np.ndarray:
         return a @ b
     if (
@@ -66,9 +66,9 @@ def product(a: Any, b: Any) -> Any:
 
 
 def large_product(a: Any, b: Any) -> Any:
-    """The product of two matrices of one floating dtype: in blocks, unless somebody looks at it.
+    """Compute the product of two matrices of one floating dtype: in blocks, unless operations are traced.
 
-    Operations that are traced can be shown as a program, whose ``@`` comes to the same bits.
+    Traced operations can be shown as a program, whose ``@`` gives the same bits.
     """
     return a.dot(b) if tracing.is_on() else blas.product(a, b)
 
@@ -98,7 +98,7 @@ def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
     mat2="mm_like(conj(t(input)), g, mat2.strides)",
 )
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The matrix product of two matrices, without broadcasting.
+    """Compute the matrix product of two matrices, without broadcasting.
 
     :param input: shape (n, m).
     :param mat2: shape (m, p), of the same dtype.
@@ -114,9 +114,9 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
 def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
-    """The matrix product, column-major if ``strides`` are.
+    """Compute the matrix product, column-major if ``strides`` are.
 
-    So the gradient of a transposed weight, transposed back, is contiguous like the weight.
+    This makes the gradient of a transposed weight, transposed back, contiguous like the weight.
     """
     if strides[0] < strides[1]:
         return product(mat2.T, input.T).T
@@ -125,7 +125,7 @@ def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
 
 @op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The matrix-vector product: (n, m) @ (m,) gives (n,).
+    """Compute the matrix-vector product: (n, m) @ (m,) gives (n,).
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
@@ -149,7 +149,7 @@ def check_mv(mat: Any, vec: Any) -> Any:
 
 @op(node="DotBackward0", symbol="·", out=True, input="g * conj(tensor)", tensor="g * conj(input)")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The dot product of two vectors.
+    """Compute the dot product of two vectors.
 
     :raises RuntimeError: one is not 1-d, or their lengths or dtypes differ.
 
@@ -181,7 +181,7 @@ def check_dot(name: str, a: Any, b: Any) -> None:
     mat2="bmm(conj(transpose(input, 1, 2)), g)",
 )
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting.
+    """Compute the batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting.
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
@@ -206,13 +206,13 @@ def check_bmm(a: Any, b: Any) -> None:
 
 @op(node="MulBackward0", symbol="⊗", method=False, input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
 def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
-    """``outer`` of one dtype."""
+    """Compute ``outer`` of one dtype."""
     return input[:, None] * vec2
 
 
 @composite(out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The outer product of two vectors: (n,) and (m,) give (n, m).
+    """Compute the outer product of two vectors: (n,) and (m,) give (n, m).
 
     >>> import nbautograd as torch
     >>> torch.outer(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
@@ -232,7 +232,7 @@ alias(ger=outer)
 
 @composite()
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The matrix product of two tensors.
+    """Compute the matrix product of two tensors.
 
     Two vectors give their dot product; a matrix and a vector their matrix-vector product. With more dimensions, all but
     the last two are batch dimensions and are broadcast.
@@ -249,10 +249,10 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _at(self: Tensor, other: Any) -> Any:
-    """``self @ other``; NotImplemented if the other operand is no tensor.
+    """Compute ``self @ other``; return NotImplemented if the other operand is not a tensor.
 
     :param other: a tensor.
-    :returns: a tensor, of the shape that :func:`matmul` gives.
+    :returns: a tensor, with the shape of the result of :func:`matmul`.
     :raises RuntimeError: the shapes do not fit.
 
     >>> import nbautograd as torch
@@ -296,7 +296,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
         try:
             batch = batch_a if batch_a == batch_b else np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
         except ValueError:
-            broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which says what does not fit
+            broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which reports the mismatch
             raise
         rows, columns = expanded(left, (*batch, n, k)), expanded(right, (*batch, k, p))
         count = math.prod(batch)
@@ -307,7 +307,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _unlike_sizes(a: tuple[int, ...], b: tuple[int, ...], left: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """What ``matmul`` says of inner sizes that differ: as of one matrix product, or of a batch of them."""
+    """Return the message of ``matmul`` for different inner sizes: that of one matrix product, or of a batch."""
     shapes = f"matmul(): shapes {list(a)} and {list(b)} cannot be multiplied"
     (*batch, n, k), (*other_batch, k2, p) = left, right
     if not other_batch:
@@ -321,12 +321,12 @@ def _unlike_sizes(a: tuple[int, ...], b: tuple[int, ...], left: tuple[int, ...],
 
 @composite(operators="__rmatmul__", method=False)
 def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
-    """``other @ input``: the reflected form of the matrix product.
+    """Compute ``other @ input``, the reflected form of the matrix product.
 
     :param input: the operand on the right.
     :param other: the operand on the left, a tensor.
-    :returns: a tensor, of the shape that :func:`matmul` gives.
-    :raises TypeError: ``other`` is no tensor.
+    :returns: a tensor, with the shape of the result of :func:`matmul`.
+    :raises TypeError: ``other`` is not a tensor.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).__rmatmul__(torch.eye(2))
@@ -336,7 +336,7 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def factor_as(name: str, value: Number, dtype: Any) -> Any:
-    """A scalar factor cast to a dtype; for integer dtypes it is truncated, as by PyTorch."""
+    """Return a scalar factor cast to a dtype; truncated for integer dtypes, as in PyTorch."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(
             f"{name}(): value cannot be converted to type {dtype} without overflow: the factor {value} is complex"

@@ -30,7 +30,7 @@ LARGEST = 5.371920351148152
 
 
 def exponential(a: Any) -> Any:
-    """exp(A) of arrays by scaling and squaring, each matrix scaled by its own power of 2."""
+    """Compute exp(A) of arrays by scaling and squaring, each matrix scaled by its own power of 2."""
     size = np.abs(a).sum(-2).max(-1)
     times = np.ceil(np.log2(np.where(np.isfinite(size) & (size > LARGEST), size / LARGEST, 1)))[..., None, None]
     a = a * np.exp2(-times).astype(size.dtype)
@@ -48,7 +48,7 @@ def exponential(a: Any) -> Any:
 
 @derivative_helper
 def exponential_back(g: Any, a: Any) -> Any:
-    """The derivative of exp at Aᴴ in direction g: the upper right block of exp([[Aᴴ, g], [0, Aᴴ]]).
+    """Return the derivative of exp at Aᴴ in direction g: the upper right block of exp([[Aᴴ, g], [0, Aᴴ]]).
 
     I. Najfeld, T. Havel, "Derivatives of the matrix exponential and their computation", Adv. Appl. Math. 16 (1995).
     """
@@ -65,7 +65,7 @@ def exponential_back(g: Any, a: Any) -> Any:
     A="exponential_back(g, A)",
 )
 def linalg_matrix_exp(A: Tensor) -> Tensor:
-    """The matrix exponential of square matrices: the sum of Aᵏ / k!.
+    """Compute the matrix exponential of square matrices: the sum of Aᵏ / k!.
 
     :param A: shape (..., n, n).
 
@@ -84,7 +84,7 @@ alias(matrix_exp=matrix_exp)
 
 @composite(method=False, out=True, names="input=A")
 def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
-    """The n-th power of square matrices, by repeated squaring; for negative n, of the inverse.
+    """Compute the n-th power of square matrices, by repeated squaring; for negative n, of the inverse.
 
     :param A: shape (..., m, m).
     :raises LinAlgError: n is negative and a matrix is singular.
@@ -124,7 +124,7 @@ alias(matrix_power=matrix_power)
 
 
 def best_splits(sizes: list[int]) -> list[list[int]]:
-    """The optimal parenthesisation of a matrix chain product, by dynamic programming.
+    """Return the optimal parenthesization of a matrix chain product, by dynamic programming.
 
     T. Cormen, C. Leiserson, R. Rivest, C. Stein, "Introduction to Algorithms", section on matrix-chain multiplication.
     """
@@ -142,10 +142,10 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
 
 @composite(method=False, out=True)
 def linalg_multi_dot(tensors: Any) -> Tensor:
-    """The product of two or more matrices, in the order with the fewest multiplications.
+    """Multiply two or more matrices, in the order with the fewest multiplications.
 
     :param tensors: matrices; the first may be a vector (a row), and so may the last (a column).
-    :raises RuntimeError: fewer than two, or shapes that do not match.
+    :raises RuntimeError: there are fewer than two, or their shapes do not match.
 
     >>> import nbautograd as torch
     >>> torch.linalg.multi_dot([torch.ones(10, 100), torch.ones(100, 5), torch.ones(5, 2)]).shape
@@ -192,7 +192,7 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
 
 @composite(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of matrices, in the order with the fewest multiplications; see :func:`linalg.multi_dot`.
+    """Multiply matrices, in the order with the fewest multiplications; see :func:`linalg.multi_dot`.
 
     >>> import nbautograd as torch
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape

@@ -26,7 +26,7 @@ __all__ = ["qr"]
 
 @derivative_helper
 def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:
-    """The gradient of A = QR (Seeger et al. 2017, section 4.3; for wide A = Q [R1 R2] with R2 = Qᴴ A2)."""
+    """Return the gradient of A = QR (Seeger et al. 2017, section 4.3; for wide A = Q [R1 R2] with R2 = Qᴴ A2)."""
     m, n = q.shape[-2] if q.ndim > 1 else 0, r.shape[-1]
     if mode == "r":
         raise AutogradError(
@@ -51,7 +51,7 @@ def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:
 
 @derivative_helper
 def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
-    """The gradient where R is square: (gQ + Q T) R⁻ᴴ, T the upper triangle of gR Rᴴ - Qᴴ gQ made Hermitian."""
+    """Return the gradient if R is square: (gQ + Q T) R⁻ᴴ, T the upper triangle of gR Rᴴ - Qᴴ gQ made Hermitian."""
     x = r * 0 if gr is None else gr @ mH(r)
     if gq is not None:
         x = x - mH(q) @ gq
@@ -69,7 +69,7 @@ def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     A="qr_back(g[0], g[1], result[0], result[1], mode)",
 )
 def qr_parts(A: Tensor, mode: str) -> Any:
-    """Q and R."""
+    """Return Q and R."""
     if mode == "r":
         return backend.module(backend.device_of(A)).empty((0,), A.dtype), np.linalg.qr(A, mode="r")
     q, r = np.linalg.qr(A, mode=mode)
@@ -78,11 +78,11 @@ def qr_parts(A: Tensor, mode: str) -> Any:
 
 @composite(method=False, out=True)
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
-    """The QR decomposition A = Q R: Q with orthonormal columns, R upper triangular.
+    """Compute the QR decomposition A = Q R: Q with orthonormal columns, R upper triangular.
 
     :param A: shape (..., m, n).
     :param mode: ``"reduced"`` (Q has min(m, n) columns), ``"complete"`` (Q is square) or ``"r"`` (R only).
-    :raises RuntimeError: another mode; backward through ``"r"``, or through ``"complete"`` where m > n.
+    :raises RuntimeError: the mode is unknown; or backward through ``"r"``, or through ``"complete"`` with m > n.
 
     >>> import nbautograd as torch
     >>> Q, R = torch.linalg.qr(torch.tensor([[3., 1.], [4., 2.]]))
@@ -99,7 +99,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 
 @composite(out=True)
 def qr(input: Tensor, some: bool = True) -> Any:
-    """A matrix as the product of Q with orthonormal columns and an upper triangular R; see :func:`linalg.qr`.
+    """Factor a matrix into Q with orthonormal columns and an upper triangular R; see :func:`linalg.qr`.
 
     :param some: False for a square Q.
 

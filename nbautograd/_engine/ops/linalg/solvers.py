@@ -50,7 +50,7 @@ __all__ = [
 
 
 def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
-    """Make sure that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
+    """Check that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
     if a._a.shape[-1] != b._a.shape[-2 if left else -1]:
         equation = "AX = B" if left else "XA = B"
         shapes = " and ".join(f"{x._a.shape[-2]}x{x._a.shape[-1]}" for x in (a, b))
@@ -58,7 +58,7 @@ def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
 
 
 def _is_vector(a: Tensor, b: Tensor) -> bool:
-    """Whether ``b`` is a batch of vectors, by PyTorch's rule."""
+    """Return whether ``b`` is a batch of vectors, by PyTorch's rule."""
     return b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
 
 
@@ -88,20 +88,20 @@ def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
     B="sum_to(solve_columns(mH(A), g), B.shape)",
 )
 def solve_columns(A: Tensor, B: Tensor) -> Tensor:
-    """The solution of ``A @ x = b`` for one vector per matrix."""
+    """Solve ``A @ x = b`` for one vector per matrix."""
     A, B = together("linalg.solve", A, B[..., None])
     return solve_array(A, B)[..., 0]
 
 
 @derivative_helper
 def outer_columns(x: Any, y: Any) -> Any:
-    """``x yᴴ`` for vectors in the last dimension."""
+    """Return ``x yᴴ`` for vectors in the last dimension."""
     return x[..., None] @ mH(y[..., None])
 
 
 @composite(method=False, out=True)
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """The solution X of ``A @ X = B``.
+    """Solve ``A @ X = B`` for X.
 
     :param A: shape (..., n, n).
     :param B: shape (..., n, k), or one vector (..., n) per matrix.
@@ -118,7 +118,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 @composite(method=False, out=True)
 @looks_at_elements
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution of :func:`solve`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
+    """Return the solution of :func:`solve`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
     >>> import nbautograd as torch
     >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
@@ -137,11 +137,11 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
 def linalg_solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """The solution X of ``A @ X = B`` with triangular A.
+    """Solve ``A @ X = B`` for X, with triangular A.
 
-    :param upper: whether A is upper triangular, or lower; the other triangle is not read.
+    :param upper: True if A is upper triangular, False if lower; the other triangle is not read.
     :param left: False for ``X @ A = B``.
-    :param unitriangular: the diagonal is taken to be 1, and not read.
+    :param unitriangular: assume a diagonal of 1, without reading it.
 
     >>> import nbautograd as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [0., 4.]]), torch.tensor([[20.], [8.]]), upper=True)
@@ -160,7 +160,7 @@ def linalg_solve_triangular(
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The solution X of ``A @ X = input`` with triangular A, and a copy of A; see :func:`linalg.solve_triangular`.
+    """Return the solution X of ``A @ X = input`` with triangular A, and a copy of A.
 
     :param transpose: solve with the transpose of A.
 
@@ -183,7 +183,7 @@ def triangular_solve(
 
 @derivative_helper
 def cholesky_solve_back(g: Any, x: Any, factor: Any, upper: bool, shape: Any) -> Any:
-    """The gradient of the factor: with gA = -A⁻¹ g Xᴴ, (gA + gAᴴ) L."""
+    """Return the gradient of the factor: with gA = -A⁻¹ g Xᴴ, (gA + gAᴴ) L."""
     ga = -cholesky_solve_same(g, factor, upper) @ mH(x)
     both = ga + mH(ga)
     return sum_to(factor @ both if upper else both @ factor, shape)
@@ -197,7 +197,7 @@ def cholesky_solve_back(g: Any, x: Any, factor: Any, upper: bool, shape: Any) ->
     L="cholesky_solve_back(g, result, L, upper, L.shape)",
 )
 def cholesky_solve_same(B: Tensor, L: Tensor, upper: bool) -> Tensor:
-    """The solution of a system from the Cholesky factor of its matrix."""
+    """Solve a system given the Cholesky factor of its matrix."""
     L, B = together("cholesky_solve", L, B)
     first, second = (mH(L), L) if upper else (L, mH(L))
     return substitute(second, substitute(first, B, False, True, False), True, True, False)
@@ -205,7 +205,7 @@ def cholesky_solve_same(B: Tensor, L: Tensor, upper: bool) -> Tensor:
 
 @composite(out=True, names="input=B input2=L")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """The solution X of ``A @ X = B``, given the Cholesky factor L of A = L Lᴴ.
+    """Solve ``A @ X = B`` for X, given the Cholesky factor L of A = L Lᴴ.
 
     :param upper: L is the upper factor, A = Lᴴ L.
 
@@ -225,7 +225,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 @derivative_helper
 def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any:
-    """The gradient of the factor: -A⁻¹ (g + gᴴ) A⁻¹ L."""
+    """Return the gradient of the factor: -A⁻¹ (g + gᴴ) A⁻¹ L."""
     both = -inverse @ (g + mH(g)) @ inverse
     return factor @ both if upper else both @ factor
 
@@ -238,7 +238,7 @@ def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any
     L="cholesky_inverse_back(g, result, L, upper)",
 )
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A = L Lᴴ, given the Cholesky factor L.
+    """Compute the inverse of A = L Lᴴ, given the Cholesky factor L.
 
     >>> import nbautograd as torch
     >>> torch.cholesky_inverse(torch.tensor([[2.]]))
@@ -259,7 +259,7 @@ NOT_INVERTED = (
 
 @op(node="LinalgInvExBackward0", symbol="⁻¹", method=False, A="-mH(result) @ g @ mH(result)")
 def inv_same(A: Tensor) -> Tensor:
-    """The inverses of matrices (Giles 2008, section 2.2.3)."""
+    """Invert matrices (Giles 2008, section 2.2.3)."""
     return _inverse(A, "linalg.inv")
 
 
@@ -277,7 +277,7 @@ def _inverse(a: Any, name: str) -> Any:
 
 @composite(method=False, out=True)
 def linalg_inv(A: Tensor) -> Tensor:
-    """The inverse of each matrix.
+    """Invert each matrix.
 
     :raises LinAlgError: a matrix is singular.
 
@@ -298,7 +298,7 @@ alias(inverse=inverse)
 @composite(method=False, out=True)
 @looks_at_elements
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse of each matrix, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
+    """Return the inverse of each matrix, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
     >>> import nbautograd as torch
     >>> torch.linalg.inv_ex(torch.zeros(2, 2)).info
@@ -316,7 +316,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 @composite(method=False, out=True)
 def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of :func:`tensordot` with A over its last dimensions.
+    """Compute the inverse of :func:`tensordot` with A over its last dimensions.
 
     :param ind: the number of A's first dimensions that form the rows.
     :raises RuntimeError: the products of the sizes of rows and columns differ.
@@ -339,7 +339,7 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """The solution X of ``tensordot(A, X, X.ndim) = B``.
+    """Solve ``tensordot(A, X, X.ndim) = B`` for X.
 
     :param dims: dimensions of A that are moved to its end first.
     :raises RuntimeError: A, reshaped to a matrix, is not square.
@@ -366,7 +366,7 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 
 @derivative_helper
 def adjugate_back(g: Any, result: Any, a: Any) -> Any:
-    """The gradient of adj A = det(A) A⁻¹, for non-singular matrices."""
+    """Return the gradient of adj A = det(A) A⁻¹, for non-singular matrices."""
     inverse = mH(inv_same(a))
     weight = (g * (conj(result) if is_complex(result) else result)).sum((-2, -1))[..., None, None]
     return weight * inverse - inverse @ g @ mH(result)
@@ -374,7 +374,7 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
 
 @op(node="AdjugateBackward0", symbol="adj", method=False, A="adjugate_back(g, result, A)")
 def adjugate(A: Tensor) -> Tensor:
-    """The adjugate of each matrix: the gradient of the determinant, also where that is 0."""
+    """Return the adjugate of each matrix: the gradient of the determinant, also where that is 0."""
     d = np.linalg.det(A)[..., None, None]
     n = A.shape[-1]
     if not A.size:
@@ -398,9 +398,9 @@ def adjugate(A: Tensor) -> Tensor:
     A="g[..., None, None] * mH(adjugate(A))",
 )
 def linalg_det(A: Tensor) -> Tensor:
-    """The determinant of each matrix.
+    """Compute the determinant of each matrix.
 
-    The gradient is the adjugate, which is defined for singular matrices too.
+    The gradient is the adjugate, which is also defined for singular matrices.
 
     :param A: shape (..., n, n).
 
@@ -418,7 +418,7 @@ alias(det=det)
 
 @derivative_helper
 def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
-    """The gradient of log(det A) = log|det A| + i arg(det A), whose derivative is tr(A⁻¹ dA)."""
+    """Return the gradient of log(det A) = log|det A| + i arg(det A), whose derivative is tr(A⁻¹ dA)."""
     weight: Any = 0 if gl is None else gl
     if gs is not None and is_complex(sign):
         weight = weight - real(conj(gs) * sign * -1j) * 1j
@@ -435,13 +435,13 @@ def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
     A="slogdet_back(g[0], g[1], result[0], A)",
 )
 def slogdet_parts(A: Tensor) -> Any:
-    """The sign and the logarithm of the absolute value of determinants."""
+    """Return the sign and the logarithm of the absolute value of determinants."""
     return tuple(np.linalg.slogdet(A))
 
 
 @composite(method=False, out=True)
 def linalg_slogdet(A: Tensor) -> Any:
-    """The sign and the logarithm of the absolute value of each determinant, without overflow.
+    """Return the sign and the logarithm of the absolute value of each determinant, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.linalg.slogdet(torch.eye(2) * -3).logabsdet
@@ -453,7 +453,7 @@ def linalg_slogdet(A: Tensor) -> Any:
 
 @composite(out=True)
 def slogdet(input: Tensor) -> Any:
-    """The sign and the logarithm of the absolute value of each determinant; see :func:`linalg.slogdet`.
+    """Return the sign and the logarithm of the absolute value of each determinant; see :func:`linalg.slogdet`.
 
     >>> import nbautograd as torch
     >>> torch.slogdet(torch.eye(2) * -3).sign
@@ -465,7 +465,7 @@ def slogdet(input: Tensor) -> Any:
 
 @composite()
 def logdet(input: Tensor) -> Tensor:
-    """The log-determinant of each matrix: -inf where the determinant is 0, nan where it is negative.
+    """Return the log-determinant of each matrix: -inf where the determinant is 0, nan where it is negative.
 
     >>> import nbautograd as torch
     >>> torch.logdet(torch.eye(2) * 3)

@@ -30,14 +30,14 @@ __all__ = ["svd"]
 
 @derivative_helper
 def gaps(values: Any) -> Any:
-    """The differences ``values[j] - values[i]``, with ones instead of the zeros on the diagonal."""
+    """Return the differences ``values[j] - values[i]``, with ones instead of the zeros on the diagonal."""
     return values[..., None, :] - values[..., :, None] + eye_of(values)
 
 
 def check_phase(name: str, x: Any) -> None:
-    """Make sure that a loss is invariant to the phases of complex vectors, which are arbitrary.
+    """Check that a loss is invariant to the phases of complex vectors, which are arbitrary.
 
-    :raises RuntimeError: it is not: the imaginary part of the diagonal of ``x`` is not 0.
+    :raises RuntimeError: it is not; the imaginary part of the diagonal of ``x`` is not 0.
     """
     a = elements(x)
     if a.dtype.kind == "c" and not bool((np.abs(a.diagonal(0, -2, -1).imag) <= 1e-2).all()):
@@ -49,7 +49,7 @@ def check_phase(name: str, x: Any) -> None:
 
 @derivative_helper
 def svd_back(gu: Any, gs: Any, gvh: Any, u: Any, s: Any, vh: Any) -> Any:
-    """The gradient of A = U S Vᴴ (Giles 2008, section 2.3; Wan & Zhang 2019 for the phases of complex vectors).
+    """Return the gradient of A = U S Vᴴ (Giles 2008, section 2.3; Wan & Zhang 2019 for the phases of complex vectors).
 
     U (X/E · S + S · Y/E + gS) Vᴴ, with X = Uᴴ gU and Y = Vᴴ gV made skew-Hermitian and E = sⱼ² - sᵢ², and the
     components orthogonal to the columns of U and V.
@@ -91,18 +91,18 @@ def svd_back(gu: Any, gs: Any, gvh: Any, u: Any, s: Any, vh: Any) -> Any:
     A="svd_back(g[0], g[1], g[2], result[0], result[1], result[2])",
 )
 def svd_parts(A: Tensor, full_matrices: bool) -> Any:
-    """U, S and Vᴴ."""
+    """Return U, S and Vᴴ."""
     return tuple(converging("linalg.svd", np.linalg.svd, A, full_matrices))
 
 
 @op(method=False)
 def _svdvals(A: Tensor) -> Tensor:
-    """The singular values without vectors, if no gradient is needed."""
+    """Return the singular values without vectors, if no gradient is needed."""
     return converging("linalg.svd", np.linalg.svd, A, False, False)
 
 
 def converging(name: str, function: Any, *args: Any) -> Any:
-    """The result of one of NumPy's decompositions.
+    """Run one of NumPy's decompositions and return its result.
 
     :raises LinAlgError: it did not converge.
     """
@@ -122,10 +122,10 @@ def _check_driver(driver: Any) -> None:
 
 @composite(method=False, out=True)
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """The singular value decomposition A = U diag(S) Vᴴ.
+    """Compute the singular value decomposition A = U diag(S) Vᴴ.
 
     :param A: shape (..., m, n).
-    :param full_matrices: whether U and Vᴴ are square, or have min(m, n) columns and rows.
+    :param full_matrices: if True, U and Vᴴ are square; otherwise they have min(m, n) columns and rows.
     :returns: ``(U, S, Vh)``; the singular values S are real, in descending order.
     :raises LinAlgError: the matrix has nan or inf.
 
@@ -140,7 +140,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 
 @composite(method=False, out=True)
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, in descending order.
+    """Return the singular values, in descending order.
 
     >>> import nbautograd as torch
     >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
@@ -153,13 +153,13 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 def recorded(A: Tensor) -> bool:
-    """Whether the operation is recorded."""
+    """Return whether the operation is recorded."""
     return dispatch_mode.is_on() or bool(A.requires_grad and is_grad_enabled())
 
 
 @composite(out=True)
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """The singular value decomposition ``input = U diag(S) Vᴴ``; see :func:`linalg.svd`, which returns Vᴴ, not V.
+    """Compute ``input = U diag(S) Vᴴ``, the SVD; see :func:`linalg.svd`, which returns Vᴴ, not V.
 
     :param some: False for square U and V.
     :param compute_uv: False for zeros in place of U and V.

@@ -20,7 +20,7 @@ __all__ = ["cross", "vdot"]
 
 @op(node="VdotBackward0", symbol="·", out=True, input="conj(g) * other", other="g * input")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The dot product of two vectors, the first of which is conjugated.
+    """Compute the dot product of two vectors, the first of which is conjugated.
 
     >>> import nbautograd as torch
     >>> torch.vdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
@@ -32,7 +32,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The dot products of vectors along a dimension, the first conjugated; batch dimensions are broadcast.
+    """Compute the dot products of vectors along a dimension, the first conjugated; batch dimensions are broadcast.
 
     >>> import nbautograd as torch
     >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
@@ -53,13 +53,13 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     other="linalg_cross_same(g, conj(input), dim)",
 )
 def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
-    """``linalg.cross`` of one dtype and shape."""
+    """Compute ``linalg.cross`` of one dtype and shape."""
     return row_major(np.cross(input, other, axis=dim))
 
 
 @composite(method=False, out=True)
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along ``dim``; batch dimensions are broadcast.
+    """Compute the cross products of vectors of three elements along ``dim``; batch dimensions are broadcast.
 
     :raises RuntimeError: the length along ``dim`` is not 3.
 
@@ -82,7 +82,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @composite(out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross products of vectors of three elements.
+    """Compute the cross products of vectors of three elements.
 
     :param dim: the dimension of the vectors; by default the first of size 3.
 
@@ -99,7 +99,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 @composite(method=False)
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - PyTorch's name
-    """Vandermonde matrices: the powers of each element from 0 to N - 1, along a new last dimension.
+    """Return vandermonde matrices: the powers of each element from 0 to N - 1, along a new last dimension.
 
     >>> import nbautograd as torch
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
@@ -121,7 +121,7 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
 
 @described
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
-    """A view of the diagonals of matrices: :func:`diagonal` over the last two dimensions by default.
+    """Return a view of the diagonals of matrices: :func:`diagonal` over the last two dimensions by default.
 
     >>> import nbautograd as torch
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))

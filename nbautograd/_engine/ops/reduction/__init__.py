@@ -1,4 +1,4 @@
 """Reductions and scans along dimensions: sums, extrema, norms, softmax, statistics, sorting, distances.
 
-They know elementwise operations and shapes.
+They build on elementwise operations and shapes.
 """

@@ -23,7 +23,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 # -- norms -----------------------------------------------------------------------------------------------------------
 
-# In PyTorch one operation; here several, since the derivative differs by exponent.
+# PyTorch has one operation; here there are several, since the derivative differs by exponent.
 
 
 @op(
@@ -33,7 +33,7 @@ Dims = int | tuple[int, ...] | list[int] | None
     input="input * ratio(spread(g, input.shape, dim, keepdim), spread(result, input.shape, dim, keepdim))",
 )
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The 2-norm over ``dim``; its derivative at 0 is 0."""
+    """Return the 2-norm over ``dim``; its derivative at 0 is 0."""
     a = upcast_half(precise.absolute(input) if input.dtype.kind == "c" else input)
     return np.sqrt(summed(np.square, (a,), axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
@@ -45,7 +45,7 @@ def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     input="sgn(input) * spread(g, input.shape, dim, keepdim)",
 )
 def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The 1-norm over ``dim``."""
+    """Return the 1-norm over ``dim``."""
     return summed(precise.absolute, (input,), axes(dim, input.ndim), keepdim)
 
 
@@ -56,7 +56,7 @@ def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     input="sgn(input) * zeros_of(spread(g, input.shape, dim, keepdim))",
 )
 def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The 0-norm over ``dim``: the number of nonzero elements."""
+    """Return the 0-norm over ``dim``: the number of nonzero elements."""
     return pairwise_sum(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
 
 
@@ -68,7 +68,7 @@ def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     "* ties(abs(input), spread(result, input.shape, dim, keepdim), dim, shared)",
 )
 def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
-    """The inf-norm or -inf-norm over ``dim``; ties share the gradient, or each get all of it."""
+    """Compute the inf-norm or -inf-norm over ``dim``; ties share the gradient, or each get all of it."""
     a = precise.absolute(input)
     check("norm", a, dim)
     return row_major((a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim))
@@ -82,19 +82,19 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
     "* ratio(spread(g, input.shape, dim, keepdim), spread(power_or_zero(result, p - 1), input.shape, dim, keepdim))",
 )
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
-    """The p-norm over ``dim``, for other p."""
+    """Compute the p-norm over ``dim``, for other p."""
     a = upcast_half(precise.absolute(input))
     return (pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
 
 
 @op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
 def power_or_zero(input: Tensor, exponent: float) -> Tensor:
-    """``input ** exponent`` of non-negative numbers, with 0 where 0 to a negative power would be inf."""
+    """Return ``input ** exponent`` of non-negative numbers, with 0 where 0 to a negative power would be inf."""
     return input**exponent if exponent >= 0 else np.where(input == 0, input, input**exponent)
 
 
 def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The p-norm of the elements, of all or over ``dim``.
+    """Compute the p-norm of all elements or over ``dim``.
 
     :param p: any number, also ``inf`` and ``-inf``; 0 counts the nonzero elements.
     """
@@ -111,7 +111,7 @@ def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = F
 
 @composite()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of ``input - other``.
+    """Return the p-norm of ``input - other``.
 
     >>> import nbautograd as torch
     >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
@@ -122,9 +122,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it.
+    """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to it.
 
-    :raises RuntimeError: ``input`` has less than two dimensions, or p or maxnorm are negative.
+    :raises RuntimeError: ``input`` has fewer than two dimensions, or p or maxnorm are negative.
 
     >>> import nbautograd as torch
     >>> torch.renorm(torch.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1.)
@@ -141,7 +141,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     kept = dimension(dim, ndim)
     input = input.contiguous()
     length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
-    # The same epsilon as in PyTorch keeps the quotient from rounding to more than maxnorm.
+    # PyTorch's epsilon keeps the quotient from rounding to more than maxnorm.
     return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))
 
 
@@ -156,7 +156,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     x2="x2 * transpose(sum_over(ratio(g, result), -2, True), 1, 2) - bmm(transpose(ratio(g, result), 1, 2), x1)",
 )
 def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
-    """All Euclidean distances between the rows of two batches of matrices, by one matrix product.
+    """Return all Euclidean distances between the rows of two batches of matrices, by one matrix product.
 
     They are sqrt(|x|² + |y|² - 2xy), with the mean of the points subtracted first, which reduces cancellation.
     """
@@ -167,7 +167,7 @@ def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _length(difference: Tensor, p: float) -> Tensor:
-    """The p-norm of differences over the last dimension; for p = inf, each of several ties gets the gradient."""
+    """Return the p-norm of differences over the last dimension; for p = inf, each of several ties gets the gradient."""
     if math.isinf(p):
         if not difference._a.shape[-1]:
             return vector_norm(difference, 1, -1)
@@ -180,18 +180,18 @@ MODES: dict[str, Callable[[int], bool]] = {
     "use_mm_for_euclid_dist": lambda rows: True,
     "donot_use_mm_for_euclid_dist": lambda rows: False,
 }
-"""For each mode: whether Euclidean distances between so many points are computed by a matrix product."""
+"""For each mode: returns True if Euclidean distances between that many points are computed by a matrix product."""
 
 
 @composite(method=False)
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
 ) -> Tensor:
-    """The p-norm distance between each row of ``x1`` and each row of ``x2``.
+    """Compute the p-norm distance between each row of ``x1`` and each row of ``x2``.
 
     :param x1: shape (..., P, M).
     :param x2: shape (..., R, M); batch dimensions are broadcast.
-    :param compute_mode: when Euclidean distances are computed by a matrix product, which is faster and less accurate.
+    :param compute_mode: when to compute Euclidean distances by a matrix product, which is faster and less accurate.
     :returns: shape (..., P, R).
     :raises RuntimeError: the numbers of columns differ, the dtype is not floating, or p is negative.
     :raises ValueError: the mode is unknown.
@@ -225,7 +225,7 @@ def cdist(
 
 @composite(method=False)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
+    """Compute the p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
     :param input: shape (N, M).
     :returns: shape (N (N - 1) / 2,).

@@ -26,7 +26,7 @@ ANY = object()
 
 
 def check(name: str, a: Any, dim: Any = ANY) -> None:
-    """Make sure that the dtype is ordered, and that ``dim``, if it is not None, is not empty.
+    """Check that the dtype is ordered, and that ``dim``, if it is not None, is not empty.
 
     :raises NotImplementedError: the dtype is complex.
     :raises RuntimeError: the tensor has no elements, and ``dim`` is None.
@@ -51,9 +51,9 @@ def check(name: str, a: Any, dim: Any = ANY) -> None:
 
 @op(method=False)
 def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) -> Tensor:
-    """1 / m for each of the m ties of the extremum along ``dim``, 0 for the other elements; shaped like ``input``.
+    """Return 1 / m for each of the m ties of the extremum along ``dim``, 0 elsewhere; shaped like ``input``.
 
-    :param shared: False for 1 instead of 1 / m.
+    :param shared: False to use 1 instead of 1 / m.
     """
     hit = (input == extreme) | ((input != input) & (extreme != extreme))
     if not shared:
@@ -63,20 +63,20 @@ def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) 
 
 @op(node="MaxBackward1", symbol="max", method=False, input="g * ties(input, spread(result, input.shape), None)")
 def max_all(input: Tensor) -> Tensor:
-    """``max()``: the maximum of all elements."""
+    """Return the maximum of all elements: ``max()``."""
     check("max", input, None)
     return input.max()
 
 
 @op(node="MinBackward1", symbol="min", method=False, input="g * ties(input, spread(result, input.shape), None)")
 def min_all(input: Tensor) -> Tensor:
-    """``min()``: the minimum of all elements."""
+    """Return the minimum of all elements: ``min()``."""
     check("min", input, None)
     return input.min()
 
 
 def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """The extrema along a dimension and their indices."""
+    """Return the extrema along a dimension and their indices."""
     d = dimension(dim, a.ndim)
     check(name, a, d)
     if not a.ndim:
@@ -96,19 +96,19 @@ CHOSEN = (
 
 @op(node="MaxBackward0", symbol="max", many=True, method=False, input=CHOSEN)
 def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """``max(dim)``: the maxima along a dimension and their indices."""
+    """Return the maxima along a dimension and their indices: ``max(dim)``."""
     return _over(input, "max", dim, keepdim)
 
 
 @op(node="MinBackward0", symbol="min", many=True, method=False, input=CHOSEN)
 def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """``min(dim)``: the minima along a dimension and their indices."""
+    """Return the minima along a dimension and their indices: ``min(dim)``."""
     return _over(input, "min", dim, keepdim)
 
 
 @composite(out=True)
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The maximum of all elements; with ``dim``, the maxima along it and their indices; with a tensor, elementwise.
+    """Return the maximum of all elements, the maxima along ``dim`` with their indices, or the elementwise maximum.
 
     >>> import nbautograd as torch
     >>> torch.max(torch.tensor([1., 3., 2.]))
@@ -122,7 +122,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 
 @composite(out=True)
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The minimum of all elements; with ``dim``, the minima along it and their indices; with a tensor, elementwise.
+    """Return the minimum of all elements, the minima along ``dim`` with their indices, or the elementwise minimum.
 
     >>> import nbautograd as torch
     >>> torch.min(torch.tensor([1., 3., 2.]))
@@ -135,12 +135,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 
 
 SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, input.shape, dim, keepdim), dim)"
-"""The gradient divided equally among the ties of the extremum."""
+"""The gradient, divided equally among the ties of the extremum."""
 
 
 @op(node="AmaxBackward0", symbol="max", out=True, input=SHARED)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The maximum over ``dim``, of all elements by default; ties share the gradient.
+    """Return the maximum over ``dim``, by default of all elements; ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.amax(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
@@ -152,7 +152,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 
 @op(node="AminBackward0", symbol="min", out=True, input=SHARED)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The minimum over ``dim``, of all elements by default; ties share the gradient.
+    """Return the minimum over ``dim``, by default of all elements; ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.amin(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
@@ -171,7 +171,7 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     "* ties(input, spread(r, input.shape, dim, keepdim), dim) for h, r in ((g[0], result[0]), (g[1], result[1]))))",
 )
 def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
-    """The minimum and the maximum."""
+    """Return the minimum and the maximum."""
     check("aminmax", input, dim)
     over = axes(dim, input.ndim)
     return row_major(input.min(over, None, keepdim)), row_major(input.max(over, None, keepdim))
@@ -179,7 +179,7 @@ def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``.
+    """Return the minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``.
 
     >>> import nbautograd as torch
     >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
@@ -191,7 +191,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
-    """The index of the first extremum."""
+    """Return the index of the first extremum."""
     check(name, a, dim)
     if dim is None:
         result = as_int64((a.argmax if name == "argmax" else a.argmin)())
@@ -205,7 +205,7 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
 
 @op(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the maximum, in the flattened tensor or along ``dim``; of ties, the first.
+    """Return the index of the maximum, in the flattened tensor or along ``dim``; of ties, the first.
 
     >>> import nbautograd as torch
     >>> torch.argmax(torch.tensor([1., 3., 2.]))
@@ -216,7 +216,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 @op(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the minimum, in the flattened tensor or along ``dim``; of ties, the first.
+    """Return the index of the minimum, in the flattened tensor or along ``dim``; of ties, the first.
 
     >>> import nbautograd as torch
     >>> torch.argmin(torch.tensor([2., 1., 3.]))

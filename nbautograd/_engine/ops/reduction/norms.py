@@ -26,7 +26,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
-    """The input cast to ``dtype``, which must be of the same category and not narrower."""
+    """Return the input cast to ``dtype``, which must be of the same category and not narrower."""
     check_float(name, x, low=True)
     if dtype is None:
         return x
@@ -45,7 +45,7 @@ def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
 
 
 def _dims(dim: Any) -> Any:
-    """``dim``, with an empty one, which means all dimensions, as None."""
+    """Return ``dim``, with an empty one, which means all dimensions, as None."""
     return None if isinstance(dim, (tuple, list)) and not dim else dim
 
 
@@ -53,7 +53,7 @@ def _dims(dim: Any) -> Any:
 def linalg_vector_norm(
     x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The vector norm (sum of abs(x)^ord)^(1/ord), over ``dim``.
+    """Compute the vector norm (sum of abs(x)^ord)^(1/ord), over ``dim``.
 
     :param ord: a number; ``inf`` and ``-inf`` for the largest and smallest absolute value, 0 for the number of nonzero
         elements.
@@ -100,13 +100,13 @@ def linalg_matrix_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The matrix norm, over two dimensions.
+    """Compute the matrix norm, over two dimensions.
 
     :param ord: ``"fro"`` (the 2-norm of all elements), ``"nuc"`` (the sum of the singular values), 2 and -2 (the
         largest and the smallest singular value), 1 and -1 (the largest and the smallest column sum of absolute
-        values), ``inf`` and ``-inf`` (the same of rows).
+        values), ``inf`` and ``-inf`` (the largest and the smallest row sum).
     :param dim: the two dimensions of the matrices.
-    :raises RuntimeError: another order.
+    :raises RuntimeError: the order is not supported.
 
     >>> import nbautograd as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]), 2)
@@ -137,7 +137,7 @@ def linalg_matrix_norm(
 
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The maximum along a dimension; 0 if it is empty."""
+    """Return the maximum along a dimension; 0 if it is empty."""
     result: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
     return result
 
@@ -151,7 +151,7 @@ def linalg_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The vector or matrix norm.
+    """Compute the vector or matrix norm.
 
     :param ord: as in :func:`vector_norm` or :func:`matrix_norm`; None for the 2-norm of all elements over ``dim``.
     :param dim: one dimension for vectors, two for matrices; by default the whole input, as a vector or a matrix.
@@ -183,9 +183,9 @@ def linalg_norm(
 
 @composite(method=False, out=True)
 def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
-    """The condition number: the norm of A times the norm of its inverse; inf for singular matrices.
+    """Compute the condition number: the norm of A times the norm of its inverse; inf for singular matrices.
 
-    :param p: an order of :func:`matrix_norm`; None for 2, by singular values, also for matrices that are not square.
+    :param p: an order of :func:`matrix_norm`; None for 2, by singular values, which also supports non-square matrices.
 
     >>> import nbautograd as torch
     >>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))
@@ -219,10 +219,10 @@ def norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The p-norm of the elements, of all or over ``dim``: (sum of abs(x)^p)^(1/p).
+    """Compute the p-norm of all elements or over ``dim``: (sum of abs(x)^p)^(1/p).
 
     :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2, the default) or ``"nuc"``, the sum of singular values.
-    :raises RuntimeError: the dtype is an integer one or bool.
+    :raises RuntimeError: the dtype is an integer dtype or bool.
 
     >>> import nbautograd as torch
     >>> torch.norm(torch.tensor([3., 4.]))

@@ -28,7 +28,7 @@ __all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
 
 def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
-    """The element at one index along a dimension, which has size 1 in ``index``."""
+    """Return the element at one index along a dimension, which has size 1 in ``index``."""
     values, index = picked(a, d, index)
     if keepdim or not a.ndim:
         return values, index
@@ -38,7 +38,7 @@ def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
 
 @op(node="KthvalueBackward0", symbol="k-th", many=True, method=False, input=CHOSEN)
 def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
-    """The k-th smallest element along a dimension, and its index."""
+    """Return the k-th smallest element along a dimension, and its index."""
     check("kthvalue", input)
     d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
@@ -50,7 +50,7 @@ def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
 
 @composite(out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The ``k``-th smallest element along ``dim``, counted from 1, and its index.
+    """Return the ``k``-th smallest element along ``dim``, 1-based, and its index.
 
     :raises RuntimeError: ``k`` is not between 1 and the size of ``dim``.
 
@@ -62,7 +62,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 
 def _median_all(a: Any, skip_nan: bool) -> Any:
-    """The lower median of all elements; nan propagates, or is skipped."""
+    """Return the lower median of all elements; nan propagates, or is skipped."""
     check("median", a)
     if a.dtype.kind == "b":
         raise NotImplementedError("median(): not implemented for 'Bool'")
@@ -77,7 +77,7 @@ def _median_all(a: Any, skip_nan: bool) -> Any:
 
 
 def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
-    """The lower median along a dimension, and its index."""
+    """Return the lower median along a dimension, and its index."""
     d = dimension(dim, a.ndim)
     check("median", a, d)
     if a.dtype.kind == "b":
@@ -94,7 +94,7 @@ def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
 
 @op(node="MedianBackward0", symbol="median", method=False, input="g * ties(input, spread(result, input.shape), None)")
 def median_all(input: Tensor) -> Tensor:
-    """``median()``: the lower median of all elements; ties share the gradient."""
+    """Return the lower median of all elements: ``median()``; ties share the gradient."""
     return _median_all(input, False)
 
 
@@ -102,25 +102,25 @@ def median_all(input: Tensor) -> Tensor:
     node="NanmedianBackward0", symbol="median", method=False, input="g * ties(input, spread(result, input.shape), None)"
 )
 def nanmedian_all(input: Tensor) -> Tensor:
-    """``nanmedian()``: the lower median of the elements that are not nan; ties share the gradient."""
+    """Return the lower median of the elements that are not nan: ``nanmedian()``; ties share the gradient."""
     return _median_all(input, True)
 
 
 @op(node="MedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
 def median_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The lower median along a dimension, and its index."""
+    """Return the lower median along a dimension, and its index."""
     return _median_over(input, dim, keepdim, False)
 
 
 @op(node="NanmedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
 def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The lower median along a dimension, ignoring nan, and its index."""
+    """Return the lower median along a dimension, ignoring nan, and its index."""
     return _median_over(input, dim, keepdim, True)
 
 
 @composite(out=True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of all elements, the lower of two; with ``dim``, the median along it and its index.
+    """Return the median of all elements, the lower of two; with ``dim``, the median along it and its index.
 
     >>> import nbautograd as torch
     >>> torch.median(torch.tensor([1., 4., 3., 2.]))
@@ -133,7 +133,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @composite(out=True)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, ignoring nan; see :func:`median`.
+    """Return the median, ignoring nan; see :func:`median`.
 
     >>> import nbautograd as torch
     >>> torch.nanmedian(torch.tensor([1., float("nan"), 3., 2.]))
@@ -146,7 +146,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 @op(node="ModeBackward0", symbol="mode", many=True, method=False, input=CHOSEN)
 def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The mode along a dimension, and the index of its last occurrence."""
+    """Return the mode along a dimension, and the index of its last occurrence."""
     d = dimension(dim, input.ndim)
     check("mode", input, d)
     index = order(input, d)
@@ -163,7 +163,8 @@ def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 @composite(out=True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The mode, the most frequent element, along ``dim`` (of ties the smallest), and the index of its last occurrence.
+    """Return the mode, the most frequent element, along ``dim`` (the smallest of ties), and the index of its last
+    occurrence.
 
     >>> import nbautograd as torch
     >>> torch.mode(torch.tensor([1., 2., 2., 3.])).values
@@ -180,7 +181,7 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Tensor:
-    """Quantiles by sorting: interpolation between the elements on both sides of the rank q (n - 1)."""
+    """Compute quantiles by sorting, interpolating between the elements on both sides of the rank q (n - 1)."""
     if input._a.dtype not in (np.float32, np.float64):
         raise DtypeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype!r}")
     if not input._a.size:
@@ -229,9 +230,9 @@ def _quantile(
 def quantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The q-quantiles of all elements or along ``dim``; nan propagates.
+    """Return the q-quantiles of all elements or along ``dim``; nan propagates.
 
-    :param q: in [0, 1]; a 1-d tensor adds a dimension to the result, the first.
+    :param q: in [0, 1]; a 1-d tensor adds a first dimension to the result.
     :param interpolation: between two elements: linear, lower, higher, midpoint or nearest.
     :raises RuntimeError: the dtype is not float32 or float64, or ``q`` or ``interpolation`` is invalid.
 
@@ -246,7 +247,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The q-quantiles, ignoring nan; see :func:`quantile`.
+    """Return the q-quantiles, ignoring nan; see :func:`quantile`.
 
     >>> import nbautograd as torch
     >>> torch.nanquantile(torch.tensor([1., float("nan"), 2.]), 0.5)

@@ -46,13 +46,13 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
 
 @op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
 def sum_all(input: Tensor) -> Tensor:
-    """The sum of all elements."""
+    """Return the sum of all elements."""
     return pairwise_sum(input)
 
 
 @op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
 def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The sum over ``dim``."""
+    """Return the sum over ``dim``."""
     return pairwise_sum(input, axes(dim, input.ndim), keepdim)
 
 
@@ -66,7 +66,7 @@ def sum(
     out: Any = None,
     **numpy: Any,
 ) -> Tensor:
-    """The sum of all elements or over ``dim``; int64 for integers and bools.
+    """Return the sum of all elements or over ``dim``; int64 for integers and bools.
 
     :param dim: one dimension or several; None for all.
     :param keepdim: keep reduced dimensions with length 1.
@@ -90,7 +90,7 @@ def sum(
 
 
 def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) -> tuple[Any, bool]:
-    """``dim`` and ``keepdim``, which may be given by NumPy's names ``axis`` and ``keepdims``, as in PyTorch."""
+    """Return ``dim`` and ``keepdim``, which may be given by NumPy's names ``axis`` and ``keepdims``, as in PyTorch."""
     for key in keywords:
         if key not in ("axis", "keepdims"):
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
@@ -104,18 +104,18 @@ def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) ->
     input="spread(g, input.shape, dim, keepdim) * (input == input)",
 )
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The sum over ``dim``, with nan treated as 0."""
+    """Return the sum over ``dim``, with nan treated as 0."""
     return summed(zero_for_nan, (input,), axes(dim, input.ndim), keepdim)
 
 
 def zero_for_nan(a: Any) -> Any:
-    """An array with zeros for nan."""
+    """Return an array with zeros for nan."""
     return np.where(a == a, a, np.zeros_like(a))
 
 
 @composite(out=True)
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The sum of all elements or over ``dim``, with nan treated as 0.
+    """Return the sum of all elements or over ``dim``, with nan treated as 0.
 
     :raises RuntimeError: ``input`` is complex.
 
@@ -132,7 +132,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
 @composite()
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum over the dimensions along which ``size`` broadcasts to the shape of ``input``.
+    """Return the sum over the dimensions along which ``size`` broadcasts to the shape of ``input``.
 
     :raises RuntimeError: ``size`` does not broadcast to that shape.
 
@@ -151,7 +151,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 
 @op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
 def mean_all(input: Tensor) -> Tensor:
-    """The mean of all elements of a floating tensor."""
+    """Return the mean of all elements of a floating tensor."""
     return pairwise_mean(input)
 
 
@@ -162,7 +162,7 @@ def mean_all(input: Tensor) -> Tensor:
     input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)",
 )
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """The mean over ``dim`` of a floating tensor."""
+    """Return the mean over ``dim`` of a floating tensor."""
     return pairwise_mean(input, axes(dim, input.ndim), keepdim)
 
 
@@ -176,9 +176,9 @@ def mean(
     out: Any = None,
     **numpy: Any,
 ) -> Tensor:
-    """The mean of all elements or over ``dim``.
+    """Return the mean of all elements or over ``dim``.
 
-    :raises RuntimeError: the dtype is an integer one or bool, and no other is given.
+    :raises RuntimeError: the dtype is an integer dtype or bool, and ``dtype`` is not given.
 
     >>> import nbautograd as torch
     >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
@@ -193,15 +193,17 @@ def mean(
         _floating("mean", input._a, dtype)
     if dtype is not None:
         input = input.to(dtype)
-    result = mean_all(input) if dim is None and not keepdim else mean_over(input, dim, keepdim)
+    if dim is None:
+        dim = tuple(range(input._a.ndim)) if keepdim else None
+    result = mean_all(input) if dim is None else mean_over(input, dim, keepdim)
     return into(out, result, "mean")
 
 
 @composite(out=True)
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The mean of all elements or over ``dim``, ignoring nan.
+    """Return the mean of all elements or over ``dim``, ignoring nan.
 
-    :raises RuntimeError: the dtype is an integer one or bool.
+    :raises RuntimeError: the dtype is an integer dtype or bool.
 
     >>> import nbautograd as torch
     >>> torch.nanmean(torch.tensor([1., float("nan"), 2.]))
@@ -227,7 +229,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     ".reshape(input.shape)",
 )
 def prod_all(input: Tensor) -> Tensor:
-    """The product of all elements; the derivative by each is the product of those before and those after it."""
+    """Return the product of all elements; the derivative by each is the product of all elements before and after it."""
     return upcast_half(input).prod().astype(accumulated(input.dtype))
 
 
@@ -239,20 +241,20 @@ def prod_all(input: Tensor) -> Tensor:
     "* conj(products_before(input, dim) * products_before(input, dim, True))",
 )
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
-    """The product over one dimension."""
+    """Return the product over one dimension."""
     d = dimension(dim, input.ndim)
     a = row_major(upcast_half(input).prod(d, None, None, keepdim)) if input.ndim else input.copy()
     return a.astype(accumulated(input.dtype))
 
 
 def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of sums and products of elements of ``dtype``: int64 for integers and bools."""
+    """Return the dtype of sums and products of elements of ``dtype``: int64 for integers and bools."""
     return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
 
 
 @composite(out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The product of all elements or over one dimension; int64 for integers and bools.
+    """Return the product of all elements or over one dimension; int64 for integers and bools.
 
     >>> import nbautograd as torch
     >>> torch.prod(torch.tensor([2., 3., 4.]))
@@ -268,7 +270,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 
 def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
-    """``all`` and ``any``: bool, or uint8 for uint8. An empty ``dim`` reduces nothing."""
+    """Compute ``all`` or ``any``: bool, or uint8 for uint8. An empty ``dim`` reduces nothing."""
     over = () if dim == () or dim == [] else axes(dim, a.ndim)
     hit = a != 0
     result = row_major((hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim))
@@ -277,7 +279,7 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
 
 @op(out=True)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements are nonzero, or all over ``dim``.
+    """Return whether all elements, or all over ``dim``, are nonzero.
 
     >>> import nbautograd as torch
     >>> torch.all(torch.tensor([True, False]))
@@ -288,7 +290,7 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @op(out=True)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether any element is nonzero, or any over ``dim``.
+    """Return whether any element, or any over ``dim``, is nonzero.
 
     >>> import nbautograd as torch
     >>> torch.any(torch.tensor([True, False]))
@@ -299,7 +301,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @op()
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """The number of nonzero elements, of all or over ``dim``.
+    """Return the number of nonzero elements, of all or over ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
@@ -318,7 +320,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     input="spread(g, input.shape, dim, keepdim) * conj(exp(input - spread(result, input.shape, dim, keepdim)))",
 )
 def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """``log(sum(exp(input)))`` over ``dim``, with the maximum subtracted first, so that nothing overflows."""
+    """Compute ``log(sum(exp(input)))`` over ``dim``, with the maximum subtracted first to avoid overflow."""
     over = axes(dim, input.ndim)
     if not input.size:
         return precise.log(pairwise_sum(input, over, keepdim))  # empty: -inf
@@ -333,13 +335,13 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 
 
 def exp_difference(a: Any, b: Any) -> Any:
-    """``exp(a - b)``."""
+    """Return ``exp(a - b)``."""
     return precise.exp(a - b)
 
 
 @composite(out=True)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """``log(sum(exp(input)))`` over ``dim``, without overflow.
+    """Compute ``log(sum(exp(input)))`` over ``dim``, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)

@@ -34,16 +34,16 @@ __all__ = [
 
 Number = int | float | complex
 WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}
-"""The dtype in which cumulative sums are accumulated."""
+"""Dtypes in which cumulative sums are accumulated."""
 
 
 # -- helpers ---------------------------------------------------------------------------------------------------------
 
 
 def running(function: Any, a: Any, d: int) -> Any:
-    """The scan (prefix sum) of an associative function: a0, f(a0, a1), f(f(a0, a1), a2), ... along dimension ``d``.
+    """Compute the scan (prefix sum) of an associative function along ``d``: a0, f(a0, a1), f(f(a0, a1), a2), ...
 
-    Without ``ufunc.accumulate`` (CuPy), by doubling: each step combines blocks twice as long as before.
+    Without ``ufunc.accumulate`` (CuPy), it doubles: each step combines blocks twice as long as before.
     """
     if isinstance(function, np.ufunc) and a.__class__ is np.ndarray:
         return function.accumulate(a, d)
@@ -57,12 +57,12 @@ def running(function: Any, a: Any, d: int) -> Any:
 
 @op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
 def shifted(input: Tensor, dim: int, by: int, fill: Number = 0) -> Tensor:
-    """The elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` is shifted in."""
+    """Return the elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` is shifted in."""
     return moved(input, dimension(dim, input.ndim), by, fill)
 
 
 def moved(a: Any, d: int, by: int, fill: Number) -> Any:
-    """The same for arrays."""
+    """Return the elements of an array shifted by one along a dimension, as ``shifted`` does."""
     output = np.full_like(a, fill)
     if a.ndim:
         upper, lower = (slice(None),) * d + (slice(1, None),), (slice(None),) * d + (slice(None, -1),)
@@ -79,7 +79,7 @@ def moved(a: Any, d: int, by: int, fill: Number) -> Any:
     "* conj(shifted(result, dim, -1 if reverse else 1))",
 )
 def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """The linear recurrence ``y[k] = input[k] + factors[k] * y[k - 1]`` along ``dim``, forward or in reverse.
+    """Compute the linear recurrence ``y[k] = input[k] + factors[k] * y[k - 1]`` along ``dim``, forward or in reverse.
 
     Its transpose is a recurrence in the other direction, so it is its own derivative. It is computed as a parallel
     scan (Hillis and Steele, 1986): each step combines blocks twice as long as before.
@@ -106,7 +106,7 @@ def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) 
     "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
 )
 def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """The exclusive cumulative product along ``dim``: of all elements before each, or after it with ``reverse``."""
+    """Return the exclusive cumulative product along ``dim``: of all elements before each, with ``reverse`` after it."""
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return np.ones_like(input)
@@ -116,7 +116,7 @@ def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 
 def _products(a: Any, d: int) -> Any:
-    """Cumulative products, accumulated in double precision."""
+    """Return cumulative products, accumulated in double precision."""
     a = row_major(a)
     return a.cumprod(d, WIDE.get(a.dtype.char)).astype(a.dtype) if a.ndim else a.copy()
 
@@ -126,10 +126,10 @@ def _products(a: Any, d: int) -> Any:
 
 @op(node="CumsumBackward0", symbol="Σ≤", method=False, input="cumsum_over(g, dim, not reverse)")
 def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """The cumulative sum along ``dim``, accumulated in double precision; from the end with ``reverse``."""
+    """Return the cumulative sum along ``dim``, accumulated in double precision; from the end with ``reverse``."""
     d = dimension(dim, input.ndim)
     if not input.ndim:
-        return input.copy()
+        return input.astype(input.dtype if input.dtype.kind in "fcV" else np.int64)
     input = row_major(input)
     if d == input.ndim - 1 and (fast := cumulative_sums(input, reverse)) is not None:
         return fast
@@ -142,7 +142,7 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The cumulative sum along ``dim``; int64 for integers and bools.
+    """Return the cumulative sum along ``dim``; int64 for integers and bools.
 
     >>> import nbautograd as torch
     >>> torch.cumsum(torch.tensor([1., 2., 3.]), dim=0)
@@ -160,14 +160,14 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     input="conj(products_before(input, dim)) * recurrence(g, conj(shifted(input, dim, -1)), dim, True)",
 )
 def cumprod_over(input: Tensor, dim: int) -> Tensor:
-    """The cumulative product along ``dim``; its derivative has no division, so elements may be 0."""
+    """Return the cumulative product along ``dim``; its derivative has no division, so elements may be 0."""
     result = _products(input, dimension(dim, input.ndim))
     return result if input.dtype.kind in "fc" else result.astype(np.int64)
 
 
 @composite(inplace_method=True, out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The cumulative product along ``dim``; int64 for integers and bools.
+    """Return the cumulative product along ``dim``; int64 for integers and bools.
 
     >>> import nbautograd as torch
     >>> torch.cumprod(torch.tensor([1., 2., 3.]), dim=0)
@@ -182,7 +182,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
 
 
 def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
-    """The cumulative extremum and its index, the last of ties; nan propagates."""
+    """Return the cumulative extremum and its index, the last of ties; nan propagates."""
     d = dimension(dim, a.ndim)
     check(name, a)
     if not a.ndim:
@@ -200,19 +200,19 @@ FROM_THERE = "gather_back(g[0], input.shape, dim, result[1])"
 
 @op(node="CummaxBackward0", symbol="max≤", many=True, method=False, input=FROM_THERE)
 def cummax_over(input: Tensor, dim: int) -> Any:
-    """The cumulative maximum and its index."""
+    """Return the cumulative maximum and its index."""
     return _running_extreme("cummax", input, dim)
 
 
 @op(node="CumminBackward0", symbol="min≤", many=True, method=False, input=FROM_THERE)
 def cummin_over(input: Tensor, dim: int) -> Any:
-    """The cumulative minimum and its index."""
+    """Return the cumulative minimum and its index."""
     return _running_extreme("cummin", input, dim)
 
 
 @composite(out=True)
 def cummax(input: Tensor, dim: int) -> Any:
-    """The cumulative maximum along ``dim``, and its indices; of ties, the last.
+    """Return the cumulative maximum along ``dim``, and its indices; of ties, the last.
 
     >>> import nbautograd as torch
     >>> torch.cummax(torch.tensor([1., 3., 2.]), dim=0).values
@@ -223,7 +223,7 @@ def cummax(input: Tensor, dim: int) -> Any:
 
 @composite(out=True)
 def cummin(input: Tensor, dim: int) -> Any:
-    """The cumulative minimum along ``dim``, and its indices; of ties, the last.
+    """Return the cumulative minimum along ``dim``, and its indices; of ties, the last.
 
     >>> import nbautograd as torch
     >>> torch.cummin(torch.tensor([2., 3., 1.]), dim=0).values
@@ -234,7 +234,9 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 @derivative_helper
 def log_ratio(result: Any, dim: int) -> Any:
-    """How much each element is less than the next along ``dim``: 0 for the last one, and where both are infinite."""
+    """Return how much smaller each element is than the next along ``dim``: 0 for the last, and where both are
+    infinite.
+    """
     less = shifted(shifted(result, dim, 1) - result, dim, -1)
     return masked_fill(less, less != less, 0)  # type: ignore[name-defined]  # noqa: F821
 
@@ -246,7 +248,7 @@ def log_ratio(result: Any, dim: int) -> Any:
     input="conj(exp(input - result)) * recurrence(g, conj(exp(log_ratio(result, dim))), dim, True)",
 )
 def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
-    """The cumulative log-sum-exp; its derivative is a recurrence with factors of at most 1, so nothing overflows."""
+    """Return the cumulative log-sum-exp; its derivative is a recurrence with factors of at most 1: no overflow."""
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return input.copy()
@@ -255,7 +257,7 @@ def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
 
 
 def _complex_logaddexp(a: Any, b: Any) -> Any:
-    """``log(exp(a) + exp(b))`` of complex numbers, on the branch of the one with the larger real part."""
+    """Return ``log(exp(a) + exp(b))`` of complex numbers, on the branch of the one with the larger real part."""
     more, less = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
     both = more + np.log1p(np.exp(less - more))
     return np.where(np.isfinite(more.real), both, more)  # both -inf, or one inf
@@ -263,7 +265,7 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
 
 @composite(out=True)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """``log(cumsum(exp(input)))`` along ``dim``, without overflow.
+    """Compute ``log(cumsum(exp(input)))`` along ``dim``, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.logcumsumexp(torch.tensor([1000., 1000.]), dim=0)
@@ -280,7 +282,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 
 def part(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
-    """The slice ``start:stop`` along ``dim``."""
+    """Return the slice ``start:stop`` along ``dim``."""
     return x.narrow(dim, start, max(0, (stop if stop > 0 else x._a.shape[dim] + stop) - start))
 
 
@@ -288,7 +290,7 @@ def part(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The n-th forward difference along ``dim``; of bools, whether neighbours differ.
+    """Return the n-th forward difference along ``dim``; for bools, whether neighbors differ.
 
     :param prepend: a tensor to prepend along ``dim`` first; its other sizes are those of ``input``.
     :param append: a tensor to append.
@@ -328,9 +330,9 @@ def gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """The numerical derivative along each of ``dim``: central differences, one-sided at the edges.
+    """Return the numerical derivative along each of ``dim``: central differences, one-sided at the edges.
 
-    :param spacing: the distance between neighbours, one for all dimensions or one for each; or the coordinates along
+    :param spacing: the distance between neighbors, one for all dimensions or one for each; or the coordinates along
         each, as 1-d tensors.
     :param edge_order: 1 or 2, the order of accuracy at the edges.
     :raises RuntimeError: a dimension is too short, or ``spacing`` does not match ``dim``.
@@ -369,7 +371,7 @@ def gradient(
 
 
 def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
-    """The derivative along one dimension: that of the parabola through three neighbours."""
+    """Return the derivative along one dimension: that of the parabola through three neighbors."""
     n = x._a.shape[d]
     if isinstance(spacing, Tensor) and spacing._a.ndim:
         if spacing._a.shape != (n,):
@@ -404,7 +406,7 @@ def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
 
 
 def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
-    """``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
+    """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
     if not y._a.ndim:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, y._a.ndim)
@@ -426,7 +428,7 @@ def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Te
 
 @composite(method=False)
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
-    """The integral along ``dim`` by the trapezoidal rule.
+    """Compute the integral along ``dim`` by the trapezoidal rule.
 
     :param x: the coordinates of the elements of y, broadcast with it; evenly spaced by ``dx`` (1) by default.
     :raises RuntimeError: the coordinates do not match y, or both ``x`` and ``dx`` are given.
@@ -445,7 +447,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 
 @composite(method=False)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`.
+    """Compute the integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`.
 
     >>> import nbautograd as torch
     >>> torch.trapz(torch.tensor([1., 5., 10.]), dx=2)
@@ -456,7 +458,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) 
 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
-    """The cumulative integral along ``dim`` by the trapezoidal rule, from the second element on.
+    """Compute the cumulative integral along ``dim`` by the trapezoidal rule, from the second element on.
 
     >>> import nbautograd as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))

@@ -16,7 +16,7 @@ __all__ = ["bucketize", "searchsorted"]
 
 @op(method=False)
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
-    """``searchsorted`` of arrays; several sequences have a row of values each."""
+    """Compute ``searchsorted`` of arrays; each of several sequences has its own row of values."""
     if sorter is not None:
         sequence = np.take_along_axis(sequence, sorter, -1)
     n = sequence.shape[-1]
@@ -24,7 +24,7 @@ def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None)
     if sequence.ndim == 1:
         result = np.searchsorted(sequence, values, "right" if right else "left")
     else:
-        # Sort both together, stably: a value's rank less the number of values before it is its insertion index.
+        # Sort both together, stably: a value's rank minus the number of values before it is its insertion index.
         m = values.shape[-1]
         both = np.concatenate([sequence, values] if right else [values, sequence], -1)
         places = np.argsort(both, -1, kind="stable")
@@ -33,7 +33,7 @@ def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None)
         result = np.empty_like(values, np.int64)
         index = np.nonzero(is_value)
         result[(*index[:-1], (places - n if right else places)[index])] = counted[index]
-    return as_int64(np.where(values != values, n, result))  # nan sorts last, after other nans too
+    return as_int64(np.where(values != values, n, result))  # nan sorts last, also after other nans
 
 
 def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: bool, sorter: Any) -> Tensor:
@@ -78,10 +78,10 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """The indices at which inserting the values keeps a sorted sequence sorted, by binary search.
+    """Return the indices at which inserting the values keeps a sorted sequence sorted, by binary search.
 
     :param sorted_sequence: 1-d, or with one sequence for each row of ``input``.
-    :param right: insert after equal elements, not before them; the same as ``side="right"``.
+    :param right: insert after equal elements, not before them; equivalent to ``side="right"``.
     :param sorter: the indices that sort the sequence, if it is not sorted.
     :param out_int32: return int32, not int64.
     :raises RuntimeError: the shapes do not match, or right and side contradict each other.
@@ -99,7 +99,7 @@ def searchsorted(
 
 @composite(method=False, out=True)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index of each value's bucket: the number of boundaries below it.
+    """Return the index of each value's bucket: the number of boundaries below it.
 
     :param right: buckets include their left boundary, not their right one.
 

@@ -19,7 +19,7 @@ __all__ = ["log_softmax", "softmax"]
 
 
 def refuse_integers(name: str, a: Any) -> None:
-    """Make sure that an array is of a real floating dtype.
+    """Check that an array is of a real floating dtype.
 
     :raises NotImplementedError: it is not.
     """
@@ -28,7 +28,7 @@ def refuse_integers(name: str, a: Any) -> None:
 
 
 def _shifted(name: str, a: Any, d: int) -> Any:
-    """``a`` minus its maximum along dimension ``d``, as a new array."""
+    """Return ``a`` minus its maximum along dimension ``d``, as a new array."""
     if a.dtype.kind != "f":
         refuse_integers(name, a)
     a = row_major(a)
@@ -36,19 +36,19 @@ def _shifted(name: str, a: Any, d: int) -> Any:
 
 
 def _along_rows(dim: int, *arrays: Any) -> bool:
-    """Whether ``dim`` runs along contiguous rows of these arrays."""
+    """Return whether ``dim`` runs along contiguous rows of these arrays."""
     first = arrays[0]
     return dim in (-1, first.ndim - 1) and first.size and rows.are_rows(*arrays)
 
 
 def _along_large_rows(dim: int, *arrays: Any) -> bool:
-    """The same of large arrays."""
+    """Return whether ``dim`` runs along contiguous rows of large arrays."""
     return arrays[0].size >= rows.MIN_SIZE and _along_rows(dim, *arrays)
 
 
 @derivative_helper
 def softmax_back(g: Any, result: Any, dim: int) -> Any:
-    """The gradient of softmax."""
+    """Return the gradient of softmax."""
     if not isinstance(g, Tensor) and _along_large_rows(dim, g, result):
         return rows.softmax_back(g, result)
     return (g - sum_along(g * result, dim)) * result
@@ -56,14 +56,14 @@ def softmax_back(g: Any, result: Any, dim: int) -> Any:
 
 @derivative_helper
 def log_softmax_back(g: Any, result: Any, dim: int) -> Any:
-    """The gradient of log-softmax."""
+    """Return the gradient of log-softmax."""
     if not isinstance(g, Tensor) and _along_large_rows(dim, g, result):
         return rows.log_softmax_back(g, result)
     return g - exp(result) * sum_along(g, dim)
 
 
 def sum_along(g: Any, dim: int) -> Any:
-    """The sum over ``dim`` with ``keepdim=True``, of an array or a tensor."""
+    """Return the sum over ``dim`` with ``keepdim=True``, of an array or a tensor."""
     if not g.ndim:
         return g
     return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else pairwise_sum(g, (dim % g.ndim,), True)
@@ -71,7 +71,7 @@ def sum_along(g: Any, dim: int) -> Any:
 
 @op(node="SoftmaxBackward0", symbol="softmax", method=False, input="softmax_back(g, result, dim)")
 def softmax_over(input: Tensor, dim: int) -> Tensor:
-    """Softmax over one dimension."""
+    """Compute softmax over one dimension."""
     d = dimension(dim, input.ndim)
     if input.ndim and _along_rows(d, input):
         result = (rows.softmax if input.size >= rows.MIN_SIZE else rows.small_softmax)(input)
@@ -87,7 +87,7 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
 
 @op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="log_softmax_back(g, result, dim)")
 def log_softmax_over(input: Tensor, dim: int) -> Tensor:
-    """Log-softmax over one dimension."""
+    """Compute log-softmax over one dimension."""
     d = dimension(dim, input.ndim)
     if input.ndim and _along_rows(d, input):
         result = (rows.log_softmax if input.size >= rows.MIN_SIZE else rows.small_log_softmax)(input)
@@ -101,7 +101,7 @@ def log_softmax_over(input: Tensor, dim: int) -> Tensor:
 
 @composite(out=True)
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow.
+    """Compute softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow.
 
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
@@ -117,7 +117,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of :func:`softmax` over ``dim``, numerically stable.
+    """Compute the logarithm of :func:`softmax` over ``dim``, in a numerically stable way.
 
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.

@@ -19,7 +19,7 @@ __all__ = ["argsort", "msort", "sort", "topk"]
 
 
 def order(a: Any, d: int, descending: bool = False) -> Any:
-    """The indices of a stable sort of an array along one dimension; nan sorts as the largest."""
+    """Return the indices of a stable sort of an array along one dimension; nan sorts as the largest."""
     if not a.ndim:
         return np.zeros_like(a, np.int64)
     if not descending:
@@ -28,13 +28,13 @@ def order(a: Any, d: int, descending: bool = False) -> Any:
 
 
 def picked(a: Any, d: int, index: Any) -> tuple[Any, Any]:
-    """The elements at ``index`` along a dimension, and the index."""
+    """Return the elements at ``index`` along a dimension, and the index."""
     return (np.take_along_axis(a, index, d) if a.ndim else a.reshape(index.shape)), index
 
 
 @op(node="SortBackward0", symbol="sort", many=True, method=False, input=FROM_THERE)
 def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
-    """The elements sorted along a dimension, and their indices."""
+    """Return the elements sorted along a dimension, and their indices."""
     check("sort", input)
     d = dimension(dim, input.ndim)
     values, index = picked(input, d, order(input, d, descending))
@@ -43,7 +43,7 @@ def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
 
 @composite(out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements sorted along ``dim``, and their indices; nan sorts as the largest.
+    """Return the elements sorted along ``dim``, and their indices; nan sorts as the largest.
 
     :param stable: has no effect: the sort is always stable.
     :raises RuntimeError: the elements are complex.
@@ -57,7 +57,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 @op()
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort the elements along ``dim``; the sort is stable.
+    """Return the indices that sort the elements along ``dim``; the sort is stable.
 
     >>> import nbautograd as torch
     >>> torch.argsort(torch.tensor([3., 1., 2.]), descending=True)
@@ -69,7 +69,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @composite(out=True)
 def msort(input: Tensor) -> Tensor:
-    """The elements sorted along the first dimension.
+    """Return the elements sorted along the first dimension.
 
     >>> import nbautograd as torch
     >>> torch.msort(torch.tensor([3., 1., 2.]))
@@ -80,9 +80,9 @@ def msort(input: Tensor) -> Tensor:
 
 
 def _few(a: Any, k: int, d: int, largest: bool) -> Any:
-    """The indices of the k largest or smallest elements along a dimension, in ascending order; of ties the first.
+    """Return the indices of the k largest or smallest elements along a dimension, ascending; the first of ties.
 
-    NumPy's ``argpartition`` leaves it to the processor which of equal elements it takes.
+    With NumPy's ``argpartition``, the choice among equal elements depends on the processor.
     """
     last_wanted = a.shape[d] - k if largest else k - 1
     edge = np.partition(a, last_wanted, d)[(slice(None),) * d + (slice(last_wanted, last_wanted + 1),)]
@@ -96,25 +96,25 @@ def _few(a: Any, k: int, d: int, largest: bool) -> Any:
 
 @op(node="TopkBackward0", symbol="top k", many=True, method=False, input=FROM_THERE)
 def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
-    """The k largest or smallest elements along a dimension, sorted, and their indices."""
+    """Return the k largest or smallest elements along a dimension, sorted, and their indices."""
     check("topk", input)
     d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
     if not 0 <= k <= n:
-        raise RuntimeError(f"topk(): selected index k out of range: k is {k}, and there are {n} elements")
+        raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but there are {n} elements")
     ahead = (slice(None),) * d + (slice(0, k),)
     if not input.ndim:
         return picked(input, d, np.zeros_like(input, np.int64, shape=() if k else (0,)))
     if not 0 < k <= n // 8:
         return picked(input, d, row_major(order(input, d, largest)[ahead]))
-    few = _few(input, k, d, largest)  # only these need to be sorted
+    few = _few(input, k, d, largest)  # only these are sorted
     inside = order(np.take_along_axis(input, few, d), d, largest)
     return picked(input, d, row_major(np.take_along_axis(few, inside, d)))
 
 
 @composite(out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The ``k`` largest (or smallest) elements along ``dim``, and their indices.
+    """Return the ``k`` largest (or smallest) elements along ``dim``, and their indices.
 
     :param largest: False for the smallest.
     :param sorted: has no effect: the result is always sorted.

@@ -24,11 +24,11 @@ __all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
 
 @op()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """The number of occurrences of each of 0, 1, 2, ...; or the sum of their weights.
+    """Return the number of occurrences of each of 0, 1, 2, ...; or the sum of their weights.
 
     :param input: 1-d, of non-negative integers.
     :param minlength: the minimum length of the result.
-    :raises RuntimeError: ``input`` is not of that kind, or the number of weights differs.
+    :raises RuntimeError: ``input`` is not such a tensor, or the number of weights differs.
 
     >>> import nbautograd as torch
     >>> torch.bincount(torch.tensor([1, 3, 1]))
@@ -70,7 +70,7 @@ def _floating(a: Any, name: str) -> None:
 
 
 def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """The range of a histogram: by default that of the elements, widened to length 1 if they are all equal.
+    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal.
 
     :raises RuntimeError: a limit is not finite.
     """
@@ -84,7 +84,7 @@ def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
 @composite(out=True)
 @looks_at_elements
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """The histogram over ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
+    """Compute the histogram over ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
 
     :param min: the lower end; if it equals ``max``, the range is that of the elements.
     :raises RuntimeError: the dtype is not floating, or an argument is out of range.
@@ -111,7 +111,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 def _counted(place: Any, bins: int, weight: Any, like: Any) -> Any:
-    """The number of occurrences of each bin index, or the sum of their weights, in the dtype of ``like``."""
+    """Return the number of occurrences of each bin index, or the sum of their weights, in the dtype of ``like``."""
     if not place.size:
         return np.zeros_like(like, shape=(bins,))
     return np.bincount(place, weight, bins).astype(like.dtype)
@@ -127,7 +127,7 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """The histogram of the elements, and the bin edges; a bin includes its lower edge, the last both.
+    """Compute the histogram of the elements, and the bin edges; a bin includes its lower edge, the last both.
 
     :param bins: the number of bins of equal width, or the increasing edges.
     :param range: the outer edges; by default the minimum and maximum of the elements.
@@ -160,12 +160,12 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """The D-dimensional histogram of points, and the bin edges along each coordinate.
+    """Compute the D-dimensional histogram of points, and the bin edges along each coordinate.
 
     :param input: shape (..., D): points with D coordinates.
     :param bins: the number of bins, for all or for each coordinate, or the edges along each.
     :param range: the lower and upper end for each coordinate, as a flat sequence.
-    :param weight: the weight of each point, of the input's shape without its last dimension.
+    :param weight: the weight of each point, with the input's shape without its last dimension.
     :param density: normalize the integral to 1.
     :returns: ``(hist, bin_edges)``.
     :raises RuntimeError: an argument does not match the input.
@@ -197,7 +197,7 @@ def histogramdd(
 def _histogram(
     name: str, input: Tensor, bins: list[Any], range_: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """The histogram of points, the rows of ``input``, and the bin edges along each coordinate."""
+    """Compute the histogram of points, the rows of ``input``, and the bin edges along each coordinate."""
     points = input._a
     _floating(points, name)
     if range_ is not None and len(range_) != 2 * len(bins):
@@ -282,12 +282,12 @@ def _few_dimensions(name: str, input: Tensor) -> None:
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariance matrix of variables, the rows of ``input``, whose columns are observations.
+    """Compute the covariance matrix of variables, the rows of ``input``; its columns are observations.
 
     :param correction: subtracted from the number of observations in the divisor (1 is Bessel's correction).
     :param fweights: the frequency of each observation, integers.
     :param aweights: the weight of each observation.
-    :raises RuntimeError: more than two dimensions, bools, or weights that do not match.
+    :raises RuntimeError: the input has more than two dimensions or is bool, or the weights do not match.
 
     >>> import nbautograd as torch
     >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
@@ -323,7 +323,7 @@ def _warn_few() -> None:
     import warnings
 
     warnings.warn(
-        "cov(): degrees of freedom is <= 0: there are no more observations than the correction",
+        "cov(): degrees of freedom is <= 0: the correction is not less than the number of observations",
         UserWarning,
         stacklevel=4,
     )
@@ -331,9 +331,9 @@ def _warn_few() -> None:
 
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
-    """The matrix of Pearson correlation coefficients of variables, the rows of ``input``; columns are observations.
+    """Compute the Pearson correlation coefficients of variables, the rows of ``input``; its columns are observations.
 
-    :raises RuntimeError: more than two dimensions.
+    :raises RuntimeError: the input has more than two dimensions.
 
     >>> import nbautograd as torch
     >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))

@@ -17,7 +17,7 @@ __all__ = ["unique", "unique_consecutive"]
 
 
 def not_implemented(name: str) -> NoReturn:
-    """Raise in a backward pass: there is no derivative.
+    """Raise in a backward pass: the operation has no derivative.
 
     :raises NotImplementedError: always.
     """
@@ -25,9 +25,9 @@ def not_implemented(name: str) -> NoReturn:
 
 
 def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
-    """Of sorted elements, or rows: the starts of runs of equal ones, the inverse indices, and the counts.
+    """Return the starts of runs of equal sorted elements or rows, the inverse indices, and the counts.
 
-    :param places: the index of each before sorting, or None.
+    :param places: the index of each element before sorting, or None.
     """
     n = rows.shape[0]
     first = np.ones_like(rows, bool, shape=(n,))
@@ -45,7 +45,7 @@ def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
 
 
 def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
-    """The flattened elements, or the slices along a dimension as rows."""
+    """Return the flattened elements, or the slices along a dimension as rows."""
     check(name, input)
     if dim is None:
         return input.reshape((-1,)), 0
@@ -62,7 +62,7 @@ def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
 
 @op(node="Unique2Backward0", symbol="unique", many=True, method=False, input="not_implemented('unique')")
 def unique_over(input: Tensor, dim: int | None = None) -> Any:
-    """The sorted unique elements or slices, the inverse indices, and the counts."""
+    """Return the sorted unique elements or slices, the inverse indices, and the counts."""
     rows, d = _rows(input, dim, "unique")
     if rows.ndim == 1:
         places = order(rows, 0)
@@ -83,7 +83,7 @@ def unique_over(input: Tensor, dim: int | None = None) -> Any:
     input="not_implemented('unique_consecutive')",
 )
 def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
-    """The first of each run of equal elements or slices, the run of each element, and the lengths."""
+    """Return the first of each run of equal elements or slices, the run of each element, and the lengths."""
     rows, d = _rows(input, dim, "unique_consecutive")
     starts, kind, counts = _runs(rows, None)
     values = rows[starts] if dim is None else np.take(input, starts, d)
@@ -91,7 +91,7 @@ def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
 
 
 def _wanted(results: Any, inverse: bool, counts: bool) -> Any:
-    """The parts of the result that are requested."""
+    """Return the requested parts of the result."""
     wanted = (results[0], *results[1:2] * bool(inverse), *results[2:] * bool(counts))
     return wanted if len(wanted) > 1 else wanted[0]
 
@@ -104,7 +104,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The unique elements, or slices along ``dim``, sorted; every nan is unique.
+    """Return the unique elements, or slices along ``dim``, sorted; every nan is unique.
 
     :param sorted: has no effect: the result is always sorted.
     :param return_inverse: also return the index of each element of ``input`` in the result.
@@ -121,7 +121,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along ``dim``, without consecutive duplicates.
+    """Return the elements, or slices along ``dim``, without consecutive duplicates.
 
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the length of each run.

@@ -28,25 +28,25 @@ __all__ = ["std", "std_mean", "var", "var_mean"]
 
 @op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
 def deviation(input: Tensor, dim: Dims = None) -> Tensor:
-    """The elements minus their mean over ``dim``."""
+    """Return the elements minus their mean over ``dim``."""
     return input - pairwise_mean(input, axes(dim, input.ndim), True)
 
 
 def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
-    """The variance over ``dim``, two-pass: the mean is subtracted before squaring."""
+    """Compute the variance over ``dim`` in two passes: the mean is subtracted before squaring."""
     over = axes(dim, a.ndim)
     total = summed(squared_difference, (a, pairwise_mean(a, over, True)), over, keepdim)
     return total / total.dtype.type(divisor(count(a.shape, dim), correction))
 
 
 def squared_difference(a: Any, b: Any) -> Any:
-    """The squared distance of each pair of numbers."""
+    """Return the squared distance of each pair of numbers."""
     d = a - b
     return (d.real * d.real + d.imag * d.imag) if d.dtype.kind == "c" else d * d
 
 
 def divisor(n: int, correction: float) -> float:
-    """The divisor of the sum of squares, ``n - correction``; 0 where there are too few elements."""
+    """Return the divisor of the sum of squares, ``n - correction``; 0 if there are too few elements."""
     return n - correction if n > correction else 0.0
 
 
@@ -61,26 +61,26 @@ STD = (
 
 
 def reciprocal_or_nan(x: float) -> float:
-    """``1 / x``, or nan for 0: with too few elements there is no derivative."""
+    """Return ``1 / x``, or nan for 0: with too few elements the derivative is undefined."""
     return 1 / x if x else math.nan
 
 
 @op(node="VarBackward0", symbol="var", method=False, input=VAR)
 def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
-    """The variance over ``dim``."""
+    """Return the variance over ``dim``."""
     v = variance(upcast_half(input), dim, correction, keepdim)
     return v.astype(input.dtype) if input.dtype.itemsize == 2 else v
 
 
 @op(node="StdBackward0", symbol="std", method=False, input=STD)
 def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
-    """The standard deviation over ``dim``; its derivative is 0 where it is 0."""
+    """Return the standard deviation over ``dim``; its derivative is 0 where it is 0."""
     s = np.sqrt(variance(upcast_half(input), dim, correction, keepdim))
     return s.astype(input.dtype) if input.dtype.itemsize == 2 else s
 
 
 def _mean_too(formula: str) -> str:
-    """The formula of a function and the mean, of which either gradient may be undefined."""
+    """Return the gradient formula of a function and the mean, either gradient of which may be undefined."""
     formula = formula.replace("(g,", "(g[0],").replace("result", "result[0]")
     return (
         f"added(None if g[0] is None else {formula}, "
@@ -90,7 +90,7 @@ def _mean_too(formula: str) -> str:
 
 @op(node="VarMeanBackward0", symbol="var, mean", many=True, method=False, input=_mean_too(VAR))
 def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
-    """The variance and the mean over ``dim``."""
+    """Return the variance and the mean over ``dim``."""
     a = upcast_half(input)
     pair = variance(a, dim, correction, keepdim), pairwise_mean(a, axes(dim, a.ndim), keepdim)
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
@@ -98,7 +98,7 @@ def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> 
 
 @op(node="StdMeanBackward0", symbol="std, mean", many=True, method=False, input=_mean_too(STD))
 def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
-    """The standard deviation and the mean over ``dim``."""
+    """Return the standard deviation and the mean over ``dim``."""
     a = upcast_half(input)
     pair = np.sqrt(variance(a, dim, correction, keepdim)), pairwise_mean(a, axes(dim, a.ndim), keepdim)
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
@@ -118,7 +118,7 @@ def _spread(
         raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
     if count(input._a.shape, dim) <= correction:
         warnings.warn(
-            f"{name}(): degrees of freedom is <= 0: no more elements are reduced to one than the correction, "
+            f"{name}(): degrees of freedom is <= 0: the number of reduced elements is not larger than the correction, "
             f"{correction}, so the result is nan or inf",
             UserWarning,
             stacklevel=4,
@@ -135,11 +135,11 @@ def var(
     *,
     correction: float | None = None,
 ) -> Tensor:
-    """The variance of all elements or over ``dim``.
+    """Return the variance of all elements or over ``dim``.
 
     :param correction: subtracted from the number of elements in the divisor; 1 (Bessel's correction) by default.
     :param unbiased: True for a correction of 1, False for 0.
-    :raises RuntimeError: the dtype is an integer one or bool.
+    :raises RuntimeError: the dtype is an integer dtype or bool.
 
     >>> import nbautograd as torch
     >>> torch.var(torch.tensor([1., 2., 3.]))
@@ -157,7 +157,7 @@ def std(
     *,
     correction: float | None = None,
 ) -> Tensor:
-    """The standard deviation of all elements or over ``dim``: the square root of :func:`var`.
+    """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`.
 
     >>> import nbautograd as torch
     >>> torch.std(torch.tensor([1., 2., 3.]))
@@ -175,7 +175,7 @@ def var_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The variance and the mean; see :func:`var`.
+    """Return the variance and the mean; see :func:`var`.
 
     >>> import nbautograd as torch
     >>> torch.var_mean(torch.tensor([1., 2., 3.]))
@@ -193,7 +193,7 @@ def std_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the mean; see :func:`std`.
+    """Return the standard deviation and the mean; see :func:`std`.
 
     >>> import nbautograd as torch
     >>> torch.std_mean(torch.tensor([1., 2., 3.]))

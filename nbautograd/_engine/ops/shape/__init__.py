@@ -1,4 +1,4 @@
 """Operations that move elements without computing: views, joining, slicing, padding, triangles.
 
-They know nothing of what is computed with the elements.
+They do not depend on the operations that compute with the elements.
 """

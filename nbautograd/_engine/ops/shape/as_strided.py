@@ -69,12 +69,12 @@ __all__ = [
 
 @composite()
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view of the tensor's storage with the given size and strides; elements may overlap.
+    """Return a view of the tensor's storage with the given size and strides; elements may overlap.
 
     :param size: the shape.
     :param stride: the stride of each dimension, in elements.
     :param storage_offset: the index of the first element in the storage; by default that of ``input``.
-    :raises RuntimeError: an element would lie outside of the storage, or a stride is negative.
+    :raises RuntimeError: an element would be outside the storage, or a stride is negative.
 
     >>> import nbautograd as torch
     >>> torch.arange(4).as_strided((3, 2), (1, 1))
@@ -92,9 +92,9 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 def check_inside(a: Any, wanted: Geometry) -> None:
-    """Make sure that a strided view lies inside the storage of ``a``.
+    """Check that a strided view is inside the storage of ``a``.
 
-    :raises RuntimeError: it does not.
+    :raises RuntimeError: it is not.
     """
     if min(wanted.strides, default=0) < 0:
         raise RuntimeError(
@@ -115,11 +115,11 @@ def check_inside(a: Any, wanted: Geometry) -> None:
 
 @op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
 def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
-    """A copy with the memory layout ``home``."""
+    """Return a copy with the memory layout ``home``."""
     return stride_tools.laid_out(input, home, length)
 
 
-CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
+CopySlices.lay_out = staticmethod(lay_out)  # core does not import operations
 AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
@@ -127,17 +127,17 @@ AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The in-place method of a view operation, such as ``t_``: the tensor becomes the view."""
+    """Declare the in-place method of a view operation, such as ``t_``: the tensor becomes the view."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_tensors(name, input=self)
         check_history(self, name)
-        if isinstance(self, BatchedTensor):  # the samples are those of a view, and the memory is theirs
+        if isinstance(self, BatchedTensor):  # the samples belong to a view and share its memory
             view: Any = function(self, *args, **kwargs)
             self.value, self.bdim = view.value, view.bdim
             return self
         self._shared_array()
-        before = new(Tensor)  # not by wrap(), which would mark its memory in inference mode
+        before = new(Tensor)  # not wrap(), which would mark its memory in inference mode
         before._a, before._fn, before._view = self._a, self._fn, self._view
         result = function(before, *args, **kwargs)
         for follower in followers:
@@ -146,7 +146,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             fix_views(self, result._a)
         else:
             for view in views_of(self._view.base):
-                if view._view.parent is self:  # it goes on to be a view of what this tensor was
+                if view._view.parent is self:  # it stays a view of the former tensor
                     view._view.parent = before
             obstacle = self._view.obstacle
             self._view = result._view
@@ -168,7 +168,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
+    """Turn the views of ``base`` into as_strided views of the storage before ``base`` gets the layout of ``array``."""
     home = stride_tools.of(array)
     for view in views_of(base):
         how, parent = view._view, view._view.parent
@@ -196,11 +196,11 @@ as_strided_ = Tensor.as_strided_
 def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
-    The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
-    keep the former one.
+    The contents of the storage are kept; new elements are uninitialized. If the storage grew, other tensors that shared
+    it keep the old one.
 
     :param sizes_: the lengths of the dimensions: integers, or one sequence of them.
-    :param size: the same by name.
+    :param size: the lengths, by keyword.
     :param memory_format: the order of the dimensions in memory; by default row-major.
     :returns: the tensor itself.
     :raises RuntimeError: the tensor requires grad.
@@ -234,7 +234,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
 
 
 class _Shape:
-    """Stands for an array of which only the shape is used."""
+    """A stand-in for an array of which only the shape is used."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape, self.ndim = shape, len(shape)
@@ -245,13 +245,13 @@ Tensor.resize_.__name__ = Tensor.resize_.__qualname__ = "resize_"
 
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-    """``resize_`` to the shape of another tensor.
+    """Resize the tensor in place to the shape of another tensor.
 
     :param input: the tensor.
-    :param the_template: the tensor whose shape it gets.
+    :param the_template: the tensor with the new shape.
     :param memory_format: as for ``resize_``.
     :raises RuntimeError: the tensor requires grad.
-    :raises TypeError: ``the_template`` is no tensor.
+    :raises TypeError: ``the_template`` is not a tensor.
 
     >>> import nbautograd as torch
     >>> torch.arange(6).resize_as_(torch.ones(2, 2))
@@ -322,7 +322,7 @@ Tensor.set_ = _set
 
 @composite()
 def storage_offset(input: Tensor) -> int:
-    """The index of the first element in the storage.
+    """Return the index of the first element in the storage.
 
     >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage_offset()
@@ -333,7 +333,7 @@ def storage_offset(input: Tensor) -> int:
 
 @composite()
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors have the same storage, offset, shape and strides.
+    """Return whether two tensors have the same storage, offset, shape and strides.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2)
@@ -348,7 +348,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 
 @composite()
 def untyped_storage(input: Tensor) -> UntypedStorage:
-    """The tensor's storage, as bytes.
+    """Return the tensor's storage, as bytes.
 
     >>> import nbautograd as torch
     >>> torch.ones(5)[2:].untyped_storage().nbytes()
@@ -358,7 +358,7 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
 
 
 def _storage(self: Tensor) -> TypedStorage:
-    """The tensor's storage, as elements of its dtype.
+    """Return the tensor's storage, as elements of its dtype.
 
     :returns: a typed storage, of all elements of the memory.
 
@@ -370,6 +370,7 @@ def _storage(self: Tensor) -> TypedStorage:
 
 
 Tensor.storage = _storage
+_storage.__qualname__ = "storage"
 Tensor.storage_type = lambda self: TypedStorage
 Tensor._is_view = lambda self: self._view is not None
 Tensor._base = property(
@@ -403,7 +404,7 @@ def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | Non
 
 def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
     if isinstance(size, (tuple, list)):
-        return input.reshape(*size)  # which copies where there is no such view
+        return input.reshape(*size)  # which copies if no such view exists
     return input.view(dtype if size is None else size)
 
 
@@ -433,3 +434,4 @@ unsqueeze_copy = _copies("unsqueeze_copy", shapes.unsqueeze)
 view_as_complex_copy = _copies("view_as_complex_copy", view_as_complex)
 view_as_real_copy = _copies("view_as_real_copy", view_as_real)
 view_copy = _copies("view_copy", _view_as)
+_view_as.__qualname__ = "view_copy"

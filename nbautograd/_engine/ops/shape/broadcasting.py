@@ -27,7 +27,7 @@ __all__ = [
 
 @op(node="ExpandBackward0", symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
 def expand(input: Tensor, *size: int) -> Tensor:
-    """A view with dimensions of size 1 expanded to a larger size, and new dimensions in front.
+    """Return a view with dimensions of size 1 expanded to a larger size, and new dimensions in front.
 
     :param size: the new shape; -1 keeps a size.
     :raises RuntimeError: a size other than 1 would change, or there are too few sizes.
@@ -51,11 +51,11 @@ def expand(input: Tensor, *size: int) -> Tensor:
 
 
 temporarily_expanded = OPS["expand"].temporary_view
-"""The same, for a single use inside of an operation."""
+"""``expand`` for a single use inside an operation."""
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of ``expand``'s result, with -1 replaced.
+    """Return the shape of ``expand``'s result, with -1 replaced.
 
     :raises RuntimeError: the shape does not expand to the other.
     """
@@ -81,7 +81,7 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
 
 @composite()
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """A view of the tensor broadcast to ``size``.
+    """Return a view of the tensor broadcast to ``size``.
 
     >>> import nbautograd as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
@@ -93,7 +93,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 @composite()
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view of the tensor expanded to the shape of ``other``.
+    """Return a view of the tensor expanded to the shape of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.ones(1).expand_as(torch.zeros(2))
@@ -104,7 +104,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @described
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The shape to which tensors of the given shapes broadcast.
+    """Return the shape to which tensors of the given shapes broadcast.
 
     :raises RuntimeError: they do not broadcast.
 
@@ -112,7 +112,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> torch.broadcast_shapes((2,), (3, 1), 1)
     torch.Size([3, 2])
     """
-    results: list[int] = []  # from the back
+    results: list[int] = []  # from the last dimension
     for argument in shapes:
         shape = (argument,) if isinstance(argument, int) else tuple(argument)
         results += [1] * (len(shape) - len(results))
@@ -131,7 +131,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 @with_argument_errors
 @described
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Views of the tensors broadcast to a common shape.
+    """Return views of the tensors broadcast to a common shape.
 
     :raises RuntimeError: they do not broadcast.
 
@@ -145,7 +145,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The common shape to which shapes broadcast.
+    """Return the common shape to which shapes broadcast.
 
     :raises RuntimeError: they do not.
     """
@@ -163,9 +163,9 @@ def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """The tensors of ``*tensors``, which may be one sequence.
+    """Return the tensors of ``*tensors``, which may be one sequence.
 
-    :raises TypeError: one is no tensor.
+    :raises TypeError: an element is not a tensor.
     """
     operands = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for i, t in enumerate(operands):
@@ -189,7 +189,7 @@ def _atleast(one: Any) -> Any:
 
 @_atleast
 def atleast_1d(t: Tensor) -> Tensor:
-    """A view of the tensor, or of each of several, with at least one dimension.
+    """Return a view of the tensor, or of each of several, with at least one dimension.
 
     >>> import nbautograd as torch
     >>> torch.atleast_1d(torch.tensor(1))
@@ -200,7 +200,7 @@ def atleast_1d(t: Tensor) -> Tensor:
 
 @_atleast
 def atleast_2d(t: Tensor) -> Tensor:
-    """A view of the tensor, or of each of several, with at least two dimensions; a vector becomes a row.
+    """Return a view of the tensor, or of each of several, with at least two dimensions; a vector becomes a row.
 
     >>> import nbautograd as torch
     >>> torch.atleast_2d(torch.tensor([1, 2]))
@@ -211,7 +211,7 @@ def atleast_2d(t: Tensor) -> Tensor:
 
 @_atleast
 def atleast_3d(t: Tensor) -> Tensor:
-    """A view of the tensor, or of each of several, with at least three dimensions; a matrix gets a last one of size 1.
+    """Return a view of the tensor, or of several, with at least three dimensions; a matrix gets a last one of size 1.
 
     >>> import nbautograd as torch
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape

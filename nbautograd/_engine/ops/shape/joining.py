@@ -1,4 +1,4 @@
-"""Joining tensors: ``cat`` along an existing dimension, ``stack`` along a new one; ``unbind``, the inverse of that."""
+"""Joining tensors: ``cat`` along an existing dimension, ``stack`` along a new one; ``unbind``, its inverse."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import is_channels_last, row_major
 from nbautograd._engine.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.overlap import check_operands
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
@@ -43,7 +44,7 @@ __all__ = [
 
 
 def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
-    """The gradient of ``cat``: one slice for each of the concatenated tensors."""
+    """Return the gradient of ``cat``: one slice for each of the concatenated tensors."""
     result, start = [], 0
     for shape in shapes:
         if shape == (0,):
@@ -57,7 +58,7 @@ def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
 
 @op(node="CatBackward0", symbol="cat", method=False, half=NATIVE, tensors="cut(g, tensors.shape, dim)")
 def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """``cat`` of tensors of one dtype."""
+    """Concatenate tensors of one dtype."""
     real = [a for a in tensors if a.shape != (0,)] or tensors[:1]
     d = dimension(dim, real[0].ndim)
     for number, a in enumerate(tensors):
@@ -77,7 +78,7 @@ def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 @described
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
-    """Concatenates tensors along an existing dimension.
+    """Concatenate tensors along an existing dimension.
 
     :raises RuntimeError: the shapes differ in another dimension.
     :raises ValueError: there are no tensors.
@@ -94,6 +95,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
         if (answer := offer(cat, (tensors, dim if axis is None else axis), {})) is not UNHANDLED:
             return answer
         raise
+    check_operands(out, tensors, "cat")
     return into(out, result, "cat")
 
 
@@ -101,7 +103,7 @@ concat = concatenate = cat
 
 
 def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
-    """The tensors cast to their common dtype; raise if there are none."""
+    """Return the tensors cast to their common dtype; raise if the list is empty."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
@@ -130,7 +132,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
 
 @op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
 def unbind(input: Tensor, dim: int = 0) -> Any:
-    """The slices along a dimension, which is removed, as a tuple of views.
+    """Return the slices along a dimension, which is removed, as a tuple of views.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).unbind()
@@ -143,7 +145,7 @@ def unbind(input: Tensor, dim: int = 0) -> Any:
 
 
 def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
-    """The gradients of several outputs, zeros for undefined ones."""
+    """Return the gradients of several outputs, zeros for undefined ones."""
     known = next(p for p in parts if p is not None)
     results = []
     for p, shape in zip(parts, shapes, strict=True):
@@ -154,14 +156,14 @@ def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[A
 
 
 def restack(parts: list[Any], shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of ``unbind``: the outputs' gradients stacked, zeros for undefined ones."""
+    """Compute the gradient of ``unbind``: the outputs' gradients stacked, zeros for undefined ones."""
     d = dimension(dim, len(shape))
     filled = zeros_for_missing(parts, [(*shape[:d], *shape[d + 1 :])] * len(parts))
     return stack(filled, d) if isinstance(filled[0], Tensor) else np.stack(filled, d)
 
 
 def unstacked(g: Any, dim: int) -> list[Any]:
-    """The gradient of ``stack``: one slice for each tensor that was stacked."""
+    """Return the gradient of ``stack``: one slice for each tensor that was stacked."""
     if isinstance(g, Tensor):
         return list(unbind(g, dim))
     d = dimension(dim, g.ndim)
@@ -170,7 +172,7 @@ def unstacked(g: Any, dim: int) -> list[Any]:
 
 @op(node="StackBackward0", symbol="stack", method=False, half=NATIVE, tensors="unstacked(g, dim)")
 def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """``stack`` of tensors of one dtype."""
+    """Stack tensors of one dtype."""
     for number, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise ShapeError(
@@ -185,7 +187,7 @@ def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 @with_numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
-    """Stacks tensors of one shape along a new dimension.
+    """Stack tensors of one shape along a new dimension.
 
     :raises RuntimeError: the shapes differ.
 
@@ -195,11 +197,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
             [3, 4]])
     """
     result = stack_same(_one_dtype(tensors, "stack"), dim)
+    check_operands(out, tensors, "stack")
     return into(out, result, "stack")
 
 
 def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
-    """A sequence of tensors that is not empty."""
+    """Return a sequence of tensors that is not empty."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
@@ -209,7 +212,7 @@ def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
 
 @described
 def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Stacks tensors horizontally: concatenates along dimension 1, or 0 for 1-d tensors.
+    """Stack tensors horizontally: concatenate along dimension 1, or 0 for 1-d tensors.
 
     >>> import nbautograd as torch
     >>> torch.hstack([torch.tensor([1]), torch.tensor([2, 3])])
@@ -221,7 +224,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 
 @described
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Stacks tensors vertically: concatenates along dimension 0; 1-d tensors become rows.
+    """Stack tensors vertically: concatenate along dimension 0; 1-d tensors become rows.
 
     >>> import nbautograd as torch
     >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -236,7 +239,7 @@ row_stack = vstack
 
 @described
 def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Stacks tensors depthwise: concatenates along dimension 2.
+    """Stack tensors depthwise: concatenate along dimension 2.
 
     >>> import nbautograd as torch
     >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -248,7 +251,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 
 @described
 def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Concatenates tensors along dimension 1; 1-d tensors become columns.
+    """Concatenate tensors along dimension 1; 1-d tensors become columns.
 
     >>> import nbautograd as torch
     >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -264,7 +267,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 
 @op(node="BlockDiagBackward0", symbol="blocks", method=False, tensors="blocks_of(g, tensors.shape)")
 def block_diag_same(tensors: Sequence[Tensor]) -> Tensor:
-    """``block_diag`` of matrices of one dtype."""
+    """Compute ``block_diag`` of matrices of one dtype."""
     blocks = [a if a.ndim == 2 else a.reshape((1, -1)) for a in tensors]
     shape = tuple(sum(a.shape[d] for a in blocks) for d in (0, 1))
     output = np.zeros_like(blocks[0], shape=shape, order="C")
@@ -276,7 +279,7 @@ def block_diag_same(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def blocks_of(g: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
-    """The gradient of ``block_diag``: the blocks on the diagonal."""
+    """Return the gradient of ``block_diag``: the blocks on the diagonal."""
     result, row, column = [], 0, 0
     for shape in shapes:
         rows, columns = shape if len(shape) == 2 else (1, shape[0] if shape else 1)
@@ -287,7 +290,7 @@ def blocks_of(g: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
 
 @described
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The block diagonal matrix of the given matrices; vectors count as rows.
+    """Return the block diagonal matrix of the given matrices; vectors count as rows.
 
     :raises RuntimeError: a tensor has more than two dimensions.
 
@@ -309,11 +312,11 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @described
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinate tensors of the grid that vectors span: one for each, expanded over the grid.
+    """Return coordinate tensors of the grid that vectors span: one for each, expanded over the grid.
 
     :param indexing: ``"ij"``, the default, for a grid of shape ``(len(a), len(b), ...)``; ``"xy"`` exchanges the first
         two dimensions.
-    :raises RuntimeError: a tensor has more than one dimension, the dtypes differ, or ``indexing`` is another.
+    :raises RuntimeError: a tensor has more than one dimension, the dtypes differ, or ``indexing`` is neither of these.
 
     >>> import nbautograd as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
@@ -344,7 +347,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 @described
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """The Cartesian product of vectors, one combination per row.
+    """Return the Cartesian product of vectors, one combination per row.
 
     :raises RuntimeError: a tensor is not 1-d.
 
@@ -366,7 +369,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @described
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """The combinations of ``r`` elements of a vector, one per row, in the order of ``itertools.combinations``.
+    """Return the combinations of ``r`` elements of a vector, one per row, in the order of ``itertools.combinations``.
 
     :raises RuntimeError: the tensor is not 1-d, or ``r`` is negative.
 

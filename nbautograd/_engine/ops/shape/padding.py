@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.arrays.strides import is_channels_last
+from nbautograd._engine.arrays.strides import images_like, is_channels_last
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
@@ -21,13 +21,13 @@ Pads = tuple[tuple[int, int], ...]
 
 
 def negated(pads: Pads) -> Pads:
-    """The inverse padding, which crops what was padded."""
+    """Return the inverse padding, which crops what was padded."""
     return tuple((-a, -b) for a, b in pads)
 
 
 @op(node="ConstantPadNdBackward0", symbol="pad", method=False, input="constant_pad(g, negated(pads), 0)")
 def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
-    """``input`` padded with ``value``."""
+    """Return ``input`` padded with ``value``."""
     first = input.ndim - len(pads)
     size = tuple(n + a + b for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     source = tuple(slice(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(input.shape[first:], pads, strict=True))
@@ -39,7 +39,7 @@ def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
 
 
 def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
-    """For each element of a padded row, the index of the input element that it repeats."""
+    """Return, for each element of a padded row, the index of the input element that it repeats."""
     at = np.arange(-before, n + after)
     if mode == "replicate":
         return at.clip(0, n - 1)
@@ -50,7 +50,7 @@ def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
 
 
 def _pad_by(input: Any, pads: Pads, mode: str) -> Any:
-    """``input`` padded by reflection, replication or circularly."""
+    """Return ``input`` padded by reflection, replication or circularly."""
     first = input.ndim - len(pads)
     result = input
     for d, (before, after) in enumerate(pads, first):
@@ -61,13 +61,14 @@ def _pad_by(input: Any, pads: Pads, mode: str) -> Any:
 
 
 def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
-    """``input`` padded by reflection, replication or circularly."""
-    return _pad_by(input, pads, mode)
+    """Return ``input`` padded by reflection, replication or circularly."""
+    padded = _pad_by(input, pads, mode)
+    return padded if mode == "circular" else images_like(padded, input)
 
 
 @op(node="PadBackwardBackward0", symbol="pad", method=False, input="pad_more(g, pads, mode)")
 def pad_back(input: Tensor, shape: Any, pads: Pads, mode: str) -> Tensor:
-    """The transpose of that padding: each element is added to the one that it repeats."""
+    """Compute the transpose of ``_pad``: add each element to the input element that it repeats."""
     result = input
     for d, (before, after) in enumerate(pads, input.ndim - len(pads)):
         if before or after:
@@ -76,7 +77,7 @@ def pad_back(input: Tensor, shape: Any, pads: Pads, mode: str) -> Tensor:
 
 
 def _add_edges(g: Any, d: int, n: int, before: int, after: int, mode: str) -> Any:
-    """The transpose of the padding of one dimension."""
+    """Compute the transpose of the padding of one dimension."""
     at, lead = sources(mode, n, before, after), (slice(None),) * d
     low, high = max(before, 0), g.shape[d] - max(after, 0)
     output = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]))
@@ -104,10 +105,10 @@ pad_more = op(
 
 
 def _padding_numbers(pad: Any) -> list[int]:
-    """The argument ``pad`` as an even number of ints.
+    """Return the argument ``pad`` as an even number of ints.
 
-    :raises TypeError: it is no sequence of ints.
-    :raises RuntimeError: there is an odd number of them.
+    :raises TypeError: it is not a sequence of ints.
+    :raises RuntimeError: its length is odd.
     """
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_of(pad)}")
@@ -143,14 +144,14 @@ def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
 
 @described
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """``input`` padded at its edges, or cropped where the padding is negative.
+    """Return ``input`` padded at its edges, or cropped where the padding is negative.
 
     :param pad: the sizes before and after the last dimension, then the last but one, and so on.
     :param mode: ``"constant"``; or, for the last one, two or three dimensions, ``"reflect"`` (the edge itself not
         repeated), ``"replicate"`` or ``"circular"``.
     :param value: the padding value of the mode ``"constant"``; 0 by default.
     :raises RuntimeError: more padding than fits.
-    :raises NotImplementedError: another mode, or a mode and dimensions that do not go together.
+    :raises NotImplementedError: the mode is unknown, or does not support these dimensions.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (1, 2))
@@ -187,17 +188,17 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "3 dimensions of an input with one or two more can be padded"
         )
     _check_fit(input, pads, mode)
-    if mode == "circular" and min(numbers) < 0:  # crop first, so that circular padding repeats what is left
+    if mode == "circular" and min(numbers) < 0:  # crop first, so that circular padding repeats the rest
         input = constant_pad(input, tuple((min(a, 0), min(b, 0)) for a, b in pads), 0)
         pads = tuple((max(a, 0), max(b, 0)) for a, b in pads)
     return _PADS[mode, count](input, pads, mode)
 
 
-_padded = pad  # the function's name is that of a parameter
+_padded = pad  # the function has the name of a parameter
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
-    """``input`` padded with ``value``, or cropped where the padding is negative.
+    """Return ``input`` padded with ``value``, or cropped where the padding is negative.
 
     :param pad: the sizes before and after the last dimension, then the last but one, and so on.
 

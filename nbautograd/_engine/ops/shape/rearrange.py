@@ -30,7 +30,7 @@ __all__ = [
 
 @op(node="FlipBackward0", symbol="flip", half=NATIVE, input="flip(g, *dims)")
 def flip(input: Tensor, *dims: int) -> Tensor:
-    """The tensor reversed along ``dims``, copied.
+    """Return the tensor reversed along ``dims``, copied.
 
     :raises RuntimeError: a dimension is named twice.
 
@@ -46,7 +46,7 @@ def flip(input: Tensor, *dims: int) -> Tensor:
 
 
 def _turned(a: Any, dims: tuple[int, ...]) -> Any:
-    """A copy reversed along dimensions, which lie in memory in the same order."""
+    """Return a copy reversed along dimensions, which keep their order in memory."""
     if a.flags.c_contiguous:
         return np.flip(a, dims).copy()
     output = empty_as(a)
@@ -55,7 +55,7 @@ def _turned(a: Any, dims: tuple[int, ...]) -> Any:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    """``reversed(tensor)``: the tensor flipped along the first dimension.
+    """Return ``reversed(tensor)``: the tensor flipped along the first dimension.
 
     :returns: a tensor of the same shape.
 
@@ -71,7 +71,7 @@ Tensor.__reversed__ = _reversed
 
 @composite()
 def fliplr(input: Tensor) -> Tensor:
-    """The tensor flipped left to right: dimension 1 reversed, copied.
+    """Return the tensor flipped left to right: dimension 1 reversed, copied.
 
     :raises RuntimeError: there is only one dimension.
 
@@ -86,7 +86,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite()
 def flipud(input: Tensor) -> Tensor:
-    """The tensor flipped upside down: dimension 0 reversed, copied.
+    """Return the tensor flipped upside down: dimension 0 reversed, copied.
 
     :raises RuntimeError: the tensor is 0-d.
 
@@ -101,11 +101,11 @@ def flipud(input: Tensor) -> Tensor:
 
 @op(node="RollBackward0", symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """The tensor shifted circularly along dimensions.
+    """Return the tensor shifted circularly along dimensions.
 
-    :param shifts: by how many places, a number or one for each of ``dims``.
+    :param shifts: the number of places to shift by, or one number for each of ``dims``.
     :param dims: the dimensions; by default the flattened tensor is shifted.
-    :raises RuntimeError: there are more of one than of the other.
+    :raises RuntimeError: their numbers differ.
 
     >>> import nbautograd as torch
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
@@ -128,13 +128,13 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def negated(shifts: Any) -> Any:
-    """The inverse shifts."""
+    """Return the inverse shifts."""
     return tuple(-int(n) for n in shifts) if isinstance(shifts, (tuple, list)) else -int(shifts)
 
 
 @op(node="Rot90Backward0", symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    """The tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second.
+    """Return the tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second.
 
     :raises RuntimeError: there are not two different dimensions.
 
@@ -165,10 +165,10 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 @op(node="RepeatBackward0", symbol="repeat", half=NATIVE, input="unrepeat(g, input.shape, repeats)")
 def repeat(input: Tensor, *repeats: int) -> Tensor:
-    """The tensor repeated along each dimension, copied.
+    """Return the tensor repeated along each dimension, copied.
 
-    :param repeats: how often, for each dimension; further ones come in front.
-    :returns: a tensor of as many dimensions as there are numbers.
+    :param repeats: how often, for each dimension; extra ones add dimensions in front.
+    :returns: a tensor with one dimension for each number.
     :raises RuntimeError: there are fewer numbers than dimensions, or one is negative.
 
     >>> import nbautograd as torch
@@ -187,7 +187,7 @@ def repeat(input: Tensor, *repeats: int) -> Tensor:
 
 
 def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
-    """The gradient of ``repeat``: the sum over the copies."""
+    """Return the gradient of ``repeat``: the sum over the copies."""
     padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     pairs = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
     return g.reshape(pairs).sum(tuple(range(0, 2 * len(repeats), 2))).reshape(tuple(shape))
@@ -195,7 +195,7 @@ def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
 
 @described
 def tile(input: Tensor, *_dims: Any, dims: Any = None) -> Tensor:
-    """The tensor repeated along each dimension, NumPy's ``tile``; missing numbers are 1.
+    """Return the tensor repeated along each dimension, as NumPy's ``tile`` does; missing numbers are 1.
 
     >>> import nbautograd as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))
@@ -213,12 +213,12 @@ alias(tile=tile)
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element, or slice along ``dim``, repeated, with its copies next to each other.
+    """Return each element, or slice along ``dim``, repeated, with its copies next to each other.
 
     :param repeats: the number of repetitions, or a 1-d integer tensor with one for each element. With ``repeats`` as
         the only argument, the result holds for each copy the index of its element.
     :param output_size: the length of the result, if it is known.
-    :raises RuntimeError: a number is negative, or there are not as many as elements.
+    :raises RuntimeError: a number is negative, or their count is not the number of elements.
 
     >>> import nbautograd as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
@@ -255,7 +255,7 @@ def repeat_interleave(
 
 
 def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
-    """For each copy, the index of its element."""
+    """Return, for each copy, the index of its element."""
     a = repeats._a
     if a.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
@@ -284,7 +284,7 @@ alias(repeat_interleave=repeat_interleave)
 
 @composite(out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: a block ``element * other`` for each element of ``input``.
+    """Return the Kronecker product: a block ``element * other`` for each element of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))

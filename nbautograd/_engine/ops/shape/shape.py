@@ -23,7 +23,7 @@ __all__ = ["clone", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsq
 
 
 def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """``shape`` with -1 replaced by the size that is inferred from the number of elements.
+    """Return ``shape`` with -1 replaced by the size that is inferred from the number of elements.
 
     :raises RuntimeError: the shape is invalid for that number.
 
@@ -50,13 +50,13 @@ def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _is_plain(a: Any) -> bool:
-    """Whether NumPy's reshape gives PyTorch's strides: row-major, and no dimension of size 1."""
+    """Return whether NumPy's reshape gives PyTorch's strides: row-major, and no dimension of size 1."""
     return a.flags.c_contiguous and a.size and 1 not in a.shape
 
 
 @op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def view(input: Tensor, *shape: int) -> Tensor:
-    """A view with another shape; one size may be -1, which is inferred."""
+    """Return a view with another shape; one size may be -1, which is inferred."""
     result = inferred(shape, input.size)
     if _is_plain(input) and 1 not in result:
         return input.reshape(result)
@@ -74,7 +74,7 @@ _temporary_view = OPS["view"].temporary_view
 
 
 def temporarily_reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """What ``reshape`` gives, for a single use inside of an operation: nobody can see that it is a view."""
+    """Return ``reshape`` for a single use inside an operation, where no one can observe that it is a view."""
     try:
         return _temporary_view(input, shape)
     except ShapeError:
@@ -83,7 +83,7 @@ def temporarily_reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @op(symbol="view", kind=VIEW, method=False)
 def view_dtype(input: Tensor, dtype: Any) -> Tensor:
-    """A view whose bytes are reinterpreted as another (NumPy) dtype."""
+    """Return a view whose bytes are reinterpreted as another (NumPy) dtype."""
     have, want = input.itemsize, dtype.itemsize
     if have == want:
         return input.view(dtype)
@@ -112,7 +112,7 @@ def view_dtype(input: Tensor, dtype: Any) -> Tensor:
 
 
 def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """The memory of ``a`` reinterpreted as another dtype, with a shape and strides."""
+    """Return the memory of ``a`` reinterpreted as another dtype, with a shape and strides."""
     if not a.size:
         return restride(np.empty_like(a, dtype, shape=(1,)), shape, strides)
     line = restride(a, (max(1, dtype.itemsize // a.itemsize),), (1,))
@@ -120,13 +120,13 @@ def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
 
 
 def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-    """A view with another shape, of which one size may be -1; or with the bytes reinterpreted as another dtype.
+    """Return a view with another shape, one size of which may be -1, or with the bytes reinterpreted as another dtype.
 
     :param shape: integers, or one sequence of them; or a dtype.
     :param dtype: a dtype, by name.
     :param size: the shape, by name.
     :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
-        then).
+        instead).
 
     >>> import nbautograd as torch
     >>> torch.arange(6).view(2, -1)
@@ -151,19 +151,19 @@ Tensor.view = _view
 
 @op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def reshape_copy(input: Tensor, shape: Any) -> Tensor:
-    """A copy with another shape, where the strides do not allow a view."""
+    """Return a copy with another shape, where the strides do not allow a view."""
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
 @op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
-    """A new result reshaped, which is not recorded as a view."""
+    """Return a new result reshaped, which is not recorded as a view."""
     return input.reshape(shape)
 
 
 @composite()
 def reshape(input: Tensor, *_shape: Any, shape: Any = None) -> Tensor:
-    """The tensor with another shape: a view where the strides allow it, otherwise a copy.
+    """Return the tensor with another shape: a view where the strides allow it, otherwise a copy.
 
     :param shape: one size may be -1, which is inferred.
     :raises RuntimeError: the shape has another number of elements.
@@ -182,7 +182,7 @@ def reshape(input: Tensor, *_shape: Any, shape: Any = None) -> Tensor:
 
 @composite()
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view with the shape of ``other``.
+    """Return a view with the shape of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.arange(4).view_as(torch.ones(2, 2)).shape
@@ -193,7 +193,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor reshaped to the shape of ``other``.
+    """Return the tensor reshaped to the shape of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.arange(4).reshape_as(torch.ones(2, 2)).shape
@@ -204,7 +204,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` flattened into one; a view where possible.
+    """Return the dimensions from ``start_dim`` to ``end_dim`` flattened into one; a view where possible.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).flatten(1).shape
@@ -223,7 +223,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    """The tensor flattened to one dimension; a view where possible.
+    """Return the tensor flattened to one dimension; a view where possible.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 2).ravel()
@@ -234,7 +234,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @composite()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """A view with one dimension expanded into several: the inverse of ``flatten``.
+    """Return a view with one dimension expanded into several: the inverse of ``flatten``.
 
     :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
 
@@ -263,7 +263,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A view with a dimension of size 1 inserted at ``dim``.
+    """Return a view with a dimension of size 1 inserted at ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.ones(3).unsqueeze(0).shape
@@ -282,10 +282,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def without(a: Any, gone: Any) -> Any:
-    """An array without those of the dimensions ``gone`` that have size 1."""
+    """Return an array without the dimensions in ``gone`` that have size 1."""
     if a.size:
         view = a.squeeze(tuple(d for d in gone if a.shape and a.shape[d] == 1))
-        return a.view() if view is a else view  # NumPy returns what has nothing to squeeze
+        return a.view() if view is a else view  # NumPy returns the array itself if there is nothing to squeeze
     left = [d for d, n in enumerate(a.shape) if n != 1 or d not in gone]
     strides = strides_of(a)
     return restride(a, tuple(a.shape[d] for d in left), tuple(strides[d] for d in left))
@@ -293,19 +293,19 @@ def without(a: Any, gone: Any) -> Any:
 
 @op(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_all(input: Tensor) -> Tensor:
-    """``squeeze()``: all dimensions of size 1 removed."""
+    """Remove all dimensions of size 1: ``squeeze()``."""
     return without(input, range(input.ndim))
 
 
 @op(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_one(input: Tensor, dim: int) -> Tensor:
-    """``squeeze(dim)``: one dimension removed if its size is 1."""
+    """Remove one dimension if its size is 1: ``squeeze(dim)``."""
     return without(input, (dimension(dim, input.ndim),))
 
 
 @op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_some(input: Tensor, dims: Any) -> Tensor:
-    """``squeeze(dims)``: of several dimensions those of size 1 removed."""
+    """Remove those of several dimensions that have size 1: ``squeeze(dims)``."""
     output = [dimension(d, input.ndim) for d in dims]
     for d in output:
         if output.count(d) > 1:
@@ -315,7 +315,7 @@ def squeeze_some(input: Tensor, dims: Any) -> Tensor:
 
 @composite()
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """A view without dimensions of size 1: all of them, or those in ``dim``.
+    """Return a view without dimensions of size 1: all of them, or those in ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.ones(1, 3, 1).squeeze().shape, torch.ones(1, 3, 1).squeeze(0).shape
@@ -331,7 +331,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, which is differentiable.
+    """Return a differentiable copy.
 
     :param memory_format: the memory format of the copy; by default that of ``input``.
 
@@ -351,7 +351,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @composite()
 def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
-    """The tensor itself if it is contiguous in memory (row-major), otherwise a contiguous copy.
+    """Return the tensor itself if it is contiguous in memory (row-major), otherwise a contiguous copy.
 
     :param memory_format: another order of dimensions: ``torch.channels_last`` or ``torch.channels_last_3d``.
 
@@ -367,11 +367,11 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
-    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
+    """Return whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
 
-    :param memory_format: the order that is asked for.
+    :param memory_format: the requested order.
     :returns: a Python bool.
-    :raises TypeError: ``memory_format`` is no memory format.
+    :raises TypeError: ``memory_format`` is not a memory format.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2, 3)
@@ -397,5 +397,5 @@ Tensor.is_contiguous = is_contiguous
 
 @op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
 def real(input: Tensor) -> Tensor:
-    """The real part as a copy, for formulas."""
+    """Return the real part as a copy, for formulas."""
     return input.real.copy()

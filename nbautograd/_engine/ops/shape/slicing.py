@@ -18,7 +18,7 @@ __all__ = ["diagonal", "narrow", "select"]
 
 
 def part(a: Any, d: int, index: int) -> Any:
-    """The slice of an array at one index of a dimension, which is removed."""
+    """Return the slice of an array at one index of a dimension, which is removed."""
     if a.size:
         return a[(slice(None),) * d + (index, Ellipsis)]
     strides, n = strides_of(a), a.shape[d]
@@ -27,7 +27,7 @@ def part(a: Any, d: int, index: int) -> Any:
 
 
 def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
-    """The slice ``start:stop:step`` of one dimension of an array."""
+    """Return the slice ``start:stop:step`` of one dimension of an array."""
     if a.size and stop > start:
         return a[(slice(None),) * d + (slice(start, stop, step),)]
     strides, n = strides_of(a), max(0, -(-(stop - start) // step))
@@ -41,7 +41,7 @@ def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
 
 @op(node="SelectBackward0", symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """A view of the slice at ``index`` of a dimension, which is removed.
+    """Return a view of the slice at ``index`` of a dimension, which is removed.
 
     :raises IndexError: the index is out of range.
 
@@ -76,14 +76,14 @@ def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
     input="slice_back(g, input.shape, dim, start, stop, step)",
 )
 def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
-    """A view of the slice ``start:stop:step`` of a dimension."""
+    """Return a view of the slice ``start:stop:step`` of a dimension."""
     first, last, by = slice(start, stop, step).indices(input.shape[dim])
     return stretch(input, dim, first, last, by)
 
 
 @op(node="SelectBackwardBackward0", symbol="select", method=False, half=NATIVE, input="select(g, dim, index)")
 def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
-    """The transpose of ``select``: ``input`` as that slice of zeros of ``shape``."""
+    """Compute the transpose of ``select``: ``input`` as that slice of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
     output[(slice(None),) * dimension(dim, len(shape)) + (int(index),)] = input
     return output
@@ -91,7 +91,7 @@ def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
 
 @op(node="SliceBackwardBackward0", symbol="slice", method=False, half=NATIVE, input="slice_(g, dim, start, stop, step)")
 def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
-    """The transpose of ``slice_``: ``input`` as that slice of zeros of ``shape``."""
+    """Compute the transpose of ``slice_``: ``input`` as that slice of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
     output[(slice(None),) * dim + (slice(start, stop, step),)] = input
     return output
@@ -99,7 +99,7 @@ def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step:
 
 @composite()
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """A view of the slice ``start:start + length`` of a dimension.
+    """Return a view of the slice ``start:start + length`` of a dimension.
 
     :raises RuntimeError: the slice is out of range.
 
@@ -127,7 +127,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 
 def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
-    """The diagonal of an array over two dimensions, as a view whose last dimension it is."""
+    """Return a view of the diagonal of an array over two dimensions, as its last dimension."""
     first, second = dimension(dim1, a.ndim), dimension(dim2, a.ndim)
     if a.ndim < 2 or first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2} (the tensor is {a.ndim}-d)")
@@ -145,7 +145,7 @@ def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 @op(node="DiagonalBackward0", symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal over two dimensions, which becomes the last dimension.
+    """Return a view of the diagonal over two dimensions, which becomes the last dimension.
 
     :param offset: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: the two dimensions are the same.
@@ -165,7 +165,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     input="diagonal(g, offset, dim1, dim2)",
 )
 def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
-    """The transpose of ``diagonal``: ``input`` on the diagonal of zeros of ``shape``."""
+    """Compute the transpose of ``diagonal``: ``input`` on the diagonal of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
     on_diagonal(output, offset, dim1, dim2)[...] = input
     return output
@@ -173,11 +173,11 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
 
 @op(node="UnfoldBackward0", symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A view of all sliding windows of ``size`` along a dimension, ``step`` apart, as a new last dimension.
+    """Return a view of all sliding windows of ``size`` along a dimension, ``step`` apart, as a new last dimension.
 
     :param dimension: the dimension, counted from the end if negative.
     :param size: the length of a window.
-    :returns: a tensor whose last dimension is of length ``size``; ``dimension`` counts the windows.
+    :returns: a tensor whose last dimension is of length ``size``; ``dimension`` enumerates the windows.
     :raises RuntimeError: a window is longer than the dimension, or the step is not positive.
 
     >>> import nbautograd as torch
@@ -207,14 +207,14 @@ def _windows(a: Any, dim: int, size: int, step: int) -> Any:
 
 @op(node="UnfoldBackwardBackward0", symbol="unfold", method=False, input="unfold(g, dim, size, step)")
 def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Tensor:
-    """The transpose of ``unfold``: the windows added into zeros of ``shape``."""
+    """Compute the transpose of ``unfold``: the windows added into zeros of ``shape``."""
     if not shape:
         return input.sum()
     d = dimension(dim, len(shape))
     output = np.zeros_like(input, shape=shape)
     windows = np.moveaxis(input, -1, 0)
     span = step * ((shape[d] - size) // step) + 1
-    for i in range(size):  # the i-th entries of all windows lie ``step`` apart
+    for i in range(size):  # the i-th entries of all windows are ``step`` apart
         stretch(output, d, i, i + span, step)[...] += windows[i]
     return output
 
@@ -227,13 +227,13 @@ def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Te
     input="as_strided_back(g, home, size, stride, storage_offset)",
 )
 def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, home: Any) -> Tensor:
-    """``as_strided``; ``home`` is the layout of ``input`` in the storage."""
+    """Return ``as_strided``; ``home`` is the layout of ``input`` in the storage."""
     return restride(input, size, stride, storage_offset - home.offset)
 
 
 @derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
-    """The gradient of ``as_strided``: accumulated in the storage, then read with the layout of the input.
+    """Compute the gradient of ``as_strided``: accumulate in the storage, then read with the layout of the input.
 
     Where elements of the input overlap, each gets an equal share.
     """
@@ -246,7 +246,7 @@ def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int)
 
 
 def _overlap(g: Any, home: Geometry, view: Geometry) -> tuple[int, Any, Any, Any]:
-    """The storage's length, the positions of the input's and the view's elements, and the input elements' shares."""
+    """Return the storage's length, the positions of the input's and the view's elements, and the elements' shares."""
     length, inside, share = max(home.end(), view.end()), places(home, g), None
     if any(s == 0 and n > 1 for n, s in zip(home.shape, home.strides, strict=True)):
         share = (1 / np.bincount(inside.reshape((-1,)), minlength=length)[inside]).astype(g.dtype)

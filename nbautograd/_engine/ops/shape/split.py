@@ -1,4 +1,4 @@
-"""Splitting a tensor along a dimension: ``split``, ``chunk``, ``tensor_split`` and their relatives."""
+"""Splitting a tensor along a dimension: ``split``, ``chunk``, ``tensor_split`` and variants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
-    """Parts of the given lengths along one dimension of an array."""
+    """Return parts of the given lengths along one dimension of an array."""
     return [stretch(a, d, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
 
 
@@ -43,7 +43,7 @@ def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
-    """Views of parts of one size, but for the last, along a dimension."""
+    """Return views of parts of equal size (the last may be smaller) along a dimension."""
     return parts_of(input, sections, dim)
 
 
@@ -56,7 +56,7 @@ def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Views of parts of the given sizes along a dimension."""
+    """Return views of parts of the given sizes along a dimension."""
     return parts_of(input, sections, dim)
 
 
@@ -69,7 +69,7 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
-    """``split_evenly`` whose parts autograd does not treat as views."""
+    """Split like ``split_evenly``, but into parts that autograd does not treat as views."""
     return parts_of(input, sections, dim)
 
 
@@ -82,18 +82,18 @@ def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """``split_at`` whose parts autograd does not treat as views."""
+    """Split like ``split_at``, but into parts that autograd does not treat as views."""
     return parts_of(input, sections, dim)
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
-    """The gradient of ``split``: the outputs' gradients concatenated, zeros for undefined ones."""
+    """Return the gradient of ``split``: the outputs' gradients concatenated, zeros for undefined ones."""
     filled = zeros_for_missing(parts, [(*shape[:dim], n, *shape[dim + 1 :]) for n in sections])
     return cat_same(filled, dim) if isinstance(filled[0], Tensor) else np.concatenate(filled, dim)
 
 
 def _length(input: Tensor, dim: int, name: str) -> tuple[int, int]:
-    """The non-negative dimension and its size."""
+    """Return the non-negative dimension and its size."""
     if input._a.ndim == 0:
         raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
     d = dimension(dim, input._a.ndim)
@@ -101,7 +101,7 @@ def _length(input: Tensor, dim: int, name: str) -> tuple[int, int]:
 
 
 def _even(step: Any, n: int, name: str) -> list[int]:
-    """The sizes of the parts of a dimension of size ``n`` that is split in parts of ``step``."""
+    """Return the sizes of the parts of a dimension of size ``n`` that is split in parts of ``step``."""
     step = as_int(step, f"{name}(): argument 'split_size'")
     if step < 0:
         raise RuntimeError(f"{name} expects split_size be non-negative, but got split_size={step}")
@@ -127,7 +127,7 @@ def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
 
 @composite()
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of the parts of a tensor along a dimension.
+    """Return views of the parts of a tensor along a dimension.
 
     :param split_size_or_sections: the size of every part (the last may be smaller), or a list of sizes.
     :raises RuntimeError: the sizes do not sum to that of the dimension.
@@ -144,7 +144,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 
 
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of parts of ``split_size`` along a dimension, the last perhaps smaller; or of the given sizes.
+    """Return views of parts of ``split_size`` (the last may be smaller), or of the given sizes, along a dimension.
 
     :param split_size: the length of each part, or a list of lengths.
     :param dim: the dimension, counted from the end if negative.
@@ -160,11 +160,12 @@ def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 Tensor.split = _split
+_split.__qualname__ = "split"
 
 
 @composite()
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of parts of the given sizes along a dimension.
+    """Return views of parts of the given sizes along a dimension.
 
     :raises RuntimeError: the sizes do not sum to that of the dimension.
 
@@ -178,7 +179,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
-    """The non-negative dimension, and the sizes of at most ``chunks`` parts."""
+    """Return the non-negative dimension, and the sizes of at most ``chunks`` parts."""
     d, n = _length(input, dim, "chunk")
     if as_int(chunks, "chunk(): argument 'chunks'") <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -187,7 +188,7 @@ def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
 
 @composite()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of at most ``chunks`` parts of equal size (the last may be smaller) along a dimension.
+    """Return views of at most ``chunks`` parts of equal size (the last may be smaller) along a dimension.
 
     :raises RuntimeError: ``chunks`` is not positive.
 
@@ -202,7 +203,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @composite()
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``split`` whose parts may be modified in place, if the tensor itself is not used afterwards.
+    """Split like ``split``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
     >>> import nbautograd as torch
     >>> torch.unsafe_split(torch.arange(3), 2)
@@ -215,7 +216,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 
 @composite()
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """``split_with_sizes`` whose parts may be modified in place, if the tensor itself is not used afterwards.
+    """Split like ``split_with_sizes``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
     >>> import nbautograd as torch
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
@@ -228,7 +229,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 
 @composite()
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``chunk`` whose parts may be modified in place, if the tensor itself is not used afterwards.
+    """Split like ``chunk``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
     >>> import nbautograd as torch
     >>> torch.unsafe_chunk(torch.arange(3), 2)
@@ -243,9 +244,9 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
-    """Views of parts along a dimension: a number of nearly equal ones, or split at the given indices.
+    """Return views of parts along a dimension: a number of nearly equal ones, or split at the given indices.
 
-    :param indices_or_sections: the number of parts, or the indices to split at; also as a tensor on the CPU.
+    :param indices_or_sections: the number of parts, or the indices to split at; or a CPU tensor with them.
     :raises RuntimeError: the tensor is 0-d, or the number is not positive.
 
     >>> import nbautograd as torch
@@ -311,7 +312,7 @@ hsplit = _splitter(
     "hsplit",
     1,
     lambda n: 0 if n == 1 else 1,
-    """Views of parts split horizontally: along dimension 1 (0 of a vector), in equal parts or at indices.
+    """Return views of parts split horizontally: along dimension 1 (0 of a vector), in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 
@@ -324,7 +325,7 @@ vsplit = _splitter(
     "vsplit",
     2,
     lambda n: 0,
-    """Views of parts split vertically: along dimension 0, in equal parts or at indices.
+    """Return views of parts split vertically: along dimension 0, in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 
@@ -337,7 +338,7 @@ dsplit = _splitter(
     "dsplit",
     3,
     lambda n: 2,
-    """Views of parts split depthwise: along dimension 2, in equal parts or at indices.
+    """Return views of parts split depthwise: along dimension 2, in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 

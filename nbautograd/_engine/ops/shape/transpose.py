@@ -15,7 +15,7 @@ __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", 
 
 
 def permuted(a: Any, dims: tuple[int, ...]) -> Any:
-    """An array with its dimensions permuted."""
+    """Return an array with its dimensions permuted."""
     if a.size:
         return a.transpose(dims)
     strides = strides_of(a)
@@ -23,7 +23,7 @@ def permuted(a: Any, dims: tuple[int, ...]) -> Any:
 
 
 def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """A permutation as non-negative dimensions.
+    """Return a permutation as non-negative dimensions.
 
     :raises RuntimeError: it has too few or too many dimensions, or one twice.
     """
@@ -39,16 +39,16 @@ def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The inverse permutation of ``dims``."""
+    """Return the inverse permutation of ``dims``."""
     result = order(dims, len(dims))
     return tuple(sorted(range(len(result)), key=result.__getitem__))
 
 
 @op(node="PermuteBackward0", symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")
 def permute(input: Tensor, *dims: int) -> Tensor:
-    """A view with the dimensions permuted.
+    """Return a view with the dimensions permuted.
 
-    :raises RuntimeError: ``dims`` is no permutation of the dimensions.
+    :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
@@ -58,12 +58,12 @@ def permute(input: Tensor, *dims: int) -> Tensor:
 
 
 temporarily_permuted = OPS["permute"].temporary_view
-"""The same, for a single use inside of an operation."""
+"""``permute`` for a single use inside an operation."""
 
 
 @op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two dimensions swapped.
+    """Return a view with two dimensions swapped.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).transpose(0, 1).shape
@@ -81,7 +81,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @composite()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """A view with two dimensions swapped: NumPy's name for ``transpose``.
+    """Return a view with two dimensions swapped (NumPy's name for ``transpose``).
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapaxes(0, 1).shape
@@ -92,7 +92,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 @composite()
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two dimensions swapped: another name for ``transpose``.
+    """Return a view with two dimensions swapped (an alias of ``transpose``).
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapdims(0, 1).shape
@@ -103,7 +103,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @op(node="TBackward0", symbol="xᵀ", kind=VIEW, input="t(g)")
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix, as a view; a tensor of fewer dimensions itself.
+    """Return the transpose of a matrix, as a view; a tensor with fewer dimensions is returned itself.
 
     :raises RuntimeError: there are more than two dimensions.
 
@@ -139,6 +139,9 @@ def _warn_reversed(ndim: int) -> None:
 
 
 def _matrices(t: Tensor, name: str) -> Tensor:
+    if not t._a.ndim:
+        _warn_scalar(f"Tensor.{name}")
+        return t.view(())
     if t._a.ndim < 2:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. Got {t._a.ndim}-D tensor."
@@ -146,23 +149,35 @@ def _matrices(t: Tensor, name: str) -> Tensor:
     return transpose(t, -2, -1)
 
 
+def _warn_scalar(what: str) -> None:
+    import warnings
+
+    warnings.warn(f"{what} is deprecated on 0-D tensors. Use x.conj(), or x itself.", UserWarning, stacklevel=4)
+
+
 def _hermitian(self: Tensor) -> Tensor:
     if self._a.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor.")
-    return adjoint(self) if self._a.ndim else self
+    if not self._a.ndim:
+        _warn_scalar("Tensor.H")
+        return self.conj()
+    return adjoint(self)
 
 
 @composite()
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose: the last two dimensions swapped and the elements conjugated.
+    """Return the conjugate transpose: the last two dimensions swapped and the elements conjugated.
 
-    :raises RuntimeError: there are fewer than two dimensions.
+    :raises RuntimeError: there is one dimension.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1j, 2]]).adjoint()
     tensor([[0.-1.j],
             [2.-0.j]])
     """
+    if not input._a.ndim:
+        _warn_scalar("adjoint()")
+        return input.conj()
     if input._a.ndim < 2:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._a.ndim}-D tensor."
@@ -178,7 +193,7 @@ Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The conjuga
 
 @composite()
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """A view with the dimensions ``source`` moved to the positions ``destination``; the others keep their order.
+    """Return a view with the dimensions ``source`` moved to the positions ``destination``; the others keep their order.
 
     :raises RuntimeError: a dimension is repeated, or the numbers of dimensions differ.
 

@@ -38,7 +38,7 @@ __all__ = [
 
 @op(node="DiagEmbedBackward0", symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices of zeros with the last dimension of ``input`` on their diagonals.
+    """Return matrices of zeros with the last dimension of ``input`` on their diagonals.
 
     :param offset: above the main diagonal where positive, below it where negative.
     :param dim1: the first dimension of the matrices in the result.
@@ -66,7 +66,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @composite(out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal matrix of a vector; or the diagonal of a matrix, copied.
+    """Return the diagonal matrix of a vector; or the diagonal of a matrix, copied.
 
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: the tensor has neither one dimension nor two.
@@ -82,13 +82,13 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def diagonal_copied(input: Tensor, offset: int) -> Tensor:
-    """The diagonal of a matrix as a copy."""
+    """Return the diagonal of a matrix as a copy."""
     return clone(diagonal(input, offset))
 
 
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The diagonal matrix of the flattened input.
+    """Return the diagonal matrix of the flattened input.
 
     >>> import nbautograd as torch
     >>> torch.diagflat(torch.tensor([[1], [2]]))
@@ -104,7 +104,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     :param wrap: in a matrix with more rows than columns, start the diagonal again below its end.
     :param fill_value: a number.
     :returns: the tensor itself.
-    :raises RuntimeError: there is only one dimension, or there are more than two of unlike lengths.
+    :raises RuntimeError: the tensor has only one dimension, or more than two of unequal lengths.
 
     >>> import nbautograd as torch
     >>> torch.zeros(2, 2).fill_diagonal_(5)
@@ -120,7 +120,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     as_strided(self, (min(shape),), (step,), offset).fill_(fill_value)
     rows, columns = shape[:2]
     if wrap and len(shape) == 2 and rows > columns + 1:
-        for start in range(columns + 1, rows, columns + 1):  # the diagonal starts again every so many rows
+        for start in range(columns + 1, rows, columns + 1):  # the diagonal restarts after that many rows
             length = min(columns, rows - start)
             as_strided(self, (length,), (step,), offset + start * self.stride(0)).fill_(fill_value)
     return self
@@ -136,9 +136,9 @@ Tensor.fill_diagonal_ = _fill_diagonal
     input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)",
 )
 def trace(input: Tensor) -> Tensor:
-    """The trace of a matrix: the sum of its diagonal.
+    """Return the trace of a matrix: the sum of its diagonal.
 
-    :raises RuntimeError: the tensor is no matrix.
+    :raises RuntimeError: the tensor is not a matrix.
 
     >>> import nbautograd as torch
     >>> torch.trace(torch.tensor([[1., 2.], [3., 4.]]))
@@ -150,7 +150,7 @@ def trace(input: Tensor) -> Tensor:
 
 
 def shorter(shape: tuple[int, ...]) -> int:
-    """The length of the diagonal."""
+    """Return the length of the diagonal."""
     return min(shape)
 
 
@@ -164,7 +164,7 @@ def _check_matrices(name: str, a: Any) -> None:
 
 @op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=NATIVE, input="tril(g, diagonal)")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of each matrix; the elements above the diagonal are 0.
+    """Return the lower triangle of each matrix; the elements above the diagonal are 0.
 
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
@@ -180,7 +180,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of each matrix; the elements below the diagonal are 0.
+    """Return the upper triangle of each matrix; the elements below the diagonal are 0.
 
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
@@ -220,7 +220,7 @@ def tril_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
+    """Return the indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
 
     >>> import nbautograd as torch
     >>> torch.tril_indices(2, 2)
@@ -241,7 +241,7 @@ def triu_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
+    """Return the indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
 
     >>> import nbautograd as torch
     >>> torch.triu_indices(2, 2)
@@ -253,11 +253,11 @@ def triu_indices(
 
 @described
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803 - PyTorch's name
-    """The Vandermonde matrix of a vector: each row holds the powers of one element.
+    """Return the Vandermonde matrix of a vector: each row holds the powers of one element.
 
     :param N: the number of columns; by default the number of rows.
     :param increasing: powers increase from left to right; by default they decrease.
-    :raises RuntimeError: ``x`` is no vector, or ``N`` is negative.
+    :raises RuntimeError: ``x`` is not a vector, or ``N`` is negative.
 
     >>> import nbautograd as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))

@@ -1,4 +1,4 @@
 """Fourier transforms, windows, convolution, pooling and interpolation.
 
-They know elementwise operations, reductions and shapes; layers, which are made of them, are in ``nn``.
+They build on elementwise operations, reductions and shapes; the layers built from them are in ``nn``.
 """

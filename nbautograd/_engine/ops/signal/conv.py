@@ -1,8 +1,8 @@
 """Convolution over any number of dimensions, by im2col and matrix products.
 
 Three bilinear operations, each other's gradients: the convolution, its transpose, and the gradient with respect to the
-weight. So derivatives of every order stay among them. Below them are ``im2col``, which copies the windows of an image
-into columns, and ``col2im``, which adds columns up to an image: each is the other's gradient.
+weight. So derivatives of every order use only these three. They are built on ``im2col``, which copies the windows of an
+image into columns, and ``col2im``, which sums columns into an image: each is the other's gradient.
 
 A batch is processed in parts whose columns stay in the processor's cache (see ``columns_of``).
 """
@@ -18,41 +18,41 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.arrays.strides import images_like, row_major
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 
 Ints = tuple[int, ...]
 
 CACHED = 1 << 18
-"""About how many numbers the columns of a part of a batch have."""
+"""Approximate number of elements in the columns of one part of a batch."""
 SHIFTED = 1 << 17
-"""About how many numbers the padded images of a part of a batch have."""
+"""Approximate number of elements in the padded images of one part of a batch."""
 SHORT_ROW = 24
-"""Rows shorter than this are slow to copy, and a product per row is too small for BLAS."""
+"""Below this length, rows are slow to copy, and a product per row is too small for BLAS."""
 MIN_CHANNELS = 8
-"""Products over fewer channels cost more than the windows' copies."""
+"""With fewer channels, products cost more than copying the windows."""
 MAX_WIDENING = 2
-"""Where there are more output channels per input channel, adding products up costs more than the windows' copies."""
+"""With more output channels per input channel, summing products costs more than copying the windows."""
 MAX_SHIFTS = 25
-"""A kernel of more elements is rather computed as one product than as so many."""
+"""With more kernel elements, a single product is faster than a sum of shifted products."""
 FEW_CHANNELS = 1 << 10
-"""Input channels times output channels up to which a weight's gradient is computed as many small products."""
+"""Maximum of input channels times output channels for which a weight's gradient is computed as many small products."""
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """The number of windows along each dimension."""
+    """Return the number of windows along each dimension."""
     options = zip(size, kernel, stride, padding, dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in options)
 
 
 def padded_shape(x: Any, padding: Ints) -> Ints:
-    """The shape of (n, c, ...) with its spatial dimensions zero-padded."""
+    """Return the shape of (n, c, ...) with its spatial dimensions zero-padded."""
     return (*x.shape[:2], *(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)))
 
 
 def padded(x: Any, padding: Ints) -> Any:
-    """(n, c, ...) with its spatial dimensions zero-padded."""
+    """Return (n, c, ...) with its spatial dimensions zero-padded."""
     if not any(padding):
         return x
     output = np.zeros_like(x, shape=padded_shape(x, padding), order="C")
@@ -61,42 +61,43 @@ def padded(x: Any, padding: Ints) -> Any:
 
 
 def inner(size: Ints, padding: Ints) -> tuple[Any, ...]:
-    """The index of the input inside of ``padded``'s result."""
+    """Return the index of the input within the result of ``padded``."""
     return (..., *(slice(p, p + n) for n, p in zip(size, padding, strict=True)))
 
 
 def windows(x: Any, kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Any:
-    """A strided view of the first ``out`` windows of (n, c, ...): (n, c, *kernel, *out)."""
+    """Return a strided view of the first ``out`` windows of (n, c, ...): (n, c, *kernel, *out)."""
     image, channel, *steps = x.strides
     moves = (factor * step for factors in (dilation, stride) for factor, step in zip(factors, steps, strict=True))
     return backend.of(x).strided(x, (*x.shape[:2], *kernel, *out), (image, channel, *moves), 0)
 
 
 def single(kernel: Ints, stride: Ints, padding: Ints) -> bool:
-    """Whether the windows are single elements: a kernel of size 1, without stride or padding."""
+    """Return whether the windows are single elements: a kernel of size 1, without stride or padding."""
     return all(k == s == 1 and p == 0 for k, s, p in zip(kernel, stride, padding, strict=True))
 
 
 def images_at_once(x: Any, numbers: int) -> int:
-    """How many images of ``x`` to process at a time, if each has so many numbers as columns; all on a GPU."""
+    """Return how many images of ``x`` to process at a time, given ``numbers`` column elements each; all on a GPU."""
     return max(1, CACHED // numbers) if x.__class__ is np.ndarray and numbers else max(1, len(x))
 
 
 def columns_of(
     x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1, by_rows: bool = False
 ) -> Iterator[tuple[slice, Any]]:
-    """The first ``out`` windows of (n, c, ...) as columns (im2col), part of the batch by part.
+    """Yield the first ``out`` windows of (n, c, ...) as columns (im2col), one part of the batch at a time.
 
-    Yields for each part: the slice of images, and an array (n, groups, rows, window, columns) that the next part
-    overwrites. There is one row, and a window is (c / groups, *kernel). With ``by_rows`` each position of the first
-    dimension has a row of its own, and a window is (kernel[0], c / groups, *kernel[1:]): consecutive rows then overlap
-    in memory, so that a 3x3 kernel copies each number three times instead of nine. It needs a dilation of 1 there.
+    For each part, yields the slice of images, and an array (n, groups, rows, window, columns) that the next part
+    overwrites. By default there is one row, and a window is (c / groups, *kernel). With ``by_rows`` each position of
+    the first dimension has its own row, and a window is (kernel[0], c / groups, *kernel[1:]): consecutive rows then
+    overlap in memory, so that a 3x3 kernel copies each number three times instead of nine. This requires a dilation of
+    1 along the first dimension.
     """
     n, c = x.shape[:2]
     if single(kernel, stride, padding) and x.shape[2:] == tuple(out):
         yield slice(None), x.reshape((n, groups, 1, c // groups, math.prod(x.shape[2:])))
         return
-    if not by_rows:  # one row: another dimension of size 1
+    if not by_rows:  # one row: add a dimension of size 1
         x, padding = x[:, :, None], (0, *padding)
         kernel, out, stride, dilation = ((1, *sizes) for sizes in (kernel, out, stride, dilation))
     height, rows, length = kernel[0], (out[0] - 1) * stride[0] + kernel[0], math.prod(out[1:])
@@ -126,7 +127,7 @@ def columns_of(
 
 
 def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
-    """The transpose of ``columns_of`` (col2im): columns added up to an image of ``shape``, which is (n, c, ...)."""
+    """Compute the transpose of ``columns_of`` (col2im): sum columns into an image of ``shape`` (n, c, ...)."""
     size = tuple(shape[2:])
     if single(kernel, stride, padding) and size == tuple(out):
         return columns.reshape(shape)
@@ -139,18 +140,18 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
     return output[inner(size, padding)]
 
 
-# Without a stride there is another way. The windows' elements at one place of the kernel are the padded image, moved by
-# so much; and flattened, that is one stretch of memory. So the convolution is a sum of products of matrices, a product
-# per place, of which none is copied. It also computes what runs over the ends of rows, which is left out.
+# Without a stride there is a faster way. The elements of all windows at one position of the kernel are the padded
+# image, shifted; flattened, they are one contiguous range of memory. So the convolution is a sum of matrix products,
+# one per kernel position, without copies. It also computes elements beyond the ends of rows, which are dropped.
 
 
 def shifted(
     x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints, numbers: int = SHIFTED
 ) -> Iterator[tuple[slice, tuple[int, ...], list[Any]]]:
-    """Padded images, flattened, once for each place in the kernel; part of the batch by part.
+    """Yield flattened padded images, one per kernel position, one part of the batch at a time.
 
-    Yields for each part: the slice of images, the shape of what is computed of it, (n, out[0], *padded sizes), and
-    matrices (n, c, length), which overlap in memory, and which the next part overwrites.
+    For each part, yields the slice of images, the shape of the result, (n, out[0], *padded sizes), and matrices (n, c,
+    length), which overlap in memory and which the next part overwrites.
     """
     n, c = x.shape[:2]
     size = padded_shape(x, padding)[2:]
@@ -159,7 +160,7 @@ def shifted(
     rows = (out[0], *size[1:])
     length, whole = math.prod(rows), math.prod(size)
     step = max(1, min(n, numbers // max(c * whole, 1)))
-    memory = np.zeros((step, c, max(whole, offsets[-1] + length)), x.dtype)  # the last windows run over the end
+    memory = np.zeros((step, c, max(whole, offsets[-1] + length)), x.dtype)  # the last windows extend beyond the end
     frame = memory[:, :, :whole].reshape((step, c, *size))[inner(x.shape[2:], padding)]
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
@@ -169,13 +170,13 @@ def shifted(
 
 
 def by_shifts(x: Any, other: Any, kernel: Ints, stride: Ints, groups: int) -> bool:
-    """Whether a convolution of these arrays can be computed by ``shifted``, and has not too many products."""
+    """Return whether ``shifted`` can compute a convolution of these arrays without too many products."""
     floating = x.__class__ is np.ndarray and x.dtype.kind == "f" and x.dtype is other.dtype
     return floating and groups == 1 and len(kernel) > 1 and set(stride) == {1} and 1 < math.prod(kernel) <= MAX_SHIFTS
 
 
 def convolved_by_shifts(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints, dilation: Ints) -> Any:
-    """``convolved`` as a sum of products, one for each place in the kernel."""
+    """Compute ``convolved`` as a sum of products, one per kernel position."""
     o, c = weight.shape[:2]
     filters = np.ascontiguousarray(weight.reshape((o, c, -1)).transpose(2, 0, 1))
     output = np.empty((len(x), o, *out), x.dtype)
@@ -195,14 +196,14 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints
 
 
 def convolved_by_channels(x: Any, weight: Any, bias: Any, out: Ints, padding: Ints, dilation: Ints) -> Any:
-    """``convolved`` of one channel per group: the images' stretches are copied, which are longer than windows' rows."""
+    """Compute ``convolved`` with one channel per group, copying images, whose rows are longer than windows' rows."""
     o, c, places = len(weight), x.shape[1], math.prod(weight.shape[2:])
     filters = row_major(weight.reshape((c, o // c, places)))
     output = np.empty((len(x), o, *out), x.dtype)
     within = (slice(None), slice(None), *(slice(m) for m in out))
     columns: Any = None
     for part, (count, *rows), images in shifted(x, weight.shape[2:], out, padding, dilation, CACHED // places):
-        if columns is None:  # of the first part, which no other exceeds
+        if columns is None:  # the first part is the largest
             columns = np.empty((count, c, places, math.prod(rows)), x.dtype)
         for place, image in enumerate(images):
             columns[:count, :, place] = image
@@ -215,13 +216,13 @@ def convolved_by_channels(x: Any, weight: Any, bias: Any, out: Ints, padding: In
 
 
 def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: Ints) -> Any:
-    """``conv_weight`` as products, one for each place in the kernel; of rows, where each channel has its own filter."""
+    """Compute ``conv_weight`` as products, one per kernel position; row by row if each channel has its own filter."""
     (o, c, *kernel), out = shape, output.shape[2:]
     depthwise = c < x.shape[1]
     result = np.zeros((math.prod(kernel), o, c), x.dtype)
     within = (slice(None), slice(None), *(slice(m) for m in out))
     for part, (count, *rows), images in shifted(x, tuple(kernel), out, padding, dilation):
-        spread = np.zeros((count, o, *rows), x.dtype)  # zeros where rows end
+        spread = np.zeros((count, o, *rows), x.dtype)  # zeros at the ends of rows
         spread[within] = output[part]
         spread = spread.reshape((count, o, -1))
         for place, image in enumerate(images):
@@ -235,7 +236,7 @@ def weight_by_shifts(x: Any, output: Any, shape: Any, padding: Ints, dilation: I
 def convolved(
     x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Any:
-    """The convolution of (n, c, ...) with (o, c / groups, *kernel), and a bias if there is one."""
+    """Return the convolution of (n, c, ...) with (o, c / groups, *kernel), plus an optional bias."""
     if (
         out[-1] < SHORT_ROW
         and weight.shape[1] >= MIN_CHANNELS
@@ -250,7 +251,7 @@ def convolved(
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
     height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
     filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
-    filters = row_major(filters.reshape((groups, 1, o // groups, cg * math.prod(kernel))))  # else without the BLAS
+    filters = row_major(filters.reshape((groups, 1, o // groups, cg * math.prod(kernel))))  # otherwise without BLAS
     output = np.empty_like(x, shape=(len(x), o, *out), order="C")
     for part, columns in columns_of(x, kernel, out, stride, padding, dilation, groups, by_rows):
         images = output[part]
@@ -261,12 +262,12 @@ def convolved(
     return output
 
 
-# A transposed convolution with a stride is several without: for each element of the input there are ``stride`` places
-# in the output, the phases, and each has filters of its own, which are every stride-th element of the kernel.
+# A transposed convolution with a stride equals several without one: each input element affects ``stride`` positions of
+# the output, the phases, and each phase has its own filters, every stride-th element of the kernel.
 
 
 def in_phases(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
-    """Whether a transposed convolution is one per phase: each has a kernel, and they reach all of the output."""
+    """Return whether a transposed convolution splits into phases: each has a kernel, and they cover the output."""
     return (
         set(stride) != {1}
         and set(dilation) == {1}
@@ -276,7 +277,7 @@ def in_phases(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, 
 
 
 def transposed_in_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
-    """``conv_input`` as one convolution for all phases, whose kernels are equal: the stride divides the kernel."""
+    """Compute ``conv_input`` as one convolution for all phases: the stride divides the kernel, so kernels are equal."""
     (o, cg), kernel = weight.shape[:2], weight.shape[2:]
     taps = tuple(map(operator.floordiv, kernel, stride))
     spatial, phases = len(stride), math.prod(stride)
@@ -299,7 +300,7 @@ def transposed_in_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: In
 
 
 def transposed_by_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: Ints, padding: Ints, groups: int) -> Any:
-    """``conv_input`` as a convolution for each phase, whose kernels need not be equal."""
+    """Compute ``conv_input`` as a convolution for each phase, whose kernels need not be equal."""
     output, once = np.empty_like(x, shape=shape, order="C"), (1,) * len(stride)
     for phase in itertools.product(*map(range, stride)):
         filters = flipped(weight[(..., *(slice(i, None, s) for i, s in zip(phase, stride, strict=True)))], groups)
@@ -310,7 +311,7 @@ def transposed_by_phases(x: Any, weight: Any, bias: Any, shape: Ints, stride: In
 
 
 def lay(part: Any, images: Any, phase: Ints, stride: Ints, padding: Ints) -> None:
-    """Write the places of one phase of images without their padding."""
+    """Write one phase of the images, without their padding."""
     first = [-(-(p - i) // s) for p, i, s in zip(padding, phase, stride, strict=True)]
     begin = [q * s + i - p for q, i, p, s in zip(first, phase, padding, stride, strict=True)]
     place = images[(..., *map(slice, begin, images.shape[2:], stride))]
@@ -318,19 +319,19 @@ def lay(part: Any, images: Any, phase: Ints, stride: Ints, padding: Ints) -> Non
 
 
 def flipped(weight: Any, groups: int) -> Any:
-    """The filters by which the transpose of a convolution without a stride is a convolution."""
+    """Return the filters that turn the transpose of a convolution without a stride into a convolution."""
     (o, cg), kernel = weight.shape[:2], weight.shape[2:]
     turned = weight[(..., *(slice(None, None, -1) for _ in kernel))].reshape((groups, o // groups, cg, *kernel))
     return turned.swapaxes(1, 2).reshape((groups * cg, o // groups, *kernel))
 
 
 def all_but_channels(ndim: int) -> Ints:
-    """The dimensions over which the gradient of a bias is summed."""
+    """Return the dimensions over which the gradient of a bias is summed."""
     return (0, *range(2, ndim))
 
 
 def along_channels(bias: Any, n: int) -> Any:
-    """A bias reshaped to broadcast with (n, c, ...), of ``n`` spatial dimensions."""
+    """Return a bias reshaped to broadcast with (n, c, ...), which has ``n`` spatial dimensions."""
     return bias.reshape((1, -1) + (1,) * n)
 
 
@@ -352,8 +353,8 @@ def convolution(
     dilation: Ints,
     groups: int,
 ) -> Tensor:
-    """Convolution (cross-correlation): (n, c, ...) and weights (o, c / groups, *kernel) give (n, o, *out)."""
-    return convolved(input, weight, bias, out, stride, padding, dilation, groups)
+    """Convolve (cross-correlate) (n, c, ...) with weights (o, c / groups, *kernel): (n, o, *out)."""
+    return images_like(convolved(input, weight, bias, out, stride, padding, dilation, groups), input, weight)
 
 
 @op(
@@ -374,29 +375,32 @@ def conv_input(
     dilation: Ints,
     groups: int,
 ) -> Tensor:
-    """The transpose of ``convolution`` in its input: (n, o, ...) gives ``shape``, which is (n, c, ...)."""
+    """Compute the transpose of ``convolution`` in its input: (n, o, ...) to ``shape`` (n, c, ...)."""
     out, (o, cg), kernel, size = input.shape[2:], weight.shape[:2], weight.shape[2:], tuple(shape[2:])
     once = (1,) * len(size)
     around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
     if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
-        # As a convolution, which copies windows instead of adding columns up; unless that has far more of them.
-        return convolved(input, flipped(weight, groups), bias, size, stride, around, dilation, groups)
+        # Computed as a convolution, which copies windows instead of summing columns, unless it has far more windows.
+        output = convolved(input, flipped(weight, groups), bias, size, stride, around, dilation, groups)
+        return images_like(output, input, weight)
     if in_phases(size, out, kernel, stride, padding, dilation):
         if not any(map(operator.mod, kernel, stride)):
-            return transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+            output = transposed_in_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+            return images_like(output, input, weight)
         if cg >= MIN_CHANNELS:
-            return transposed_by_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+            output = transposed_by_phases(input, weight, bias, tuple(shape), stride, padding, groups)
+            return images_like(output, input, weight)
     filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
     output = np.empty_like(input, shape=tuple(shape), order="C")
-    step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
+    step = images_at_once(input, groups * cg * math.prod(out))  # "kernel" times as much, since each weight is a step
     for start in range(0, len(input), step):
         images = output[start : start + step]
         rows = input[start : start + step].reshape((len(images), groups, o // groups, math.prod(out)))
         images[...] = image_of(np.matmul(filters, rows), images.shape, kernel, out, stride, padding, dilation)
         if bias is not None:
             images += along_channels(bias, len(size))
-    return output
+    return images_like(output, input, weight)
 
 
 @op(
@@ -409,7 +413,7 @@ def conv_input(
 def conv_weight(
     input: Tensor, output: Tensor, shape: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
-    """The gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
+    """Compute the gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
     ungrouped = 1 if groups == shape[0] == input.shape[1] else groups  # a filter for each channel
@@ -429,7 +433,7 @@ def conv_weight(
     input="col2im(g, input.shape, kernel, stride, padding, dilation)",
 )
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
-    """The windows of (n, c, ...) as columns (``unfold``): (n, c * kernel, out)."""
+    """Return the windows of (n, c, ...) as columns (``unfold``): (n, c * kernel, out)."""
     out = output_size(input.shape[2:], kernel, stride, padding, dilation)
     result = windows(padded(input, padding), kernel, out, stride, dilation)
     result = result.reshape((input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out)))
@@ -438,7 +442,7 @@ def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: I
 
 @op(node="Col2ImBackward0", symbol="fold", method=False, input="im2col(g, kernel, stride, padding, dilation)")
 def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
-    """Columns added up to an image (``fold``) of ``shape``, which is (n, c, ...)."""
+    """Sum columns into an image (``fold``) of ``shape`` (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)
     result = image_of(input, shape, kernel, out, stride, padding, dilation)
     return result.copy() if any(padding) or single(kernel, stride, padding) else result

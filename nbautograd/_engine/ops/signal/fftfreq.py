@@ -25,7 +25,7 @@ __all__: list[str] = []
 def _frequencies(
     name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
 ) -> Any:
-    """``range(*indices) / (n * d)``."""
+    """Return ``range(*indices) / (n * d)``."""
     dtype = check_options(name, dtype, layout)
     kind = dtype or dtypes.get_default_dtype()
     if kind.rank < 2:
@@ -55,7 +55,7 @@ def fft_fftfreq(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The sample frequencies of :func:`fft_fft`, in cycles per unit of time.
+    """Return the sample frequencies of :func:`fft_fft`, in cycles per unit of time.
 
     :param n: the number of points.
     :param d: the sample spacing.
@@ -80,7 +80,7 @@ def fft_rfftfreq(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The sample frequencies of :func:`fft_rfft`, in cycles per unit of time.
+    """Return the sample frequencies of :func:`fft_rfft`, in cycles per unit of time.
 
     :param n: the number of points of the real signal.
     :param d: the sample spacing.
@@ -100,13 +100,13 @@ def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
     chosen = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     dims = tuple(dimension(d, input.ndim) for d in chosen)
     if not dims:
-        raise RuntimeError(f"{name}(): `shifts` required: there is no dimension to shift along")
+        raise RuntimeError(f"{name}(): `shifts` required: the tensor has no dimensions to shift along")
     return roll(input, tuple((input.shape[d] + back) // 2 for d in dims), dims)
 
 
 @composite(method=False)
 def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The transform with frequency 0 shifted to the center, along all or some dimensions.
+    """Return the transform with frequency 0 shifted to the center, along all or some dimensions.
 
     >>> import nbautograd as torch
     >>> torch.fft.fftshift(torch.arange(5))
@@ -117,7 +117,7 @@ def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 
 @composite(method=False)
 def fft_ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The inverse of :func:`fft_fftshift`.
+    """Return the inverse of :func:`fft_fftshift`.
 
     >>> import nbautograd as torch
     >>> torch.fft.ifftshift(torch.arange(5))

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along one or several dimensions, of complex, real and Hermitian signals.
 
-All are made of three operations: complex to complex, real to complex, and Hermitian (half of it) to real. The
+All are built from three operations: complex to complex, real to complex, and Hermitian (half of it) to real. The
 adjoint of a transform is the inverse transform with the opposite normalization, which gives all derivatives.
 """
 
@@ -26,7 +26,7 @@ Sizes = int | Sequence[int] | None
 Dims = int | Sequence[int] | None
 
 FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""For each normalization, the one with which the inverse transform has the same factor."""
+"""For each normalization, the one that gives the inverse transform the same factor."""
 
 
 # -- the operations --------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
     input="_fft_c2c(g, dims, FLIPPED[norm], not forward)",
 )
 def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> Tensor:
-    """The complex-to-complex transform, forward or inverse."""
+    """Return the complex-to-complex transform, forward or inverse."""
     if not dims:
         return input.copy()
     transform = np.fft.fftn if forward else np.fft.ifftn
@@ -47,7 +47,7 @@ def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> 
 
 
 def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
-    """A transformed array, row-major where rows were transformed: the last dimension."""
+    """Return a transformed array in row-major order if its rows (last dimension) were transformed."""
     return row_major(a) if a.ndim - 1 in dims else a
 
 
@@ -58,7 +58,7 @@ def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
     input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))",
 )
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
-    """The real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
+    """Return the real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
     if not onesided:
         return _rows_first(np.fft.fftn(input, None, dims, norm), dims)
     return _rows_first(np.fft.rfftn(input, None, dims, norm), dims)
@@ -71,14 +71,14 @@ def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) ->
     input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)",
 )
 def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Tensor:
-    """The complex-to-real inverse transform of half a Hermitian signal, to ``length`` elements along ``dims[-1]``."""
+    """Transform half a Hermitian signal, complex to real, to ``length`` elements along ``dims[-1]``."""
     inner = np.fft.ifftn(input, None, dims[:-1], norm) if len(dims) > 1 else input
     return _rows_first(np.fft.irfft(inner, length, dims[-1], norm), dims)
 
 
 @op(node="MulBackward0", symbol="×2", method=False, input="hermitian_twice(g, dim, length)")
 def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
-    """Half of a Hermitian signal of ``length`` elements, with those that represent a conjugate pair doubled."""
+    """Double the elements of half a Hermitian signal of ``length`` elements that represent a conjugate pair."""
     output = input.copy()
     half = input.shape[dim]
     output[(slice(None),) * dim + (slice(1, 1 + length - half),)] *= 2
@@ -101,7 +101,7 @@ def _mode(name: str, norm: Any) -> str:
 
 
 def _signal(name: str, input: Any, real: bool = False) -> Tensor:
-    """The input, integers made floats.
+    """Return the input, integers cast to floats.
 
     :raises RuntimeError: it is complex where it must be real, or of half precision.
     """
@@ -162,7 +162,7 @@ def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None
 
 
 def _resized(name: str, x: Tensor, points: Sequence[int | None], dims: Sequence[int]) -> Tensor:
-    """The signal trimmed or zero-padded to the given numbers of points."""
+    """Return the signal trimmed or zero-padded to the given numbers of points."""
     shape = list(x.shape)
     for n, d in zip(points, dims, strict=True):
         shape[d] = _points(name, shape[d] if n is None else n)
@@ -186,7 +186,7 @@ def _transform(name: str, input: Tensor, n: int | None, dim: int, norm: str | No
 
 @composite(method=False, out=True)
 def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform along one dimension: the sum of ``input[j] * exp(-2πi j k / n)`` over j.
+    """Return the discrete Fourier transform along one dimension: the sum of ``input[j] * exp(-2πi j k / n)`` over j.
 
     :param n: the number of points; the signal is trimmed or zero-padded.
     :param norm: ``"forward"`` divides by n, ``"ortho"`` by sqrt(n), ``"backward"`` (None) not at all.
@@ -201,7 +201,7 @@ def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None
 
 @composite(method=False, out=True)
 def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_fft`.
+    """Return the inverse of :func:`fft_fft`.
 
     :param norm: ``"backward"`` (None) divides by n, ``"ortho"`` by sqrt(n), ``"forward"`` not at all.
 
@@ -214,7 +214,7 @@ def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
 @composite(method=False, out=True)
 def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of a real signal: its non-negative frequencies, ``n // 2 + 1`` elements.
+    """Return the transform of a real signal: its ``n // 2 + 1`` non-negative frequencies.
 
     :raises RuntimeError: the input is complex.
 
@@ -229,7 +229,7 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
 @composite(method=False, out=True)
 def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_hfft`: half of the inverse transform of a real signal.
+    """Return the inverse of :func:`fft_hfft`: half of the inverse transform of a real signal.
 
     >>> import nbautograd as torch
     >>> torch.fft.ihfft(torch.tensor([4., 0., 0., 0.])).real
@@ -241,7 +241,7 @@ def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
 
 
 def _to_real(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int, int]:
-    """Half a Hermitian signal, trimmed or zero-padded for a real one of ``n`` points; the dimension, and ``n``."""
+    """Return half a Hermitian signal, trimmed or zero-padded for ``n`` real points, the dimension, and ``n``."""
     x = _complex(_signal(name, input))
     points, d = _one(name, x, n, dim)
     if points is None:
@@ -251,7 +251,7 @@ def _to_real(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor,
 
 @composite(method=False, out=True)
 def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_rfft`: a real signal from half of its transform.
+    """Return the inverse of :func:`fft_rfft`: a real signal from half of its transform.
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
@@ -266,7 +266,7 @@ def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
 
 @composite(method=False, out=True)
 def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform, which is real, of a Hermitian signal given as its first half.
+    """Return the real transform of a Hermitian signal given as its first half.
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
@@ -297,7 +297,7 @@ def _some(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], 
 
 @composite(method=False, out=True)
 def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform along several dimensions, all by default.
+    """Return the discrete Fourier transform along several dimensions, all by default.
 
     :param s: the number of points along each (-1: all); the signal is trimmed or zero-padded.
     :param dim: the dimensions; by default as many of the last as ``s`` has elements.
@@ -313,7 +313,7 @@ def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None 
 
 @composite(method=False, out=True)
 def fft_ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_fftn`.
+    """Return the inverse of :func:`fft_fftn`.
 
     >>> import nbautograd as torch
     >>> torch.fft.ifftn(torch.fft.fftn(torch.ones(2, 2))).real
@@ -325,9 +325,9 @@ def fft_ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
 @composite(method=False, out=True)
 def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform of a real signal along several dimensions: non-negative frequencies along the last of them.
+    """Return the transform of a real signal along several dimensions: non-negative frequencies along the last one.
 
-    :raises RuntimeError: the input is complex, or there are no dimensions to transform.
+    :raises RuntimeError: the input is complex, or it has no dimensions to transform.
 
     >>> import nbautograd as torch
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
@@ -340,7 +340,7 @@ def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
 @composite(method=False, out=True)
 def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_hfftn`.
+    """Return the inverse of :func:`fft_hfftn`.
 
     >>> import nbautograd as torch
     >>> torch.fft.ihfftn(torch.ones(2, 4)).shape
@@ -353,7 +353,7 @@ def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 
 
 def _several_to_real(name: str, input: Tensor, s: Sizes, dim: Dims) -> tuple[Tensor, tuple[int, ...], int]:
-    """The same for several dimensions."""
+    """Return half a Hermitian signal, trimmed or zero-padded along several dimensions, these, and the last size."""
     x = _complex(_signal(name, input))
     points, dims = _some(name, x, s, dim)
     last = points[-1]
@@ -364,7 +364,7 @@ def _several_to_real(name: str, input: Tensor, s: Sizes, dim: Dims) -> tuple[Ten
 
 @composite(method=False, out=True)
 def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_rfftn`.
+    """Return the inverse of :func:`fft_rfftn`.
 
     :param s: the sizes of the result; by default ``2 * (m - 1)`` along the last dimension.
 
@@ -379,7 +379,7 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 
 @composite(method=False, out=True)
 def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real transform of a Hermitian signal, given as its first half along the last dimension.
+    """Return the real transform of a Hermitian signal, given as its first half along the last dimension.
 
     >>> import nbautograd as torch
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape
@@ -394,7 +394,7 @@ def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
 @composite(method=False, out=True)
 def fft_fft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fft_fftn` along two dimensions, the last two by default.
+    """Compute :func:`fft_fftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
     >>> torch.fft.fft2(torch.ones(3, 2, 2)).shape
@@ -405,7 +405,7 @@ def fft_fft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | N
 
 @composite(method=False, out=True)
 def fft_ifft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fft_ifftn` along two dimensions, the last two by default.
+    """Compute :func:`fft_ifftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
     >>> torch.fft.ifft2(torch.ones(3, 2, 2)).shape
@@ -416,7 +416,7 @@ def fft_ifft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | 
 
 @composite(method=False, out=True)
 def fft_rfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fft_rfftn` along two dimensions, the last two by default.
+    """Compute :func:`fft_rfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
     >>> torch.fft.rfft2(torch.ones(3, 2, 4)).shape
@@ -427,7 +427,7 @@ def fft_rfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | 
 
 @composite(method=False, out=True)
 def fft_irfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fft_irfftn` along two dimensions, the last two by default.
+    """Compute :func:`fft_irfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
     >>> torch.fft.irfft2(torch.ones(3, 2, 3)).shape
@@ -438,7 +438,7 @@ def fft_irfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str |
 
 @composite(method=False, out=True)
 def fft_hfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fft_hfftn` along two dimensions, the last two by default.
+    """Compute :func:`fft_hfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
     >>> torch.fft.hfft2(torch.ones(3, 2, 3)).shape
@@ -449,7 +449,7 @@ def fft_hfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | 
 
 @composite(method=False, out=True)
 def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fft_ihfftn` along two dimensions, the last two by default.
+    """Compute :func:`fft_ihfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
     >>> torch.fft.ihfft2(torch.ones(3, 2, 4)).shape

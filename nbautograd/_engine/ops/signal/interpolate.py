@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 
@@ -14,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 MAX_REPEATS = 16
-"""So many repetitions of an element are added one after the other."""
+"""Maximum number of repetitions of an element that are summed one after another."""
 
 
 class Table(NamedTuple):
@@ -28,14 +29,14 @@ class Table(NamedTuple):
 
 
 def _on(array: Array, like: Any, dim: int | None = None) -> Any:
-    """A column of a table, on the device and in the dtype of ``like``, shaped to broadcast along a dimension."""
+    """Return a table column on the device and in the dtype of ``like``, shaped to broadcast along a dimension."""
     if dim is not None:
         array = array.astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - dim - 1))
     return backend.module(backend.device_of(like)).asarray(array)
 
 
 def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
-    """The interpolated array, one dimension after the other."""
+    """Return the interpolated array, one dimension after the other."""
     for dim, index, weight in tables:
         output = None
         for k in range(index.shape[1]):
@@ -48,14 +49,14 @@ def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
 
 
 def repeats(index: Array, count: int) -> int:
-    """How many output elements each of ``count`` input elements is, if these are all, in order; else 0."""
+    """Return how many output elements copy each of ``count`` input elements, if all do, in order; else 0."""
     factor = len(index) // max(count, 1)
     whole = index.shape[1] == 1 and 0 < factor <= MAX_REPEATS and len(index) == factor * count
     return factor if whole and bool((index[:, 0] == np.arange(len(index)) // factor).all()) else 0
 
 
 def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> Any:
-    """The transpose: scatter the weighted gradients of output elements to their input elements."""
+    """Compute the transpose: scatter the weighted gradients of output elements to their input elements."""
     for dim, index, weight in reversed(tables):
         factor = repeats(index, shape[dim])
         if factor and weight is None:
@@ -74,8 +75,8 @@ def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> An
 
 
 def _resample(input: Tensor, tables: tuple[Table, ...]) -> Tensor:
-    """Interpolation along some dimensions."""
-    return resampled(input, tables)
+    """Interpolate along some dimensions."""
+    return images_like(resampled(input, tables), input)
 
 
 def declare(node: str, name: str) -> Any:
@@ -86,7 +87,7 @@ def declare(node: str, name: str) -> Any:
 
 @op(node="ResampleBackward0", symbol="resample", method=False, input="resample(g, tables)")
 def resample_back(input: Tensor, shape: Any, tables: tuple[Table, ...]) -> Tensor:
-    """The transpose of ``resample``."""
+    """Return the transpose of ``resample``."""
     return spread_back(input, shape, tables)
 
 

@@ -1,8 +1,8 @@
 """Max pooling of windows that do not overlap, without indices.
 
-Where nobody asks for the places of the maxima, the forward pass only notes which of two neighbours is larger, for all
-windows at once: in each row of a window first, and then among its rows, so that of equal elements the first one wins.
-The backward pass hands gradients on as these notes say.
+If the indices of the maxima are not requested, the forward pass only records which of two neighbors is larger, for all
+windows at once: first within the rows of a window, then among its rows, so that the first of equal elements wins. The
+backward pass routes gradients by these records.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.arrays.masking import zero_where, zero_where_not
+from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest
@@ -25,31 +26,31 @@ __all__ = ["is_sliced", "sliced_max_pool"]
 
 Ints = tuple[int, ...]
 CACHED = 1 << 17
-"""About how many elements are computed at a time."""
+"""Approximate number of elements computed at a time."""
 MAX_ROWS = 4
-"""Maximum number of rows of a window of two columns of which each place is a shift of 8 bits."""
+"""Maximum number of rows of a window of two columns, one 8-bit shift per position."""
 LITTLE_ENDIAN = sys.byteorder == "little"
 
 
 def is_sliced(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> bool:
-    """Whether windows lie side by side, inside of the image."""
+    """Return whether windows tile the image without overlap or padding."""
     inside = all((m - 1) * s + k <= n for n, m, k, s in zip(size, out, kernel, stride, strict=True))
     apart = all(k <= s for k, s in zip(kernel, stride, strict=True))
     return inside and apart and not any(padding) and set(dilation) == {1}
 
 
 def _slices(kernel: int, stride: int, count: int) -> list[slice]:
-    """For each place in a window, the elements there of all windows, along one dimension."""
+    """Return, for each position in a window, the slice of its elements in all windows, along one dimension."""
     return [slice(i, i + stride * (count - 1) + 1, stride) for i in range(kernel)]
 
 
 def _images(a: Any) -> Any:
-    """A batch as (n, h, w)."""
+    """Return a batch as (n, h, w)."""
     return a.reshape(-1, *a.shape[-2:])
 
 
 def _parts(count: int, size: Ints) -> Iterator[slice]:
-    """Images that fit into the cache."""
+    """Yield slices of images that fit into the cache."""
     step = max(1, CACHED // max(math.prod(size), 1))
     return (slice(start, start + step) for start in range(0, count, step))
 
@@ -62,10 +63,10 @@ def _parts(count: int, size: Ints) -> Iterator[slice]:
     input="maxima_scatter(g[0], input, result[1], result[2], result[3], kernel, stride)",
 )
 def sliced_max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints) -> Any:
-    """The maxima of windows for which ``is_sliced`` holds, and in which places elements are larger than before.
+    """Return the maxima of windows for which ``is_sliced`` holds, and masks of the elements larger than those before.
 
-    These are of shape (kernel[0], kernel[1] - 1, n, *out), within rows, and (kernel[0] - 1, n, *out), among rows. Then,
-    whether any maximum is nan.
+    The masks have shape (kernel[0], kernel[1] - 1, n, *out) within rows, and (kernel[0] - 1, n, *out) among rows. The
+    last result is True if any maximum is nan.
     """
     source = _images(input)
     n = len(source)
@@ -83,11 +84,11 @@ def sliced_max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints) -> Any
             if i:
                 np.greater(wide, best, among[i - 1, part])
                 np.maximum(best, wide, out=best)
-    return result, within, among, np.array(result.size > 0 and np.isnan(highest(result)))
+    return images_like(result, input), within, among, np.array(result.size > 0 and np.isnan(highest(result)))
 
 
 def _take_larger(largest: Any, candidates: list[Any], notes: Any) -> None:
-    """Write the largest of candidates to ``largest``, and where each is larger than those before it to ``notes``."""
+    """Write the larger candidates to ``largest``, and to ``notes`` where each exceeds those before it."""
     if len(candidates) == 1:
         np.copyto(largest, candidates[0])
         return
@@ -100,7 +101,7 @@ def _take_larger(largest: Any, candidates: list[Any], notes: Any) -> None:
 
 
 def _shares(g: Any, notes: Any) -> Iterator[tuple[int, Any]]:
-    """What each candidate gets of the gradient of their maximum, by its number."""
+    """Yield the share of each candidate, by its number, of the gradient of the maximum."""
     for number in range(len(notes), 0, -1):
         share = zero_where_not(g, notes[number - 1])
         yield number, share
@@ -109,9 +110,9 @@ def _shares(g: Any, notes: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _write_pairs(gradients: Any, rows: list[slice], g: Any, within: Any, among: Any) -> None:
-    """Write a gradient to one place of each window, and zeros to the others, where windows are of two columns.
+    """Write the gradient to one element of each window and zeros to the others, for windows of two columns.
 
-    Two neighbours of float32 are one number of 64 bits, into which the gradient is shifted; or out of it.
+    Two neighbors of float32 are one 64-bit number; the gradient is shifted into it, or out of it.
     """
     places = within[0].view(np.uint8).copy()  # two per row
     for i, larger in enumerate(among, 1):
@@ -120,12 +121,12 @@ def _write_pairs(gradients: Any, rows: list[slice], g: Any, within: Any, among: 
     pairs = gradients.view(np.uint64)
     for i, row in enumerate(rows):
         if i:
-            shift -= np.uint64(64)  # what was in rows before is now a shift beyond all bits, and gives 0
+            shift -= np.uint64(64)  # the shift for earlier rows is now larger than 64 bits, which gives 0
         np.left_shift(wide, shift, pairs[:, row])
 
 
 def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
-    """The flat indices of the maxima."""
+    """Return the flat indices of the maxima."""
     return MAX[2].__wrapped__(x, out, kernel, stride, (0, 0), (1, 1))[1]
 
 
@@ -138,7 +139,7 @@ def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
 def maxima_scatter(
     input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
-    """The transpose of ``maxima_gather``: elements where the maxima of ``x`` are, and zeros."""
+    """Compute the transpose of ``maxima_gather``: elements at the maxima of ``x``, and zeros."""
     if any_nan:  # PyTorch takes the last nan of a window
         return pool_scatter.__wrapped__(input, _index(x, among.shape[-2:], kernel, stride), x.shape, 2)
     out = among.shape[-2:]
@@ -169,6 +170,6 @@ def maxima_scatter(
 def maxima_gather(
     input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints
 ) -> Tensor:
-    """The elements where the maxima of ``x`` are."""
+    """Return the elements at the maxima of ``x``."""
     index = _index(x, among.shape[-2:], kernel, stride)
     return pool_gather.__wrapped__(input, index, 2)

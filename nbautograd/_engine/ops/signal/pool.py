@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.rows import are_rows, row_sums
+from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_mean, pairwise_sum
@@ -20,14 +21,14 @@ from nbautograd._engine.ops.signal.interpolate import Table, resampled, spread_b
 Ints = tuple[int, ...]
 
 CACHED = 1 << 16
-"""About how many elements of windows are compared at a time."""
+"""Approximate number of window elements compared at a time."""
 
 
 # -- averages --------------------------------------------------------------------------------------------------------
 
 
 def _counts(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool) -> Any:
-    """The divisor of each window's sum."""
+    """Return the divisor of each window's sum."""
     counts = np.ones((1,) * len(size))
     for d, (n, m, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
         start = np.arange(m) * s - p
@@ -49,12 +50,12 @@ def _divisor(x: Any, size: Ints, out: Ints, options: Any) -> Any:
 
 
 def _every(d: int, start: int, step: int, count: int) -> tuple[Any, ...]:
-    """The index of ``count`` elements along dimension ``d``."""
+    """Return the index of ``count`` elements along dimension ``d``."""
     return (slice(None),) * d + (slice(start, start + step * (count - 1) + 1, step),)
 
 
 def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
-    """Means of windows; options: kernel, stride, padding, count_include_pad, divisor_override."""
+    """Compute means of windows; options: kernel, stride, padding, count_include_pad, divisor_override."""
     kernel, stride, padding, *_ = options
     first = input.ndim - len(out)
     sums: Any = input
@@ -68,16 +69,17 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
                 sums[_every(d, low, 1, high - low)] += x[_every(d, low * s + i - p, s, high - low)]
     divisor = _divisor(input, input.shape[first:], out, options)
     means = sums / divisor
-    return np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
+    means = np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
+    return means if len(out) == 3 else images_like(means, input)  # as in PyTorch
 
 
 def _inside(start: int, step: int, count: int, n: int) -> tuple[int, int]:
-    """The range [first, last) of i for which ``start + step * i`` is in [0, n)."""
+    """Return the range [first, last) of i for which ``start + step * i`` is in [0, n)."""
     return max(0, -(start // step)), min(count, (n - 1 - start) // step + 1)
 
 
 def pooled_shape(shape: Ints, options: Any) -> Ints:
-    """The pooled dimensions: the last ones, as many as the kernel has."""
+    """Return the pooled dimensions: the last ones, as many as the kernel has."""
     return shape[len(shape) - len(options[0]) :]
 
 
@@ -88,7 +90,7 @@ def pooled_shape(shape: Ints, options: Any) -> Ints:
     input="avg_pool2d(g, pooled_shape(input.shape, options), options)",
 )
 def avg_pool_back(input: Tensor, shape: Any, options: Any) -> Tensor:
-    """The transpose of ``avg_pool``."""
+    """Return the transpose of ``avg_pool``."""
     kernel, stride, padding, *_ = options
     first = input.ndim - len(kernel)
     out = input.shape[first:]
@@ -104,7 +106,7 @@ def avg_pool_back(input: Tensor, shape: Any, options: Any) -> Tensor:
 
 
 def cells(n: int, m: int) -> tuple[Any, Any]:
-    """The starts and ends of the ``m`` regions of adaptive pooling over ``n`` elements."""
+    """Return the starts and ends of the ``m`` regions of adaptive pooling over ``n`` elements."""
     i = np.arange(m)
     return i * n // m, -((i + 1) * -n // m)
 
@@ -118,12 +120,13 @@ def _cell_table(dim: int, n: int, m: int) -> Table:
 
 
 def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
-    """Adaptive average pooling over the last dimensions."""
+    """Compute adaptive average pooling over the last dimensions."""
     if set(out) == {1} and input.size:  # means of whole images
         lead = input.shape[: input.ndim - len(out)]
         images = input.reshape((math.prod(lead), -1))
         means = row_sums(images) / images.shape[1] if are_rows(images) else pairwise_mean(images, (1,))
-        return means.reshape((*lead, *out))
+        means = means.reshape((*lead, *out))
+        return means if len(out) == 3 else images_like(means, input)  # as in PyTorch
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -132,7 +135,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
             result = pairwise_sum(cut, (d + 1,)) / (n // m)
         else:
             result = resampled(result, (_cell_table(d, n, m),)) if m else result[(slice(None),) * d + (slice(0),)]
-    return result
+    return result if len(out) == 3 else images_like(result, input)
 
 
 @op(
@@ -142,7 +145,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     input="adaptive_avg_pool2d(g, input.shape[g.ndim - dims:])",
 )
 def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
-    """The transpose of adaptive average pooling over the last ``dims`` dimensions."""
+    """Return the transpose of adaptive average pooling over the last ``dims`` dimensions."""
     result: Any = input
     for d in range(input.ndim - dims, input.ndim):
         size, m = shape[d], result.shape[d]
@@ -157,7 +160,7 @@ def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
 
 
 def _better(candidate: Any, best: Any) -> Any:
-    """Where a candidate is larger than the best, or nan, which propagates."""
+    """Return where a candidate is larger than the best, or nan, which propagates."""
     larger = candidate > best
     return larger | (candidate != candidate) if candidate.dtype.kind == "f" else larger
 
@@ -167,7 +170,7 @@ def _least(kind: Any) -> Any:
 
 
 def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
-    """The maxima of windows, and their flat indices in the last dimensions."""
+    """Return the maxima of windows, and their flat indices in the last dimensions."""
     n = len(out)
     size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
     steps = tuple(zip(size, out, kernel, stride, padding, dilation, strict=True))
@@ -184,17 +187,18 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     corner, first, offsets = map(module.asarray, _flat_places(steps))
     at = module.take(offsets, winner)
     at += corner
-    if any(padding) and best.size:  # of a window of -inf: the first place that is no padding
+    if any(padding) and best.size:  # if a window is all -inf: the first element that is not padding
         least = _least(best.dtype)
         if best.__class__ is not np.ndarray or not np.minimum.reduce(best, None) > least:
             at = module.where(best == least, first, at)
     shape = (*input.shape[: input.ndim - n], *out)
-    return best.reshape(shape), as_int64(at).reshape(shape)
+    return images_like(best.reshape(shape), input), images_like(as_int64(at).reshape(shape), input)
 
 
 @functools.lru_cache(maxsize=64)
 def _flat_places(steps: tuple[Ints, ...]) -> tuple[Any, Any, Any]:
-    """Flat indices in an image: of each window's corner, of its first place inside; and of its places from the corner.
+    """Return flat indices in an image of each window: its corner, its first element inside, its elements from the
+    corner.
 
     :param steps: for each dimension the size, the number of windows, kernel, stride, padding and dilation.
     """
@@ -210,7 +214,7 @@ def _flat_places(steps: tuple[Ints, ...]) -> tuple[Any, Any, Any]:
 
 
 def _surrounded(images: Any, steps: Any) -> Any:
-    """Images with what their windows reach beyond them: the least number of their dtype."""
+    """Return images padded to the reach of their windows with the smallest number of their dtype."""
     if not any(p or (m - 1) * s + d * (k - 1) >= length for length, m, k, s, p, d in steps):
         return images
     ends = [max(p, (m - 1) * s + d * (k - 1) + 1 - length) for length, m, k, s, p, d in steps]
@@ -221,7 +225,7 @@ def _surrounded(images: Any, steps: Any) -> Any:
 
 
 def _candidates(images: Any, steps: Any) -> Any:
-    """The elements of all windows, by their place in the window first."""
+    """Return the elements of all windows, by their place in the window first."""
     kernel = [k for _, _, k, _, _, _ in steps]
     shape = (math.prod(kernel), len(images), *(m for _, m, _, _, _, _ in steps))
     result = np.empty_like(images, shape=shape, order="C")
@@ -234,9 +238,9 @@ def _candidates(images: Any, steps: Any) -> Any:
 
 
 def _first_of(windows: Any, best: Any, winner: Any) -> None:
-    """Write the place of each window's maximum in it to ``winner``: the first of equal ones, but the last nan.
+    """Write the position of each window's maximum to ``winner``: the first of equal ones, but the last nan.
 
-    The place of the first is the number of those before it, which are not it.
+    The position of the first maximum is the number of elements before it.
     """
     if best.__class__ is not np.ndarray or best.dtype.kind == "f" and best.size and np.isnan(highest(best)):
         largest = windows[0].copy()
@@ -255,7 +259,7 @@ def _first_of(windows: Any, best: Any, winner: Any) -> None:
 
 
 def _cells_max(input: Tensor, out: Ints) -> Any:
-    """Adaptive max pooling over the last dimensions: the maxima and their flat indices."""
+    """Compute adaptive max pooling over the last dimensions: the maxima and their flat indices."""
     n = len(out)
     size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
     tables = []
@@ -275,11 +279,11 @@ def _cells_max(input: Tensor, out: Ints) -> Any:
             continue
         better = _better(candidate, best)
         best, where = np.where(better, candidate, best), np.where(better, at, where)
-    return best, where
+    return (best, where) if n == 3 else (images_like(best, input), images_like(where, input))  # as in PyTorch
 
 
 def _places_max(input: Tensor, places: Any) -> Any:
-    """The maxima of windows given by flat indices in the last dimensions, (..., *out, k)."""
+    """Return the maxima of windows given by flat indices in the last dimensions, (..., *out, k)."""
     n = places.ndim - 3
     flat = input.reshape((*input.shape[: input.ndim - n], -1))
     best = where = None
@@ -296,7 +300,7 @@ def _places_max(input: Tensor, places: Any) -> Any:
 
 @op(node="MaxPoolBackwardBackward0", symbol="max pool", method=False, input="pool_gather(g, index, dims)")
 def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
-    """The transpose of max pooling: elements added into zeros of ``shape`` at flat indices of the last ``dims``."""
+    """Transpose max pooling: add elements into zeros of ``shape`` at flat indices of the last ``dims``."""
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
     output = np.zeros_like(input, shape=(rows * width,), order="C")
     first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
@@ -306,7 +310,7 @@ def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
 
 @op(node="GatherBackward0", symbol="gather", method=False, input="pool_scatter(g, index, input.shape, dims)")
 def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
-    """The elements at flat indices in the last ``dims`` dimensions."""
+    """Return the elements at flat indices in the last ``dims`` dimensions."""
     lead = input.shape[: input.ndim - dims]
     flat = input.reshape((*lead, math.prod(input.shape[input.ndim - dims :])))
     return np.take_along_axis(flat, index.reshape((*lead, math.prod(index.shape[len(lead) :]))), -1).reshape(
@@ -315,12 +319,13 @@ def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
 
 
 def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
-    """Max unpooling: zeros of ``shape`` with elements at flat indices in the last ``dims`` dimensions."""
+    """Compute max unpooling: zeros of ``shape`` with elements at flat indices in the last ``dims`` dimensions."""
     lead = shape[: len(shape) - dims]
     output = np.zeros_like(input, shape=(*lead, math.prod(shape[len(shape) - dims :])), order="C")
     flat = (*lead, math.prod(input.shape[len(lead) :]))
     np.put_along_axis(output, index.reshape(flat), input.reshape(flat), -1)
-    return output.reshape(shape)
+    output = output.reshape(shape)
+    return output if dims == 3 else images_like(output, input)  # as in PyTorch
 
 
 # -- the operations, by number of dimensions, named as PyTorch's -----------------------------------------------------

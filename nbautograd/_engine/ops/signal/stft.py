@@ -30,13 +30,13 @@ __all__ = ["istft", "stft"]
 
 @op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
 def frames(input: Tensor, size: int, step: int) -> Tensor:
-    """The frames of ``size`` elements that start at every ``step``-th along the last dimension: (..., frames, size)."""
+    """Return the frames of ``size`` elements that start at every ``step``-th element: (..., frames, size)."""
     return np.lib.stride_tricks.sliding_window_view(input, size, -1)[..., ::step, :].copy()
 
 
 @op(node="UnfoldBackwardBackward0", symbol="overlap +", method=False, input="frames_of(g, input.shape, step)")
 def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
-    """Overlap-add: frames (..., frames, size), each ``step`` after the one before, added up."""
+    """Sum overlapping frames (..., frames, size), each ``step`` after the one before (overlap-add)."""
     *batch, pieces, size = input.shape
     blocks = -(-size // step)  # each frame as blocks of step elements, the last one zero-padded
     padded = pad_to(input, (*batch, pieces, blocks * step))
@@ -49,7 +49,7 @@ def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
 
 @op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
 def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
-    """The transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
+    """Compute the transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
     *batch, pieces, size = shape
     needed = (pieces - 1) * step + size
     whole = pad_to(input[..., :needed], (*batch, needed))
@@ -57,7 +57,7 @@ def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
 
 
 def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
-    """An array zero-padded at the end of the last dimension."""
+    """Return an array zero-padded at the end of the last dimension."""
     if a.shape == shape:
         return a
     output = np.zeros_like(a, shape=shape)
@@ -66,13 +66,13 @@ def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 def continued(x: Tensor, by: int, mode: str) -> Tensor:
-    """A signal padded with ``by`` elements at each end."""
+    """Return a signal padded with ``by`` elements at each end."""
     batches = (1,) * (3 - x.ndim) + tuple(x.shape)  # pad() needs three dimensions for these modes
     return reshape(pad(reshape(x, batches), (by, by), mode), (*x.shape[:-1], x.shape[-1] + 2 * by))
 
 
 def centered(x: Tensor, size: int, n: int) -> Tensor:
-    """A signal of ``size`` elements zero-padded on both sides to ``n``."""
+    """Return a signal of ``size`` elements zero-padded on both sides to ``n``."""
     left = (n - size) // 2
     return constant_pad(x, ((left, n - size - left),), 0)
 
@@ -85,7 +85,7 @@ def _refuse(name: str, what: str) -> NoReturn:
 
 
 def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:
-    """The arguments, with their defaults."""
+    """Return the arguments, with their defaults."""
     n = as_int(n_fft, f"{name}(): argument 'n_fft' (position 2)")
     hop = n // 4 if hop_length is None else as_int(hop_length, f"{name}(): argument 'hop_length'")
     size = n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
@@ -93,11 +93,11 @@ def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[i
 
 
 def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
-    """The window of ``n`` elements, zero-padded on both sides if it is shorter; ones by default."""
+    """Return the window of ``n`` elements, zero-padded on both sides if it is shorter; ones by default."""
     if window is None:
         warnings.warn(
             f"{name}(): A window was not provided: a rectangular one is used, whose sharp edges leak into all "
-            "frequencies. Give window=torch.hann_window(...), or torch.ones(...) for a rectangular one.",
+            "frequencies. Pass window=torch.hann_window(...), or torch.ones(...) for a rectangular one.",
             UserWarning,
             stacklevel=4,
         )
@@ -118,9 +118,9 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
 def _check_istft(
     input: Tensor, n: int, hop: int, size: int, window: Any, onesided: bool | None, return_complex: bool
 ) -> None:
-    """Make sure that the spectrum and the sizes fit each other.
+    """Check that the spectrum and the sizes match.
 
-    :raises RuntimeError: they do not.
+    :raises RuntimeError: they do not match.
     """
     if not input.dtype.is_complex:
         raise DtypeError(
@@ -163,19 +163,19 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform (STFT): the transforms of overlapping windowed frames of a signal.
+    """Compute the short-time Fourier transform (STFT): the transforms of overlapping windowed frames of a signal.
 
     :param input: shape (time,) or (batch, time).
     :param n_fft: the size of the transform.
     :param hop_length: the distance between the starts of frames; by default ``n_fft // 4``.
     :param win_length: the size of the window, by default ``n_fft``; a shorter one is zero-padded on both sides.
-    :param center: whether the centers of frames, not their starts, are at multiples of the hop; the signal is padded on
-        both sides in the mode ``pad_mode``.
-    :param normalized: whether to divide by sqrt(n_fft).
+    :param center: if True, the centers of frames instead of their starts are at multiples of the hop; the signal is
+        padded on both sides in the mode ``pad_mode``.
+    :param normalized: if True, divide by sqrt(n_fft).
     :param onesided: only the first ``n_fft // 2 + 1`` frequencies; by default for real signals and windows.
     :param return_complex: required for real signals; False, which is deprecated, returns a last dimension of real and
         imaginary part.
-    :param align_to_window: where ``center`` is False, whether windows, not frames, start at the hops.
+    :param align_to_window: with ``center=False``: if True, windows instead of frames start at the hops.
     :return: shape (batch, frequency, time).
     :raises RuntimeError: the sizes do not match.
 
@@ -220,9 +220,9 @@ def stft(
 
 
 def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: int, length: int) -> Tensor:
-    """The weighted sum of overlapping pieces, divided by the sum of the squared weights: ``length`` elements of it.
+    """Return ``length`` elements of the weighted sum of overlapping pieces, divided by the sum of the squared weights.
 
-    :raises RuntimeError: no weight is at an element.
+    :raises RuntimeError: an element is covered by no weight.
     """
     count, n = pieces.shape[-2:]
     whole = n + hop * (count - 1)
@@ -232,7 +232,7 @@ def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: in
     if bool((np.abs(elements(envelope)) < 1e-11).any()):
         _refuse(
             "istft",
-            "window overlap add min is 0: some elements are covered by no window, so they cannot be told. Take a "
+            "window overlap add min is 0: some elements are covered by no window, so they cannot be computed. Use a "
             "smaller hop_length, another window, or center=True",
         )
     return signal / envelope
@@ -251,7 +251,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The inverse short-time Fourier transform: the signal from the result of :func:`stft`.
+    """Compute the inverse short-time Fourier transform: the signal from the result of :func:`stft`.
 
     It is the least-squares estimate where frames overlap (D. Griffin and J. Lim, "Signal estimation from modified
     short-time Fourier transform", 1984).
@@ -273,7 +273,7 @@ def istft(
     _check_istft(input, n, hop, size, window, onesided, return_complex)
     weights = _window("istft", window, size, n, input)
     if weights.dtype.is_complex and not return_complex:
-        _refuse("istft", "a complex window gives a complex signal: return_complex=True is needed")
+        _refuse("istft", "a complex window gives a complex signal. Pass return_complex=True")
     spectrum = transpose(input, -1, -2)
     norm = "ortho" if normalized else "backward"
     last = (input.ndim - 1,)
@@ -290,7 +290,7 @@ def istft(
     if stop <= whole:
         return signal
     warnings.warn(
-        "istft(): The length of signal is shorter than the length parameter: the result is continued by zeros",
+        "istft(): The length of signal is shorter than the length parameter: the result is padded with zeros",
         UserWarning,
         stacklevel=3,
     )

@@ -33,17 +33,17 @@ NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 
 def points(n: int, device: Device) -> Any:
-    """The sample positions from 0 to n - 1."""
+    """Return the sample positions from 0 to n - 1."""
     return backend.module(as_device(device)).arange(n).astype(np.float64)
 
 
 def span(n: int, periodic: bool) -> int:
-    """The period of a window: the distance between its equal ends, at least 1."""
+    """Return the period of a window: the distance between its equal ends, at least 1."""
     return max(1, n if periodic else n - 1)
 
 
 def cosine_sum(k: Any, length: int, coefficients: Sequence[float]) -> Any:
-    """A weighted sum of cosines of increasing frequency and alternating sign."""
+    """Return a weighted sum of cosines of increasing frequency and alternating sign."""
     terms = [(-1) ** i * a * precise.cos(2 * math.pi * i / length * k) for i, a in enumerate(coefficients)]
     total = terms[0]
     for term in terms[1:]:
@@ -52,12 +52,12 @@ def cosine_sum(k: Any, length: int, coefficients: Sequence[float]) -> Any:
 
 
 def triangle(k: Any, length: int) -> Any:
-    """A triangle: from 0 up to 1 in the center and down again."""
+    """Return a triangle: from 0 up to 1 in the center and down again."""
     return 1 - np.abs(2 * k / length - 1)
 
 
 def kaiser_bessel(k: Any, length: int, beta: float) -> Any:
-    """The Kaiser window (the Bessel function I₀: DLMF 10.25)."""
+    """Return the Kaiser window (the Bessel function I₀: DLMF 10.25)."""
     i0 = backend.scipy(k, "special").i0
     x = 2 * k / length - 1
     return i0(beta * np.sqrt(np.maximum(0, 1 - x * x))) / i0(k[:1] * 0 + beta)
@@ -86,7 +86,7 @@ def _begin(
 
 
 def window_tensor(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) -> Tensor:
-    """The window as a tensor; a window of one point is 1."""
+    """Return the window as a tensor; a window of one point is 1."""
     return finish((values * 0 + 1 if n == 1 else values).astype(kind.numpy), requires_grad)
 
 
@@ -101,7 +101,7 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Bartlett (triangular) window.
+    """Return the Bartlett (triangular) window.
 
     :param periodic: omit the last point of the symmetric window of one more point.
     :raises RuntimeError: the length is negative, or the dtype is not floating.
@@ -125,7 +125,7 @@ def blackman_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Blackman window: a sum of three cosines.
+    """Return the Blackman window: a sum of three cosines.
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
@@ -150,7 +150,7 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hamming window: ``alpha - beta * cos(2πk / n)``.
+    """Return the Hamming window: ``alpha - beta * cos(2πk / n)``.
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
@@ -173,7 +173,7 @@ def hann_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hann window: ``(1 - cos(2πk / n)) / 2``.
+    """Return the Hann window: ``(1 - cos(2πk / n)) / 2``.
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
@@ -197,7 +197,7 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Kaiser window; a larger ``beta`` gives a wider main lobe and lower side lobes.
+    """Return the Kaiser window; a larger ``beta`` gives a wider main lobe and lower side lobes.
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
