@@ -57,10 +57,10 @@ def oracle(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Rules, format, generated files."""
+    """Rules, format, words, generated files."""
     python(session, "-m", "ruff", "check", ".")
     python(session, "-m", "ruff", "format", "--check", ".")
-    for script in ("stubs", "reference"):
+    for script in ("stubs", "reference", "words"):
         python(session, f"docs/{script}.py", "--check")
 
 

@@ -239,7 +239,7 @@ def test_a_class_room_is_not_overwritten(run: Any, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "03_backward.ipynb").write_text("mine")
     done = run("course", "class")
-    assert done.returncode == 1 and "03_backward.ipynb is there already; name another folder" in done.stderr
+    assert done.returncode == 1 and "03_backward.ipynb already exists. Name another folder" in done.stderr
     assert [path.name for path in folder.iterdir()] == ["03_backward.ipynb"]
 
 

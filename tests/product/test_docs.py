@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -67,6 +68,39 @@ def test_the_readmes_example_runs(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SHELL, code]
     done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0 and done.stdout.endswith("tensor([5.])\n"), done.stdout + done.stderr
+
+
+QUICKSTART = """
+import json, re, sys
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shown = []
+for cell in json.loads(sys.argv[1]):
+    done = shell.run_cell(cell)
+    done.raise_error()
+    shown += [] if done.result is None else [re.sub("Posix|Windows", "", type(done.result).__name__)]
+print(*shown, shell.user_ns["w"].grad, shell.user_ns["x"].grad)
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "shown", "gradients"),
+    [
+        ("quickstart.md", "Tensor Animation Table Picture Path", "tensor([10.]) tensor([4.])"),
+        ("zh/quickstart.md", "Animation", "tensor([5.]) tensor([2.])"),
+    ],
+)
+def test_the_quickstart_runs(page: str, shown: str, gradients: str, tmp_path: Path) -> None:
+    """Run the cells of the page in one shell, and compare what they show."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    cells = re.findall(r"^```(?:\{code-cell\} ipython3|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", QUICKSTART, json.dumps(cells)],
+        cwd=tmp_path, env=env, capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout.endswith(f"\n{shown} {gradients}\n"), done.stdout + done.stderr
 
 
 def test_the_picture_of_the_layers_is_current() -> None:

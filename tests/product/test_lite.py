@@ -75,7 +75,7 @@ def test_compiled_modules_stay_out_where_python_stands_beside_them(tmp_path: Pat
     with zipfile.ZipFile(wheels.repack(both, tmp_path)) as archive:
         assert [name for name in archive.namelist() if "dist-info" not in name] == ["example/fast.py"]
     alone = installed(tmp_path / "alone", **{"example/__init__.py": "", compiled: ""})
-    with pytest.raises(ValueError, match=re.escape(f"{compiled} is compiled, and there is no fast.py")):
+    with pytest.raises(ValueError, match=re.escape(f"{compiled} is compiled, and fast.py is missing")):
         wheels.repack(alone, tmp_path)
 
 
@@ -229,7 +229,7 @@ def test_a_former_site_is_replaced_and_kept_where_that_fails(
 def test_other_folders_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "thesis.tex").touch()
     assert main(["lite", str(tmp_path)]) == main(["lite", str(tmp_path / "thesis.tex")]) == 1
-    assert capsys.readouterr().err.count("holds something else, which is not overwritten") == 2
+    assert capsys.readouterr().err.count("has other content, which is not overwritten") == 2
 
 
 def test_what_is_missing_is_named(
@@ -248,7 +248,7 @@ def test_what_is_missing_is_named(
     needs.package("jupyterlite_core")
     (tmp_path / "pyodide").mkdir()
     assert main(["lite", str(tmp_path / "site"), "--pyodide", str(tmp_path / "pyodide")]) == 1
-    assert "is no Pyodide of version 314 or newer: it has no pyodide.mjs" in capsys.readouterr().err
+    assert "is not a Pyodide of version 314 or newer: it has no pyodide.mjs" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
 
 

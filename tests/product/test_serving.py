@@ -121,7 +121,7 @@ def nobody() -> Iterator[Lab]:
 def test_it_serves_the_course(lab: Lab) -> None:
     """In a home that is not there yet."""
     with lab.serving("--port=0"):
-        said = "nbautograd lab: running as root, cells too; only this machine reaches it (localhost)"
+        said = "nbautograd lab: running as root, cells as well; only this machine can reach it (localhost)"
         assert (said in lab.log) == ROOT
     assert {path.name for path in (lab.folder / "course").iterdir()} >= {path.name for path in course().glob("*.ipynb")}
 
@@ -166,9 +166,9 @@ def configured(lab: Lab, text: str) -> None:
 
 @as_root
 def test_as_root_another_address_needs_the_flag(lab: Lab) -> None:
-    refused = "nbautograd lab: as root this listens on 0.0.0.0, where other machines may reach it, only when told so"
+    refused = "nbautograd lab: as root this listens on 0.0.0.0, where other machines may reach it, only on request"
     status, said = lab.ended("--port=0", "--ip=0.0.0.0")
-    assert status == 1 and refused in said and "add --allow-root after the --" in said
+    assert status == 1 and refused in said and "Add --allow-root after the --" in said
     configured(lab, "c.ServerApp.ip = '0.0.0.0'")
     status, said = lab.ended("--port=0")
     assert status == 1 and refused in said
@@ -188,7 +188,7 @@ def busy() -> Iterator[int]:
 
 def test_of_a_busy_port_it_says_what_to_do(lab: Lab, busy: int) -> None:
     status, said = lab.ended(f"--port={busy}", "--port-retries=0", "--ip=127.0.0.1")
-    assert status == 1 and f"port {busy} is in use; name another, or 0 for any that is free: " in said
+    assert status == 1 and f"port {busy} is in use. Name another, or 0 for any free one: " in said
     with lab.serving(f"--port={busy}", "--ip=127.0.0.1") as page:
         port = page.split(":")[2].split("/")[0]
         assert f"nbautograd lab: port {busy} is in use, so this is on port {port}; " in lab.log
@@ -196,7 +196,7 @@ def test_of_a_busy_port_it_says_what_to_do(lab: Lab, busy: int) -> None:
 
 def test_of_an_address_that_is_not_here_it_says_what_to_do(lab: Lab) -> None:
     status, said = lab.ended("--ip=192.0.2.1", "--port=0")  # kept for documentation, so nobody has it
-    assert status == 1 and "192.0.2.1 is no address of this machine: give another, or none for localhost" in said
+    assert status == 1 and "192.0.2.1 is not an address of this machine. Name another, or none for localhost" in said
 
 
 # -- browsers ----------------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_of_an_address_that_is_not_here_it_says_what_to_do(lab: Lab) -> None:
 def no_variable(lab: Lab) -> str:
     if sys.platform in ("win32", "darwin"):
         pytest.skip("this system has a browser")
-    return "no browser was found here"
+    return "no browser was found"
 
 
 def no_program(lab: Lab) -> str:
@@ -219,7 +219,7 @@ def test_without_a_browser_it_says_what_to_open(lab: Lab, without: Callable[[Lab
     line = without(lab)
     with lab.serving("--port=0") as page:
         wait_until(lambda: line in lab.log)
-        assert f"nbautograd lab: {line}; open this address in " in lab.log and page in lab.log
+        assert f"nbautograd lab: {line}. Open this address in " in lab.log and page in lab.log
     assert "Traceback" not in lab.log
 
 
