@@ -99,7 +99,14 @@ def copy(app: Sphinx) -> None:
     os.environ["IPYTHONDIR"] = str(profile)
 
 
+def name_the_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Set the language of a Chinese page, for screen readers and search."""
+    if language(page) == "zh":
+        context["language"] = "zh-CN"
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_lite", "", "env", str)
     app.connect("builder-inited", copy)
+    app.connect("html-page-context", name_the_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

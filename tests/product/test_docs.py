@@ -283,6 +283,7 @@ def test_without_pytorch_its_notebook_is_shown_as_it_was_stored(tmp_path: Path) 
         notebook = (ROOT / name.replace("course", "notebooks")).with_suffix(".ipynb").read_text(encoding="utf-8")
         assert page.count('src="data:image/svg') == notebook.count('src=\\"data:image/svg') > 5
         assert said in page and ("已安装 PyTorch" if "zh" in name else "PyTorch is here") in page
+        assert f'lang="{"zh-CN" if "zh" in name else "en"}"' in page
 
 
 # -- the built site ----------------------------------------------------------------------------------------------------
