@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -33,7 +34,10 @@ def limit(mebibytes: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    size = mebibytes * 2**20
+    taken, pages = 0, Path("/proc/self/statm")  # what libraries and their threads have reserved so far
+    if pages.exists():
+        taken = int(pages.read_text().split()[0]) * resource.getpagesize()
+    size = taken + mebibytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
