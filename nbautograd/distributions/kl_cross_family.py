@@ -129,7 +129,7 @@ def _to_normal(p: Any, q: Any) -> Tensor:
 
 @_registered(Normal, q=Laplace)
 def _to_laplace(p: Any, q: Any) -> Tensor:
-    """Return Compute the divergence; ``E|x - loc|`` is the mean of a folded normal distribution."""
+    """Compute the divergence; ``E|x - loc|`` is the mean of a folded normal distribution."""
     gap = p.loc - q.loc
     ratio = gap / p.scale
     distance = math.sqrt(2 / math.pi) * p.scale * (-0.5 * ratio.pow(2)).exp() + gap * (math.sqrt(0.5) * ratio).erf()
