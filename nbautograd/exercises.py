@@ -23,12 +23,12 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.base.users_code import is_users
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.viz.language import say
 
@@ -36,8 +36,6 @@ __all__ = ["exercise", "same", "score"]
 
 Check = Callable[..., "str | Iterable[str] | None"]
 
-_LIBRARY = (str(Path(__file__).parent), "<nbautograd")
-"""Where the code of nbautograd is, and what it calls the code that it writes."""
 _results: dict[int, tuple[str, float]] = {}
 """The state of each exercise checked in this process, ``right``, ``wrong`` or ``untried``, and its points."""
 
@@ -174,7 +172,7 @@ def _faults(check: Check, answers: tuple[Any, ...]) -> list[str]:
         return [faults] if isinstance(faults, str) else list(faults)
     except Exception as error:
         walked = list(traceback.walk_tb(error.__traceback__))
-        own = [each for each in walked if not each[0].f_code.co_filename.startswith(_LIBRARY)]
+        own = [each for each in walked if is_users(each[0])]
         if own and _is_of(check, own[-1][0].f_code):
             return [_unusable(error)]
         line = traceback.StackSummary.extract(iter(own[-1:]))[0].line if own else ""

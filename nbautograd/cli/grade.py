@@ -133,15 +133,15 @@ def with_own_checks(submitted: Sequence[Cell], original: Sequence[Cell]) -> list
         if cell["cell_type"] == "code" and str(cell["id"]).startswith("check-"):
             checks[cell["id"]] = {
                 "id": cell["id"],
-                "source": _source(cell),
+                "source": "".join(cell["source"]),
                 "check": True,
                 "imports": "\n".join(needed),
             }
         elif cell["cell_type"] == "code":
-            needed += imports_of(_source(cell))
+            needed += imports_of("".join(cell["source"]))
     cells = []
     for cell in submitted:
-        key, code = str(cell.get("id", "")), _source(cell)
+        key, code = str(cell.get("id", "")), "".join(cell["source"])
         worked = key.startswith("answer-") or code.startswith(("# A worked answer", "# 参考答案"))
         if cell["cell_type"] != "code" or worked or key == "score":
             continue
@@ -161,11 +161,6 @@ def imports_of(code: str) -> list[str]:
     except SyntaxError:
         return []
     return [ast.unparse(each) for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
-
-
-def _source(cell: Cell) -> str:
-    source = cell["source"]
-    return source if isinstance(source, str) else "".join(source)
 
 
 def _whose(path: Path, folder: Path) -> tuple[str | None, str]:

@@ -11,24 +11,35 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import FrameType, TracebackType
+from itertools import islice
+from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
+    "LARGEST",
     "Assignment",
     "Call",
+    "Place",
     "assignments",
+    "called",
     "edited",
+    "is_users",
     "last_assignment",
     "last_backward",
+    "parsed",
+    "place_of",
     "running_call",
+    "source_of",
     "user_frame",
 ]
 
 LIBRARIES = {"nbautograd", "torch", "IPython", "ipykernel", "contextlib", "traitlets"}
 MODULE = "<module>"
+LARGEST = 400_000  # characters of a file that pictures read
+Place = tuple[int, int, int, int]
+"""First and last line, first byte and the one after the last, as ``co_positions`` gives them."""
 MODES = {"no_grad", "inference_mode"}
 _MAGIC = re.compile(
     r"get_ipython\(\)\.run_line_magic\("
@@ -105,12 +116,26 @@ class Call(NamedTuple):
 def user_frame() -> FrameType | None:
     """Return the innermost frame of code outside libraries."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in LIBRARIES and not frame.f_code.co_filename.startswith("<nbautograd"):
-            return frame
+    while frame is not None and not is_users(frame):
         frame = frame.f_back
-    return None
+    return frame
+
+
+def is_users(frame: FrameType) -> bool:
+    """Return whether a frame runs code outside libraries, and none that this library has generated."""
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return package not in LIBRARIES and not frame.f_code.co_filename.startswith("<nbautograd")
+
+
+def place_of(code: CodeType, instruction: int) -> Place | None:
+    """Return the place of the expression that an instruction computes; None if it is unknown."""
+    return _place(code, instruction) if instruction >= 0 else None
+
+
+@lru_cache(4000)
+def _place(code: CodeType, instruction: int) -> Place | None:
+    line, last, first, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    return None if line is None or last is None or first is None or end is None else (line, last, first, end)
 
 
 def running_call(frame: FrameType | None) -> Call | None:
@@ -119,10 +144,10 @@ def running_call(frame: FrameType | None) -> Call | None:
     """
     if frame is None:
         return None
-    filename, tree = frame.f_code.co_filename, _parsed(_source(frame.f_code.co_filename))
+    filename, tree = frame.f_code.co_filename, parsed(source_of(frame.f_code.co_filename))
     if tree is None:
         return None
-    at = list(frame.f_code.co_positions())[frame.f_lasti // 2] if frame.f_lasti >= 0 else None
+    at = place_of(frame.f_code, frame.f_lasti)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.lineno == frame.f_lineno]
     exact = [node for node in calls if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == at]
     for node in exact or calls:
@@ -135,15 +160,15 @@ def running_call(frame: FrameType | None) -> Call | None:
 def failed_expression(trace: TracebackType) -> ast.expr | None:
     """Return the expression at which a frame of a traceback stopped; None if the code is not known."""
     code = trace.tb_frame.f_code
-    tree = _parsed(_source(code.co_filename))
-    at = list(code.co_positions())[trace.tb_lasti // 2] if trace.tb_lasti >= 0 else None
+    tree = parsed(source_of(code.co_filename))
+    at = place_of(code, trace.tb_lasti)
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)] if tree is not None else []
     return next((one for one in nodes if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == at), None)
 
 
 def _call(filename: str, node: ast.Call) -> Call | None:
     """Return the details of a call that runs a backward pass."""
-    text, name = edited(filename, node), _called(node)
+    text, name = edited(filename, node), called(node)
     if name == "run_line_magic":
         parts = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
         if len(parts) < 2 or not all(isinstance(part, str) for part in parts):
@@ -161,20 +186,22 @@ def _call(filename: str, node: ast.Call) -> Call | None:
     return None
 
 
-def _called(node: ast.Call) -> str:
+def called(node: ast.Call) -> str:
     """Return the last part of the called name."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def _source(filename: str) -> str:
+def source_of(filename: str) -> str:
+    """Return the text of a file or a cell, empty if it is unknown."""
     return "".join(linecache.getlines(filename))
 
 
 @lru_cache(50)
-def _parsed(source: str) -> ast.Module | None:
+def parsed(source: str) -> ast.Module | None:
+    """Return the syntax tree of a text; None if it is empty or not Python."""
     try:
         return ast.parse(source) if source else None
-    except (SyntaxError, ValueError):  # a cell with untranslated magics
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell with untranslated magics, or too deep
         return None
 
 
@@ -183,7 +210,7 @@ def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, in
 
     :param edits: start and end of each, as line and column, and the new text.
     """
-    lines = [line.encode() for line in _source(filename).splitlines(keepends=True)]
+    lines = [line.encode() for line in source_of(filename).splitlines(keepends=True)]
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
@@ -201,7 +228,7 @@ def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, in
 
 def assignments(filename: str) -> dict[str, list[Assignment]]:
     """Return, for each variable of a cell or file, its assignments, from top to bottom."""
-    return _assignments(filename, _source(filename))
+    return _assignments(filename, source_of(filename))
 
 
 @lru_cache(50)
@@ -224,7 +251,7 @@ def _assignments(filename: str, source: str) -> dict[str, list[Assignment]]:
         for child in ast.iter_child_nodes(node):
             visit(child, scope, prefix, mode)
 
-    tree = _parsed(source)
+    tree = parsed(source)
     if tree is not None:
         visit(tree, MODULE, "", "")
     return assigned
@@ -261,7 +288,7 @@ def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, C
     itself.
     """
     for cell in (filename, *SourceLocator.earlier(filename)):
-        tree = _parsed(_source(cell))
+        tree = parsed(source_of(cell))
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
         before = [node for node in nodes if cell != filename or (node.lineno, node.col_offset) < position]
         for node in sorted(before, key=lambda node: (node.lineno, node.col_offset), reverse=True):

@@ -18,6 +18,8 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
+from nbautograd._engine.base.users_code import place_of
+
 __all__ = ["after_block", "at_once", "noted", "of_magic", "seen", "without_semicolon"]
 
 P = ParamSpec("P")
@@ -186,10 +188,10 @@ def _following(frame: FrameType) -> dis.Instruction | None:
 
 def _is_silenced(frame: FrameType) -> bool:
     """Whether the line of the call ends with a semicolon behind it."""
-    positions = list(frame.f_code.co_positions())
-    _, end, _, column = positions[frame.f_lasti // 2]
-    if end is None or column is None:
+    place = place_of(frame.f_code, frame.f_lasti)
+    if place is None:
         return False
+    _, end, _, column = place
     rest = linecache.getline(frame.f_code.co_filename, end, frame.f_globals).encode()[column:]
     return SILENCED.match(rest.decode("utf-8", "replace")) is not None  # marimo's columns are without indentation
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from nbautograd._engine.base.users_code import place_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
@@ -98,12 +99,10 @@ def _part(traceback: types.TracebackType | None, frame: types.FrameType, line: i
 
     while traceback is not None and traceback.tb_frame is not frame:
         traceback = traceback.tb_next
-    positions = getattr(frame.f_code, "co_positions", None)
-    if traceback is None or positions is None or traceback.tb_lasti < 0:
+    place = None if traceback is None else place_of(frame.f_code, traceback.tb_lasti)
+    if place is None or place[:2] != (line, line):
         return ""
-    first, last, start, end = list(positions())[traceback.tb_lasti // 2]
-    if first != line or last != line or start is None or end is None:
-        return ""
+    _, _, start, end = place
     text = linecache.getline(frame.f_code.co_filename, line).encode("utf-8")
     return one_line(text[start:end].decode("utf-8", "replace"), 80)
 

@@ -1,8 +1,8 @@
-"""What the user's code says for a result or an argument that no variable holds: the text of its expression.
+"""Names for results and arguments that no variable holds: the text of their expressions in the user's code.
 
-Tracing notes of each operation the code object and the instruction that called it, and Python tells of an instruction
-the exact place of its expression. A text is given only where it is certain that the expression's value is the result:
-where the file still fits the code, and the expression ran once.
+Tracing records the code object and the instruction that called an operation, and Python gives the place of an
+instruction's expression. A text is used only if the expression's value certainly is the result: the file still fits the
+code, and the expression ran once.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import linecache
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import combinations, islice, takewhile
+from itertools import combinations, takewhile
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
+from nbautograd._engine.base import users_code
+from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.notes import trace_of
@@ -28,9 +29,6 @@ __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
 
 SHORT, LONG = 16, 24  # characters of a text: of results, which stand in formulas, and of others
 MOST_PARTS = 4  # of an expression that are left out
-LARGEST = 400_000  # characters of a file that is read
-Place = tuple[int, int, int, int]
-"""First and last line, first byte and the one after the last, as ``co_positions`` gives them."""
 _KINDS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -40,26 +38,20 @@ _VALUES = {"abs", "pow", "round", "sum"}
 """Functions of Python's own that give what an operation gave."""
 _LIBRARIES = {"nbautograd", "torch"}
 _ALIASES = {"torch", "F", "nn", "nb"}
-"""What modules are called in a file whose variables are not known."""
+"""Names of modules in a file whose variables are unknown."""
 _PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
 """Operands that are called otherwise than the parameters of the functions."""
 
 
 def place_of(trace: Any) -> Place | None:
-    """The place of the expression that called an operation; None where that is not known."""
+    """Return the place of the expression that called an operation; None if it is unknown."""
     code, instruction = attribute(trace, "code"), attribute(trace, "instruction", -1)
-    return _place(code, instruction) if isinstance(code, CodeType) and instruction >= 0 else None
-
-
-@lru_cache(4000)
-def _place(code: CodeType, instruction: int) -> Place | None:
-    line, last, first, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
-    return None if line is None or last is None or first is None or end is None else (line, last, first, end)
+    return users_code.place_of(code, instruction) if isinstance(code, CodeType) else None
 
 
 @lru_cache(2000)
 def short(text: str, most: int = LONG) -> str:
-    """An expression as a name of a few letters: of a long one, the longest parts are left out.
+    """Shorten an expression to a name of a few letters by leaving out its longest parts.
 
     >>> short("torch.relu(self.first(x) + self.second(x))"), short("(x @ self.weight.T + self.bias).softmax(-1)")
     ('torch.relu(…)', '(…).softmax(-1)')
@@ -81,7 +73,7 @@ def short(text: str, most: int = LONG) -> str:
 
 
 def _parts(tree: ast.expr) -> Iterator[tuple[int, int]]:
-    """Where the parts are, in bytes, on which an operation works: first what is rather left out."""
+    """Yield the byte ranges of an operation's operands, first those to leave out first."""
     if isinstance(tree, ast.Call):
         given: list[ast.expr | ast.keyword] = [*tree.args, *tree.keywords]
         spans = [(given[0].col_offset, given[-1].end_col_offset or 0)] if given else []
@@ -103,10 +95,10 @@ class _Expression(NamedTuple):
     target: str
     """The variable that it is the value of, if that is all that its statement does."""
     repeats: bool
-    """Whether it is in a loop, so that it may run several times."""
+    """True inside a loop, where it may run several times."""
 
     def text(self, part: ast.expr | None = None, most: int = LONG) -> str:
-        """The short text of it, or of a part."""
+        """Return the short text of the expression, or of a part."""
         tree = part or self.tree
         if tree.lineno != tree.end_lineno:
             return short(ast.unparse(tree), most)
@@ -115,12 +107,9 @@ class _Expression(NamedTuple):
 
 @lru_cache(50)
 def _expressions(source: str) -> Mapping[Place, _Expression]:
-    """The expressions of a file that may run an operation, by their places; nothing of what is no Python."""
+    """Return the expressions of a file that may run an operation, by their places; none if it is not Python."""
     found: dict[Place, _Expression] = {}
-    try:
-        tree = ast.parse(source) if 0 < len(source) <= LARGEST else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
+    tree = users_code.parsed(source) if len(source) <= users_code.LARGEST else None
     data = source.encode().split(b"\n")
     waiting: list[tuple[ast.AST, str | None, bool]] = [] if tree is None else [(tree, "", False)]
     while waiting:
@@ -141,7 +130,7 @@ def _span(node: ast.expr | ast.stmt) -> Place:
 
 
 def _target(node: ast.AST) -> str | None:
-    """The variable of which a node assigns the value; None where that is several results at once."""
+    """Return the variable to which a node assigns its value; None for several results at once."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     if any(isinstance(target, (ast.Tuple, ast.List)) for target in targets):
         return None
@@ -150,34 +139,29 @@ def _target(node: ast.AST) -> str | None:
 
 @lru_cache(500)
 def _words(code: CodeType) -> frozenset[str]:
-    """The names in a code object and in those inside of it."""
+    """Return the names in a code object and in those inside it."""
     own = {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
     return frozenset(own.union(*(_words(part) for part in code.co_consts if isinstance(part, CodeType))))
 
 
 def _fits(tree: ast.expr, code: CodeType) -> bool:
-    """Whether an expression can be what a code object was made from: the file may have changed since."""
+    """Return whether a code object can be compiled from an expression: the file may have changed."""
     parts = [*ast.walk(tree)]
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     return names | {part.attr for part in parts if isinstance(part, ast.Attribute)} <= _words(code)
 
 
-def _called(call: ast.Call) -> str:
-    """The last part of the name of what is called."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
 def _gives_tensor(tree: ast.expr) -> bool:
-    """Whether the value of an expression that ran operations is what the last one gave, as far as its name tells."""
+    """Return whether an expression's value is the result of its last operation, as far as its name tells."""
     if not isinstance(tree, ast.Call):
         return True
-    name = _called(tree)
+    name = called(tree)
     own = isinstance(tree.func, ast.Name) and hasattr(builtins, name) and name not in _VALUES
     return not own and name not in _PASSES
 
 
 def _called_module(scope: Sequence[Any]) -> Any:
-    """The entry into a module of the library's that the user's code has called; None where it has called none."""
+    """Return the entry into a library module that the user's code has called; None if there is none."""
     own = [*takewhile(_is_librarys, reversed(scope))]
     return own[-1] if own else None
 
@@ -188,7 +172,7 @@ def _is_librarys(entry: Any) -> bool:
 
 
 def _named(owner: str, name: str) -> Any:
-    """What the library calls so: of its ``Tensor``, its ``nn``, or one of its functions; None where there is none."""
+    """Return the library's object of this name, from ``Tensor``, ``nn`` or its functions; None if there is none."""
     torch: Any = import_module("nbautograd")
     if owner:
         return getattr(getattr(torch, owner), name, None)
@@ -226,18 +210,18 @@ class SourceTexts:
                 self.made[last[0]] = expression
 
     def expression(self, trace: Any) -> _Expression | None:
-        """The expression that called an operation; None where the file does not tell it any more."""
+        """Return the expression that called an operation; None if the file no longer has it."""
         place = place_of(trace)
         if place is None:
             return None
         if trace.filename not in self.files:
-            self.files[trace.filename] = _expressions("".join(linecache.getlines(trace.filename)))
+            self.files[trace.filename] = _expressions(users_code.source_of(trace.filename))
         known = self.files[trace.filename].get(place)
         return known if known is not None and _fits(known.tree, trace.code) else None
 
     @staticmethod
     def ran_once(nodes: Sequence[Any], expression: _Expression) -> bool:
-        """Whether all these operations are of one call: a function may have run several times, or a loop's body."""
+        """Return whether all operations belong to one call: a function or a loop body may run several times."""
         if len(nodes) == 1:
             return True
         if expression.repeats:
@@ -248,7 +232,7 @@ class SourceTexts:
         return len(modules) == 1 and None not in modules
 
     def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
-        """The texts of the expressions whose values results are, as far as that is known and they are not alike."""
+        """Return the texts of the expressions that made results, if they are known and differ."""
         told: dict[Any, str] = {}
         for most in (SHORT, LONG):
             texts = {node: self.made[node].text(most=most) for node in nodes if node in self.made and node not in told}
@@ -258,15 +242,15 @@ class SourceTexts:
         return told
 
     def text(self, node: Any) -> str:
-        """The text of the expression whose value a result is; nothing where that is not known."""
+        """Return the text of the expression that made a result; empty if it is unknown."""
         return self.made[node].text() if node in self.made else ""
 
     def variable(self, node: Any) -> str:
-        """The variable to which the code assigned a result, and nothing else."""
+        """Return the variable to which the code assigned exactly this result."""
         return self.made[node].target if node in self.made else ""
 
     def operand(self, node: Any, operand: Any) -> str:
-        """The text of an argument of an operation; nothing where it is not certain which one it was."""
+        """Return the text of an operation's argument; empty if it is not certain which one it was."""
         expression = self.calls.get(node)
         if expression is None:
             return ""
@@ -280,9 +264,9 @@ class SourceTexts:
         return "" if part is None or isinstance(part, ast.Starred) else expression.text(part)
 
     def argument(self, call: ast.Call, operand: Any, scope: Sequence[Any]) -> ast.expr | None:
-        """The argument of a call of a function of the library's that an operand is."""
+        """Return the argument that is an operand, in a call of a library function."""
         name, place = operand.parameter
-        wanted, called = _PARAMETERS.get(name, name), _called(call)
+        wanted, function_name = _PARAMETERS.get(name, name), called(call)
         given = call.args
         module = _called_module(scope)
         function: Any = None
@@ -290,11 +274,11 @@ class SourceTexts:
             live = module.module()
             function = getattr(live, "_function", live.forward)
         elif isinstance(call.func, ast.Call):  # a module that is gone, as in ``nn.MSELoss()(a, b)``
-            function = getattr(_named("nn", _called(call.func)), "_function", None)
+            function = getattr(_named("nn", called(call.func)), "_function", None)
         elif self.is_function(call.func):
-            function = _named("", called)
+            function = _named("", function_name)
         elif isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") != "self":
-            function, given = _named("Tensor", called), [call.func.value, *call.args]
+            function, given = _named("Tensor", function_name), [call.func.value, *call.args]
         try:
             keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
             bound = inspect.signature(function).bind(*given, **keywords).arguments
@@ -306,7 +290,7 @@ class SourceTexts:
         return part if isinstance(part, ast.expr) else None
 
     def is_function(self, tree: ast.expr) -> bool:
-        """Whether what is called is a function of a module, and no method."""
+        """Return whether a call is of a module's function, not of a method."""
         if isinstance(tree, ast.Name):
             return True
         owner = tree.value if isinstance(tree, ast.Attribute) else None

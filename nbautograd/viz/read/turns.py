@@ -9,19 +9,18 @@ counted from 0.
 from __future__ import annotations
 
 import ast
-import linecache
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from nbautograd._engine.base.users_code import LARGEST, parsed, source_of
 from nbautograd.viz.language import say
 from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Turns", "name_of", "turns_of"]
 
 MOST = 2000  # operations of a graph whose turns are told
-LARGEST = 400_000  # characters of a file that is read
 
 Turns = Sequence[Mapping[tuple[int, int], str]]
 """Of each operation, for each loop that it ran in, by its column and line, what the turn is called."""
@@ -47,7 +46,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
         if trace is None or trace.code is None:
             continue
         if trace.filename not in files:
-            files[trace.filename] = _loops("".join(linecache.getlines(trace.filename)))
+            files[trace.filename] = _loops(source_of(trace.filename))
         for loop in files[trace.filename].get(trace.lineno, ()):
             ran.setdefault(loop, []).append(place)
     begins = {loop: min(traces[place].instruction for place in places) for loop, places in ran.items()}
@@ -91,10 +90,7 @@ def name_of(turns: Turns) -> str:
 
 def _loops(code: str) -> _Loops:
     """The loops around each line of a file, within its function; nothing of what is no Python."""
-    try:
-        tree = ast.parse(code) if 0 < len(code) <= LARGEST else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
+    tree = parsed(code) if len(code) <= LARGEST else None
     around: dict[int, Sequence[_Loop]] = {}
 
     def visit(node: ast.AST, loops: tuple[_Loop, ...]) -> None:

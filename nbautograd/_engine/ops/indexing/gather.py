@@ -239,9 +239,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     tensor([-1.,  2.])
     """
     check_mask("masked_fill_", mask)
-    if n := getattr(value, "ndim", 0):
+    if getattr(value, "ndim", 0):
         raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {n} dimension(s)."
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     if not hasattr(value, "dtype"):
         value = number_in(value, dtypes.of(input.dtype))

@@ -49,6 +49,11 @@ def _divisor(x: Any, size: Ints, out: Ints, options: Any) -> Any:
     return backend.module(backend.device_of(x)).asarray(counts.astype(x.dtype if x.dtype.kind == "f" else np.float64))
 
 
+def _laid_out(result: Any, input: Any, dims: int) -> Any:
+    """Return a result in the memory format of the input, but row-major over three dimensions, as in PyTorch."""
+    return result if dims == 3 else images_like(result, input)
+
+
 def _every(d: int, start: int, step: int, count: int) -> tuple[Any, ...]:
     """Return the index of ``count`` elements along dimension ``d``."""
     return (slice(None),) * d + (slice(start, start + step * (count - 1) + 1, step),)
@@ -70,7 +75,7 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
     divisor = _divisor(input, input.shape[first:], out, options)
     means = sums / divisor
     means = np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
-    return means if len(out) == 3 else images_like(means, input)  # as in PyTorch
+    return _laid_out(means, input, len(out))
 
 
 def _inside(start: int, step: int, count: int, n: int) -> tuple[int, int]:
@@ -126,7 +131,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
         images = input.reshape((math.prod(lead), -1))
         means = row_sums(images) / images.shape[1] if are_rows(images) else pairwise_mean(images, (1,))
         means = means.reshape((*lead, *out))
-        return means if len(out) == 3 else images_like(means, input)  # as in PyTorch
+        return _laid_out(means, input, len(out))
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -135,7 +140,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
             result = pairwise_sum(cut, (d + 1,)) / (n // m)
         else:
             result = resampled(result, (_cell_table(d, n, m),)) if m else result[(slice(None),) * d + (slice(0),)]
-    return result if len(out) == 3 else images_like(result, input)
+    return _laid_out(result, input, len(out))
 
 
 @op(
@@ -279,7 +284,7 @@ def _cells_max(input: Tensor, out: Ints) -> Any:
             continue
         better = _better(candidate, best)
         best, where = np.where(better, candidate, best), np.where(better, at, where)
-    return (best, where) if n == 3 else (images_like(best, input), images_like(where, input))  # as in PyTorch
+    return _laid_out(best, input, n), _laid_out(where, input, n)
 
 
 def _places_max(input: Tensor, places: Any) -> Any:
@@ -325,7 +330,7 @@ def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     flat = (*lead, math.prod(input.shape[len(lead) :]))
     np.put_along_axis(output, index.reshape(flat), input.reshape(flat), -1)
     output = output.reshape(shape)
-    return output if dims == 3 else images_like(output, input)  # as in PyTorch
+    return _laid_out(output, input, dims)
 
 
 # -- the operations, by number of dimensions, named as PyTorch's -----------------------------------------------------
