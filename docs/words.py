@@ -30,7 +30,7 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 FENCE = re.compile(r"^```.*?^```|`+[^`\n]+`+", re.DOTALL | re.MULTILINE)
 
 Text = tuple[str, int, str]
-"""Where a text stands (docstring, comment, message or page), the line where it begins, and the text."""
+"""The kind of a text (docstring, comment, message or page), its first line, and the text."""
 
 
 def files() -> Iterator[Path]:

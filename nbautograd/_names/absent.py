@@ -75,7 +75,7 @@ def names(path: str) -> frozenset[str]:
 
 
 def modules() -> Collection[str]:
-    """Return PyTorch's modules some of whose names are missing here."""
+    """Return PyTorch's modules with missing names."""
     return _names().keys()
 
 

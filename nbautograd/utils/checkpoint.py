@@ -70,7 +70,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
 
 def set_device_states(devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None) -> None:
-    """Restore the states of ``get_device_states``, of which there are none."""
+    """Do nothing: ``get_device_states`` returns no states."""
 
 
 def checkpoint(

@@ -40,7 +40,7 @@ def gradient_name(seed: str, root: str, name: str) -> str:
 
 
 def sum_of(roots: Sequence[tuple[str, Any]]) -> str:
-    """What is differentiated where a pass starts at several results, of their names and the gradients given for them.
+    """Write the sum that a pass from several results differentiates, from their names and given gradients.
 
     >>> sum_of([("p", np.float32(1)), ("q", np.float32(2))]), sum_of([("p", np.ones(2)), ("w * 2", np.float32(-1))])
     ('p + 2 q', 'p.sum() − (w * 2)')

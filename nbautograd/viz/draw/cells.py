@@ -124,13 +124,13 @@ def cell_number(value: float | str, form: str = "") -> str:
 
 
 def largest_of(tiles: Iterable[Tile | None]) -> float:
-    """Where a scale ends that all of these share; what has no colour does not count."""
+    """Return the end of the scale that tiles share; tiles without colors do not count."""
     coloured = (tile.cells for tile in tiles if tile is not None and tile.form not in (BOOLS, INTEGERS))
     return max((abs(v) for cells in coloured for v in cells if not isinstance(v, str)), default=0.0) or 1.0
 
 
 def scale_key(x: float, y: float, largest: float) -> str:
-    """What the colours of gradients mean: their name, and the colours between the ends of their scale."""
+    """Draw the key to the colors of gradients: a name, and the colors between the ends of the scale."""
     parts = []
     for text in (say("scale_gradients"), cell_number(-largest)):
         parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))

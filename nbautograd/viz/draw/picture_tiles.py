@@ -25,7 +25,7 @@ class PictureTiles:
         held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
         self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
         self.coloured = False
-        """Whether a gradient has been drawn whose colours ask for a key."""
+        """True if a gradient with colors was drawn, which a key explains."""
         cells = sum(grid.columns * grid.rows for grid in grids.values())
         self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 

@@ -1,9 +1,9 @@
-"""The colours of a tile's cells: one scale in a picture for all gradients, one for all values, none for the rest.
+"""Colors of a tile's cells: in a picture, one scale for all gradients, one for all values, none for the rest.
 
-Gradients go from the colour of what is below zero over a pale one to that of what is above; values are the greyer, the
-larger they are. Local derivatives and integers are read as numbers, so they have no colour; a mask has full and empty
-cells. The colours are mixed in OKLab, in which equal steps look equal, and fixed, so that a drawing looks the same in
-every program. The scales are by the square root, so that small numbers are told apart from zero.
+Gradients go from blue below zero to orange above it; values get grayer as they get larger. Local derivatives and
+integers are read as numbers, so they have no color; a mask has full and empty cells. The colors are mixed in OKLab, in
+which equal steps look equal, and fixed, so that a drawing looks the same in every program. The scales use the square
+root, so that small numbers differ from zero.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["GRADIENTS", "LEVELS", "PLAIN", "VALUES", "Scale", "level", "level_na
            "shades"]  # fmt: skip
 
 GRADIENTS, VALUES = "gradients", "values"
-"""What a scale is of."""
+"""The kinds of scales."""
 PLAIN = "tile-plain"
-"""The name of a cell that has an outline only; it is no colour of the theme."""
+"""The name of a cell with an outline only, which is not a color of the theme."""
 FULL = "value-6"  # a cell of a mask
 
 LEVELS = 8
-"""Colours on each side of zero; a number can be read on each of them."""
+"""Colors on each side of zero; a number can be read on each of them."""
 
 
 def level(value: float, largest: float) -> int:
@@ -48,11 +48,11 @@ class Scale:
     kind: str
     """One of the kinds above."""
     largest: float = 1.0
-    """Where the scale ends, on both sides of zero."""
+    """The end of the scale, on both sides of zero."""
 
 
 def shade_name(value: float, form: str, scale: Scale) -> str:
-    """What the theme calls the colour of a cell: the only place in which it is decided (and in ``static/cells.js``).
+    """Return the theme's name for the color of a cell; only this and ``static/cells.js`` decide it.
 
     :param form: of the tile's numbers.
 
@@ -69,7 +69,7 @@ def shade_name(value: float, form: str, scale: Scale) -> str:
 
 
 def level_name(number: int, kind: str = GRADIENTS) -> str:
-    """What the theme calls a colour of a scale.
+    """Return the theme's name for a color of a scale.
 
     >>> level_name(-3), level_name(0), level_name(-8, VALUES)
     ('tile-minus-3', 'tile-zero', 'value-8')

@@ -218,7 +218,7 @@ class Monitor:
 
 HOW = ("with viz.monitor(net) as watch:", "    for x, target in data:", "        …", "        loss.backward()",
        "        watch(loss)")  # fmt: skip
-"""What is shown of a monitor that has not been called yet."""
+"""The example shown for a monitor that was not called yet."""
 
 
 def _representative(leaves: Mapping[str, Any], most: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def drawn(
 
 
 def unstarted(title: str, lines: Sequence[str]) -> str:
-    """What to do with a monitor that has not been called yet: a sentence, and lines of code."""
+    """Draw the instructions for a monitor that was not called yet: a sentence, and lines of code."""
     sentence, *code = lines
     body = [text_element(14, 44, sentence, LIGHT["muted"])]
     body += [

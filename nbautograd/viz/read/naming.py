@@ -151,7 +151,7 @@ class ResultNames:
         )
 
     def operand_name(self, node: Any, operand: Any) -> str:
-        """What the code says for an argument that no variable holds; nothing where it says nothing, or what is taken.
+        """Return the code's text for an argument that no variable holds; empty if unknown, or if the text is taken.
 
         A variable of a function may have the name of another tensor in the picture.
         """

@@ -152,7 +152,7 @@ def _fits(tree: ast.expr, code: CodeType) -> bool:
 
 
 def _gives_tensor(tree: ast.expr) -> bool:
-    """Return whether an expression's value is the result of its last operation, as far as its name tells."""
+    """Return whether an expression's value is the result of its last operation, judged by its name."""
     if not isinstance(tree, ast.Call):
         return True
     name = called(tree)
@@ -182,7 +182,7 @@ def _named(owner: str, name: str) -> Any:
 class SourceTexts:
     """The texts of the results of a graph's operations, and of their arguments.
 
-    :param namespace: variables, for what is a module.
+    :param namespace: variables, to recognize modules.
     """
 
     def __init__(self, walk: GraphWalk, namespace: Mapping[str, Any]) -> None:

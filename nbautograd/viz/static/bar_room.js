@@ -1,6 +1,6 @@
 const MEASURED = 60; // steps whose height is asked for; of more, of each kind the one that says most comes first
 
-/** What the bar shows in a step, once for each edge along which the step sends. */
+/** The bar's contents in a step, one for each edge along which the step sends. */
 function contentsOf(bar, frame) {
   bar.frame = frame;
   return Array.from({ length: frame.chain?.length || 1 }, (_, chosen) => {

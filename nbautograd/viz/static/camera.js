@@ -66,19 +66,19 @@ class Camera extends Viewport {
     return isIn(place, box) ? place : null;
   }
 
-  /** Whether a box fits into the window, or into a part of it. */
+  /** True if a box fits into the window, or into a part of it. */
   fits({ width, height }, part = 1) {
     return width * this.scale <= this.wide * part - 2 * MARGIN && height * this.scale <= this.tall * part - 2 * MARGIN;
   }
 
-  /** Whether a box is wholly in the window, once that is at rest. */
+  /** True if all of a box is in the window when the window rests. */
   sees(box) {
     const { x, y, width, height } = this.around(this.goal), edge = MARGIN / 2 / this.scale;
     return box.x >= x + edge && box.x + box.width <= x + width - edge
       && box.y >= y + edge && box.y + box.height <= y + height - edge;
   }
 
-  /** The node that a step is about, and the numbers on its edges, as far as they are close to it. */
+  /** The node of a step, with the numbers on its edges that are close to it. */
   own(state) {
     const ids = [...state.active], node = this.box(state.frame?.node) || ids.map((id) => this.box(id)).find(Boolean);
     const texts = ids.map((id) => this.labelBox(id, state.labels.get(id))).filter(Boolean);
@@ -95,7 +95,7 @@ class Camera extends Viewport {
     return all;
   }
 
-  /** What else is active in a step, the nearest first. */
+  /** The other active boxes of a step, the nearest first. */
   beside(state, own) {
     const ends = (id) => { const { src, dst } = this.links.byId.get(id) || {}; return [this.box(src), this.box(dst)]; };
     const text = (id) => this.labelBox(id, state.labels.get(id)), [x, y] = middleOf(own);

@@ -29,7 +29,7 @@ function shadeOf(value, form, { kind, largest }, written = false) {
   return paletteOf(levelOf(value, largest), kind);
 }
 
-/** Whether a cell has the sign of what is below zero, which its colour does not tell. */
+/** True if a cell has the dash of a negative number, which its color does not show. */
 const hasDash = (value, form, { kind }, written) => value < 0 && !written && kind === "values" && form !== "d";
 
 /** A tensor as coloured cells inside an SVG element: all cells of one colour are one path. */

@@ -332,7 +332,7 @@ class EquationBar {
     return written && `${written}${this.left(only < 0 ? terms.length : count, shown.length)} = `;
   }
 
-  /** What is wrong in a step, in words. */
+  /** The alarms of a step, in words. */
   warned({ alarms = [] }) { return alarms.map((text) => h("div", { class: "nb-bad-text" }, text)); }
 
   /** What the number of an element means for the root. */

@@ -67,7 +67,7 @@ class Ledger {
     this.follow();
   }
 
-  /** Whether each leaf has one line of a table: the drawer is as wide as the player. */
+  /** True if each leaf has one line of the table: the drawer is as wide as the player. */
   get table() { return this.player.whole > TELEPHONE && this.player.whole <= STACKED; }
 
   /** Bring the line that changes into view, where it is not. */

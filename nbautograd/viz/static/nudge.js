@@ -41,7 +41,7 @@ class Nudge {
       this.told);
   }
 
-  /** Whether a change of a leaf's value leads to other numbers: by its recorded gradient, or by a kernel. */
+  /** True if a change of a leaf's value changes other numbers: by its recorded gradient, or by a kernel. */
   grabs(id) {
     const { drawn, hooks, plays } = this.player, own = this.tile(id), [root] = drawn?.roots || [];
     if (!plays || !own || own.block || !own.cells.every(Number.isFinite) || drawn.roots.length > 1) return false;

@@ -98,7 +98,7 @@ class Panel {
     return [h("ol", { class: "nb-story" }, ...parts.map(part), last)];
   }
 
-  /** What can be done, with a button that copies the line that is to be written. */
+  /** The cure, with a button that copies its line. */
   cured(text) {
     const { t } = this.player, [before, line, ...after] = coded(text);
     if (!line) return [before];

@@ -300,7 +300,7 @@ class Player {
     this.strip.classList.toggle("nb-has-caption", alone);
   }
 
-  /** What is said of a view before the first step. */
+  /** The caption of a view before the first step. */
   opening(scene) {
     const { data: { label }, plays, t } = this;
     return [t(plays ? "before_caption" : "graph_caption", { label }), ...scene?.notes || []].join(" · ");

@@ -58,7 +58,7 @@ class Stage extends Camera {
     this.fit();
   }
 
-  /** Whether the line of a gradient is as wide as that is large. */
+  /** True if the width of a gradient's line shows its size. */
   get scaled() { return this.waves || this.controls.scaled; }
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }

@@ -54,7 +54,7 @@ class Viewport {
     this.show();
   }
 
-  /** What is seen of the drawing around a place: the corner, width and height, in its own units. */
+  /** The visible part of the drawing around a place: its corner, width and height, in the drawing's units. */
   around([x, y]) {
     const width = this.wide / this.scale, height = this.tall / this.scale;
     return { x: x - width / 2, y: y - height / 2, width, height };

@@ -76,7 +76,7 @@ class Wave {
     return { ...all, active, done, leaves, frame: null };
   }
 
-  /** The step at its end, with what the wave has drawn. */
+  /** The step at its end, with the lines of the wave. */
   finish() {
     const { player } = this, { stage } = player, { zooms } = this;
     player.go(this.end);

@@ -1,4 +1,4 @@
-"""What stands beside nodes: a card that covers none of those it speaks of, a hook's bubble, a matrix in brackets."""
+"""Cards that cover none of their nodes, the bubble of a hook, matrices in brackets."""
 
 from __future__ import annotations
 

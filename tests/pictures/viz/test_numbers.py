@@ -182,7 +182,7 @@ def vectors() -> Recording:
 @needs.chromium
 @pytest.mark.parametrize("make", [scalars, vectors])
 def test_in_every_step_a_number_has_the_same_digits_everywhere(open_page: Any, make: Any) -> None:
-    """What came and is sent: on the edges and in the strip; a leaf's .grad: in its row, the strip and the table."""
+    """Compare gradients on edges and in the strip, and a leaf's .grad in its row, the strip and the table."""
     page = open_page(make(), viewport={"width": 1600, "height": 800})
     page.press(".nb-player", "Home")
     compared = 0

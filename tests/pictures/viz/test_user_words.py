@@ -1,4 +1,4 @@
-"""What no variable holds is called as the user's code calls it; a tensor of two names by one of them."""
+"""Names of results without a variable, by the user's code; a tensor of two names has one of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def drawn(code: str, **options: Any) -> GraphModel:
 
 
 def labels(model: GraphModel) -> list[str]:
-    """What results are called, as they ran."""
+    """Return the names of results, in the order in which they ran."""
     return [model.by_id[key].label for key in model.order]
 
 
