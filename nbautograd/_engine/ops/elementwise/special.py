@@ -110,7 +110,7 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
     angle = math.pi * input
-    if dtype.char == "f":  # at a pole the result is the square of what pi is off by, and PyTorch's pi is float32's
+    if dtype.char == "f":  # at a pole the result is the square of pi's rounding error, and PyTorch's pi is float32's
         rounded = (np.float32(math.pi) * input.astype(dtype)).astype(input.dtype)
         angle = np.where(input == np.floor(input), rounded, angle)
     result = np.where(right, zeta, (math.pi / precise.sin(angle)) ** 2 - zeta)  # reflection, DLMF 5.15.6
