@@ -185,18 +185,30 @@ def test_an_interrupt_reaches_the_innermost_pass() -> None:
 
 def test_an_interrupt_while_the_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     start = threading.Thread.start
+    begun = threading.Event()
+    caught = []
 
     def interrupted(thread: Any) -> None:
         start(thread)
+        assert begun.wait(60)  # an exception raised elsewhere may land in a callback of the interpreter, which drops it
         raise KeyboardInterrupt
 
+    def innermost() -> None:
+        begun.set()
+        try:
+            while True:
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            caught.append(threading.current_thread().name)
+            raise
+
     monkeypatch.setattr(reentrant, "DEEP", 40)
-    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    monkeypatch.setattr(reentrant._PassThread, "start", interrupted)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        run_nested(nbautograd, 5, lambda: time.sleep(0.5))
-    wait_until(lambda: threading.active_count() <= before, 5)
-    assert threading.active_count() == before
+        run_nested(nbautograd, 1, innermost)
+    wait_until(lambda: threading.active_count() <= before, 60)
+    assert (threading.active_count(), caught) == (before, ["nbautograd backward"])
 
 
 def test_deep_passes_where_the_recursion_limit_is_small() -> None:
