@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ COARSE = {torch.float32: torch.bfloat16, torch.float64: torch.float32}
 """Dtypes that hold what people write, such as 0.5, and hardly any other number of a dtype."""
 MOVED = 2
 """How often a program is run with numbers that are moved."""
+FACTORS = re.compile("linalg_(qr|lu|svd|eig|ldl|inv|solve|lstsq|det|slogdet|hous)|cholesky|geqrf|ormqr|_solve")
+"""Operations that factor a matrix: their error is bounded by the matrix's largest number, not by each number's size."""
 DOWN = 2.0**-29
 """The unit in the last place of float64 in that of float32."""
 
@@ -57,13 +60,16 @@ class World:
         shadow = shadow.conj() if t.is_conj() else shadow
         return torch._neg_view(shadow) if t.is_neg() else shadow
 
-    def moved(self, shadow: torch.Tensor, t: torch.Tensor, where: Any = None, units: float = 0.5) -> torch.Tensor:
+    def moved(
+        self, shadow: torch.Tensor, t: torch.Tensor, where: Any = None, units: float = 0.5, matrix: bool = False
+    ) -> torch.Tensor:
         """A shadow whose numbers are moved by up to so many units in the last place; only if this world has a seed.
 
         :param where: those that cannot be exact; without it, those with many digits.
+        :param matrix: whether the units are those of each matrix's largest number.
         """
         where = has_many_digits(t) if where is None else where
-        return noisy(shadow, t, where, self.seed, units) if self.seed else shadow
+        return noisy(shadow, t, where, self.seed, units, matrix) if self.seed else shadow
 
     def run(self, func: Any, args: Any, kwargs: Any, depth: float = 0.0) -> Any:
         """The results of an operation in this world, or None where PyTorch has it in one precision only.
@@ -71,10 +77,11 @@ class World:
         :param depth: how often terms that are added up are rounded: their numbers are moved before.
         """
         is_mutable = func._schema.is_mutable
+        matrix = FACTORS.search(func._schema.name) is not None
 
         def other(value: Any) -> Any:
             if has_shadow(value) and depth and self.seed:
-                return self.moved(self.of(value), value, units=depth / 2)
+                return self.moved(self.of(value), value, units=depth / 2, matrix=matrix)
             if isinstance(value, torch.Tensor):
                 return self.of(value) if has_shadow(value) or not is_mutable else value.clone()
             return self.dtypes.get(value, value) if isinstance(value, torch.dtype) else value
@@ -89,7 +96,7 @@ class World:
         def nearby(value: Any) -> Any:
             if not has_shadow(value):
                 return value
-            return self.moved(self.of(value), value, units=1 + depth / 2).to(value.dtype)
+            return self.moved(self.of(value), value, units=1 + depth / 2, matrix=matrix).to(value.dtype)
 
         try:  # in that precision, with operands some units in the last place away
             return func(*tree_map(nearby, args), **tree_map(nearby, kwargs))
@@ -231,19 +238,28 @@ def has_many_digits(t: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(t, dtype=torch.bool) if coarse is None else (t.to(coarse).to(t.dtype) != t)
 
 
-def noisy(t: torch.Tensor, real: torch.Tensor, where: torch.Tensor, seed: int, units: float = 0.5) -> torch.Tensor:
+def noisy(
+    t: torch.Tensor, real: torch.Tensor, where: torch.Tensor, seed: int, units: float = 0.5, matrix: bool = False
+) -> torch.Tensor:
     """Numbers moved by up to so many units in the last place of the real dtype: equal ones equally, lest ties break."""
-    size = real.abs().to(torch.float64).contiguous().view(torch.int64)
-    noise = (((size * 0x9E3779B97F4A7C1) >> (13 * seed)) % (1 << 24)).to(torch.float64) / (1 << 23) - 1
+    size = real.abs().to(torch.float64)
+    bits = size.contiguous().view(torch.int64)
+    noise = (((bits * 0x9E3779B97F4A7C1) >> (13 * seed)) % (1 << 24)).to(torch.float64) / (1 << 23) - 1
     t = t.to(WIDE[real.dtype])
-    return torch.where(where, t * (1 + noise * units * torch.finfo(real.dtype).eps), t)
+    unit = noise * units * torch.finfo(real.dtype).eps
+    if matrix and t.ndim > 1 and t.numel():
+        return torch.where(where, t + unit * size.nan_to_num(0, 0, 0).amax((-2, -1), keepdim=True), t)
+    return torch.where(where, t * (1 + unit), t)
 
 
 def doublings(func: Any, operands: list[torch.Tensor], results: Any) -> float:
     """How often the terms that an operation adds up for one number double, by the sizes of operands and results.
 
-    Of a product of matrices (m, k) and (k, n) there are k terms, the root of m k times k n over m n.
+    Of a product of matrices (m, k) and (k, n) there are k terms, the root of m k times k n over m n. What factors an
+    (m, n) matrix is exact for a matrix that is moved by max(m, n) units (Higham, Accuracy and Stability, 9.3 and 19.4).
     """
+    if FACTORS.search(func._schema.name):
+        return 2.0 * max((max(t.shape[-2:]) for t in operands if has_shadow(t) and t.ndim > 1), default=0)
     sizes = sorted(t.numel() for t in operands if has_shadow(t))
     smallest = min((t.numel() for t in tree_leaves(results) if has_shadow(t) and t.numel()), default=0)
     if torch.Tag.pointwise in func.tags or is_copy(func) or func._schema.is_mutable or not smallest or not sizes:
