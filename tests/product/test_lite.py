@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import functools
 import hashlib
@@ -25,6 +26,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.base import installing
 from nbautograd.cli import lab, lite, main, wheels
+from nbautograd.viz.notebook import export
 from tests import needs
 from tests.product import pyodide_folder
 from tests.product.jupyterlab import READY, browse
@@ -317,10 +319,11 @@ print(late_packages.late("{0}.version").__name__ == "{0}.version")
 """How SciPy is loaded when it is asked for, with a package that is here; without importing this one, as above."""
 
 PLAYER = """
-import anywidget, graphviz, json, traitlets
+import anywidget, base64, graphviz, json, traitlets
 state = json.loads(STATE)
+state["packed"] = base64.b64decode(state["packed"])
 body = {name: traitlets.Any().tag(sync=True) for name in [*state, "own_id"] if not name.startswith("_")}
-body |= {"_esm": state.pop("_esm"), "_css": state.pop("_css")}
+body["_esm"] = state.pop("_esm")
 Player = type("Player", (anywidget.AnyWidget,), body)
 player = Player(**state)
 player.own_id = player.model_id
@@ -335,9 +338,10 @@ def player_state() -> str:
     w = nb.tensor([1.0], requires_grad=True)
     y = (w + 2) * (w + 1)
     widget = viz.animate(y, namespace={"w": w, "y": y}).widget
-    state = widget.get_state()
+    packed, _ = export.packed("player", "en")
+    state = widget.get_state() | {"shared": "", "packed": base64.b64encode(packed).decode("ascii")}
     own = {*type(widget).class_traits(sync=True)} - {*anywidget.AnyWidget.class_traits()}
-    return json.dumps({name: state[name] for name in sorted(own - {"own_id"} | {"_esm", "_css"})})
+    return json.dumps({name: state[name] for name in sorted(own - {"own_id"} | {"_esm"})})
 
 
 RUN_CELL = """(source) => {

@@ -20,8 +20,8 @@ from nbautograd.viz.draw.graphviz_dot import dot_svg, to_dot
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "dot_svg", "frame", "live_js", "loader_js", "page", "player_css", "player_js", "player_page", "save", "to_dot",
-    "write",
+    "dot_svg", "frame", "live_js", "loader_js", "packed", "page", "player_css", "player_js", "player_page", "save",
+    "to_dot", "write",
 ]  # fmt: skip
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
@@ -57,13 +57,27 @@ def player_js() -> str:
 
 @cache
 def loader_js() -> str:
-    """The module that a widget begins with: it loads another one, once for a whole page."""
+    """The module that a widget begins with: it loads what ``packed`` returns, once for a whole page."""
     return _static("loader.js")
 
 
 def live_js() -> str:
     """The module of a live view."""
     return "\n".join(_static(f"{name}.js") for name in LIVE).replace("STILL", theme.STILL)
+
+
+@cache
+def packed(kind: str, tag: str) -> tuple[bytes, str]:
+    """Return what the widgets of a kind need beside their data, compressed, and its digest.
+
+    :param kind: ``"player"`` or ``"live"``.
+    :param tag: the language of the texts, which is the current one.
+    """
+    live = kind == "live"
+    script, style = (live_js(), theme.FOLLOWS) if live else (player_js(), player_css())
+    parts = {"script": _REMARKS.sub("", script), "style": style, "texts": {} if live else language.player_texts()}
+    data = gzip.compress(json.dumps(parts).encode("utf-8"), 9, mtime=0)
+    return data, hashlib.sha256(data).hexdigest()[:16]
 
 
 @cache

@@ -322,6 +322,7 @@ class Figure:
             except ImportError:
                 self._note = say("no_anywidget", command=command("anywidget"))
                 return None
+            del data["texts"]  # the widgets of a kernel share them
             self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=self.text)
             self._widget.on_msg(self._asked)
         return self._widget

@@ -6,17 +6,19 @@ next run of the same cell shows something: the front end has cleared the cell's 
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import anywidget
 import traitlets
 from IPython.core.getipython import get_ipython
 
-from nbautograd.viz.draw import theme
+from nbautograd.viz import language
 from nbautograd.viz.notebook import export, output
 
 __all__ = ["BackwardPlayer"]
 
+_models: dict[str, _Shared] = {}  # by digest
 _shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: which run of it, and what that has shown
 
 
@@ -27,15 +29,44 @@ def _here() -> tuple[str, str]:
     return str(parent.get("metadata", {}).get("cellId", "")), str(parent.get("header", {}).get("msg_id", ""))
 
 
+class _Shared(anywidget.AnyWidget):
+    """The script, style sheet and texts of all widgets of a kind: sent to a page once, not with each widget."""
+
+    _esm = "export default {}"
+
+    packed = traitlets.Bytes().tag(sync=True)
+
+
+def _shared(kind: str) -> tuple[str, str]:
+    """Return the reference to the model that widgets of a kind share, and its digest; make it at the first use."""
+    packed, digest = export.packed(kind, language.tag())
+    if digest not in _models or _models[digest].comm is None:
+        _models[digest] = _Shared(packed=packed)
+    return f"IPY_MODEL_{_models[digest].model_id}", digest
+
+
+def _is_alone() -> bool:
+    """Return True where a widget sees no other models, as in marimo."""
+    marimo = sys.modules.get("marimo")
+    return marimo is not None and bool(marimo.running_in_notebook())
+
+
 class _View(anywidget.AnyWidget):
     """A widget that is closed when no cell shows it any more."""
 
     _esm = export.loader_js()
+    _kind = "player"
 
-    script = traitlets.Unicode().tag(sync=True)  # the module that shows it
+    shared = traitlets.Unicode("").tag(sync=True)  # the model that holds what is packed; empty if it is here
+    packed = traitlets.Bytes(b"").tag(sync=True)
+    digest = traitlets.Unicode("").tag(sync=True)
     own_id = traitlets.Unicode("").tag(sync=True)  # so that the front end finds the output that it is in
 
     def __init__(self, **traits: Any) -> None:
+        if _is_alone():
+            traits["packed"], traits["digest"] = export.packed(self._kind, language.tag())
+        else:
+            traits["shared"], traits["digest"] = _shared(self._kind)
         super().__init__(**traits)
         self.own_id = str(self.model_id or "")
         self._cells: set[str] = set()
@@ -77,13 +108,9 @@ class BackwardPlayer(_View):
     and linked. The output also holds the picture at the end and the text, for where no widget runs.
     """
 
-    _css = export.player_css()
-
-    script = traitlets.Unicode(export.player_js()).tag(sync=True)
     svgs = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     timeline = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("autograd graph").tag(sync=True)
-    texts = traitlets.Dict().tag(sync=True)
     theme = traitlets.Unicode("auto").tag(sync=True)
     index = traitlets.Int(0, min=0).tag(sync=True)
     views = traitlets.Dict().tag(sync=True)
@@ -119,9 +146,8 @@ class LiveView(_View):
     A saved notebook keeps no trace of it: its text is empty.
     """
 
-    _css = theme.FOLLOWS
+    _kind = "live"
 
-    script = traitlets.Unicode(export.live_js()).tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)
 
@@ -136,8 +162,5 @@ class LensView(_View):
     The output that holds it also has the still picture and the text.
     """
 
-    _css = export.player_css()
-
-    script = traitlets.Unicode(export.player_js()).tag(sync=True)
     lens = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)

@@ -1,14 +1,33 @@
-// What a widget runs first. A page keeps every module that it ever loaded, so the widget's own, which may be large, is
-// loaded once for all widgets of the page that have it.
+// What a widget runs first. The script, the style sheet and the texts are in a model of their own, which a kernel makes
+// once for all its widgets; a page unpacks each once. Where widgets cannot see other models, each holds them itself.
 const modules = (globalThis[Symbol.for("nbautograd.modules")] ??= new Map());
-const LARGE = ["script", "_css", "svgs", "timeline", "views", "program", "texts", "lens", "svg"];
+const LARGE = ["packed", "svgs", "timeline", "views", "program", "lens", "svg"];
 
-function load(script) {
-  if (!modules.has(script)) {
-    const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-    modules.set(script, import(url).finally(() => URL.revokeObjectURL(url)));
+async function unpack(bytes) {
+  const text = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const { script, ...others } = await new Response(text).json();
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  return { ...(await import(url).finally(() => URL.revokeObjectURL(url))), ...others };
+}
+
+async function load(model) {
+  const digest = model.get("digest"), shared = model.get("shared").replace("IPY_MODEL_", "");
+  if (!modules.has(digest)) {
+    const home = shared ? model.widget_manager.get_model(shared) : model;
+    modules.set(digest, Promise.resolve(home).then((found) => unpack(found.get("packed"))));
+    modules.get(digest).catch(() => modules.delete(digest)); // the next widget tries again
   }
-  return modules.get(script);
+  return modules.get(digest);
+}
+
+/** Put the style sheet where the element is: into the page, or into the shadow tree that hides it from the page's. */
+function dress(element, digest, sheet) {
+  const root = element.getRootNode(), place = root instanceof ShadowRoot ? root : document.head;
+  if (place.querySelector(`style[data-nb="${digest}"]`)) return;
+  const style = document.createElement("style");
+  style.dataset.nb = digest;
+  style.textContent = sheet;
+  place.append(style);
 }
 
 /** JupyterLab keeps the model of a widget that the kernel has closed, so nothing large is left in it. */
@@ -18,9 +37,10 @@ function initialize({ model }) {
 
 /** Chromium keeps the element of an output that is gone for a while, so nothing is left in it. */
 async function render({ model, el }) {
-  const { render: show } = await load(model.get("script")), place = document.createElement("div");
+  const { render: show, style, texts } = await load(model), place = document.createElement("div");
+  dress(el, model.get("digest"), style);
   el.append(place);
-  const end = show(model, place);
+  const end = show(model, place, texts);
   return () => { end(); place.remove(); };
 }
 

@@ -1,4 +1,4 @@
-const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views", "start", "ask", "head", "program"];
+const TRAITS = ["svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program"];
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
 
 /** In a shadow tree (marimo's), where the style sheet does not see the page around it: light or dark as that page. */
@@ -17,14 +17,14 @@ function followPage(element) {
 }
 
 /** Show a widget's model in an element; what is returned ends that. */
-export function render(model, el) {
+export function render(model, el, texts) {
   const own = ["light", "dark"].includes(model.get("theme")), forget = own ? () => {} : followPage(el);
-  const end = (model.get("lens") ? renderLens : renderPlayer)(model, el);
+  const end = (model.get("lens") ? renderLens : renderPlayer)(model, el, texts);
   saveTheStill(model.widget_manager, model.get("own_id"));
   return () => { forget(); end(); };
 }
 
-function renderPlayer(model, el) {
+function renderPlayer(model, el, texts) {
   let player, own = false;
   const timers = {};
   const send = (name) => (value) => {
@@ -44,7 +44,7 @@ function renderPlayer(model, el) {
   };
   const make = () => {
     player?.destroy();
-    const data = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    const data = { texts, ...Object.fromEntries(TRAITS.map((name) => [name, model.get(name)])) };
     const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask,
       onnudge: nudge };
     player = mount(el, data, hooks);

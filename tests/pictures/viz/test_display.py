@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import ipywidgets
 import numpy as np
 import pytest
 
@@ -266,6 +269,28 @@ def test_too_much_for_jupyter_is_a_still_picture_that_says_so(monkeypatch: pytes
     bundle = loop(2)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     assert bundle["text/html"].startswith("<p>Too large to play here")
+
+
+def test_thirty_players_share_one_script() -> None:
+    """A small player sends less than 40 kB; what all of them need is sent once, in less than 120 kB."""
+    widgets = []
+    for value in range(30):
+        w = nb.tensor([float(value)], requires_grad=True)
+        widgets.append(viz.animate((w * w).sum()).widget)
+    (shared,) = {widget.shared for widget in widgets}
+    packed, digest = export.packed("player", "en")
+    assert {widget.digest for widget in widgets} == {digest} and widgets[0].packed == b""
+    assert len(packed) < 120_000
+    assert all(len(json.dumps(widget.get_state(), default=len)) < 40_000 for widget in widgets)
+    parts = json.loads(gzip.decompress(packed))
+    assert "mount" in parts["script"] and ".nb-player" in parts["style"] and parts["texts"]["lang"] == "en"
+
+
+def test_widgets_get_a_new_script_after_all_were_closed() -> None:
+    first = viz.animate(nb.ones(1, requires_grad=True) * 2).widget
+    ipywidgets.Widget.close_all()
+    second = viz.animate(nb.ones(1, requires_grad=True) * 2).widget
+    assert first.shared != second.shared and first.digest == second.digest
 
 
 def test_no_widget_where_none_is_wanted() -> None:
