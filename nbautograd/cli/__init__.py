@@ -1,8 +1,8 @@
 """The command ``nbautograd``.
 
 ``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``grade`` grades submissions, ``lite`` builds
-a site of the course that runs in the browser, ``doctor`` reports what works here, ``source`` prints the code of an
-operation.
+a site of the course that runs in the browser, ``player`` writes the module that plays saved passes on any page,
+``doctor`` reports what works here, ``source`` prints the code of an operation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import course, doctor, grade, lab, lite, source
+from nbautograd.cli import course, doctor, grade, lab, lite, player, source
 
 __all__ = ["main"]
 
@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return grade.run(chosen.folder, chosen.csv, chosen.seconds, chosen.mebibytes)
     if chosen.command == "lite":
         return lite.run(chosen.folder, chosen.pyodide)
+    if chosen.command == "player":
+        return player.run(chosen.folder)
     if chosen.command == "source":
         return source.run(chosen.name, chosen.kind)
     findings = doctor.findings()
@@ -77,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
 
     grade.add_parser(commands)
+    player.add_parser(commands)
 
     site = commands.add_parser(
         "lite",

@@ -20,8 +20,8 @@ from nbautograd.viz.draw.graphviz_dot import dot_svg, to_dot
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "dot_svg", "frame", "live_js", "loader_js", "packed", "page", "player_css", "player_js", "player_page", "save",
-    "to_dot", "write",
+    "component_js", "dot_svg", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
+    "player_js", "player_page", "save", "to_dot", "write",
 ]  # fmt: skip
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
@@ -41,6 +41,8 @@ PLAYER = (
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
 LIVE = ("saving", "live")
 """Those of a live view's."""
+SCHEMA, VERSION = "nbautograd.pass", 1
+"""The form of a pass in a file; a change that older players cannot show gets a new number."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
           "touch", "sizes")  # fmt: skip
 """Those that make up the player's style sheet."""
@@ -78,6 +80,17 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
     parts = {"script": _REMARKS.sub("", script), "style": style, "texts": {} if live else language.player_texts()}
     data = gzip.compress(json.dumps(parts).encode("utf-8"), 9, mtime=0)
     return data, hashlib.sha256(data).hexdigest()[:16]
+
+
+def component_js() -> str:
+    """The module of the element ``<nb-player>`` for any page, with its style sheet; also an anywidget module."""
+    style = json.dumps(player_css(), ensure_ascii=True)
+    return f"const STYLE = {style};\n" + _REMARKS.sub("", player_js() + "\n" + _static("element.js"))
+
+
+def pass_json(data: Mapping[str, Any]) -> str:
+    """A pass as data for ``<nb-player>``: its player's data, with the name and the version of their form."""
+    return json.dumps({"schema": SCHEMA, "version": VERSION, **data}, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 @cache

@@ -15,6 +15,7 @@ from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
 from nbautograd.viz.draw.loop_grid import grid
+from nbautograd.viz.draw.mermaid import to_mermaid
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -382,15 +383,24 @@ class Figure:
     def save(self, path: Any) -> Any:
         """Write ``.html`` (a page that needs no kernel), ``.svg``, ``.dot``, ``.txt``, ``.png`` or ``.pdf``.
 
+        ``.mmd`` is a Mermaid flowchart. ``.json`` is the pass as data; the command ``nbautograd player`` writes the
+        module that plays it on any page.
+
         :return: the path.
         """
-        kinds = {".svg": lambda: self.svg, ".dot": lambda: self.dot, ".txt": lambda: self.text, ".html": self.html}
+        kinds = {".svg": lambda: self.svg, ".dot": lambda: self.dot, ".mmd": lambda: self.mermaid, ".html": self.html,
+                 ".json": lambda: export.pass_json(self.data()), ".txt": lambda: self.text}  # fmt: skip
         return export.save(path, kinds)
 
     @property
+    def mermaid(self) -> str:
+        """The source of a Mermaid flowchart of the last graph."""
+        return to_mermaid(self.scenes[-1]) if self.scenes else "flowchart LR\n"
+
+    @property
     def dot(self) -> str:
-        """The source of a Graphviz drawing."""
-        raise NotImplementedError
+        """The source of a Graphviz drawing of the last graph."""
+        return export.to_dot(self.scenes[-1]) if self.scenes else "digraph {}\n"
 
     @property
     def drawable(self) -> bool:

@@ -104,11 +104,6 @@ class Picture(Figure):
         return [output.details(say("as_table"), output.graph_table(self.model))]
 
     @property
-    def dot(self) -> str:
-        """The source of a Graphviz drawing."""
-        return export.to_dot(self.model)
-
-    @property
     def selected(self) -> Node | None:
         """The node that was last clicked in the widget, or None."""
         key = self._widget.selected if self._widget is not None else ""

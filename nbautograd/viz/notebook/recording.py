@@ -19,7 +19,7 @@ from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, ledger_text, nudge, output
+from nbautograd.viz.notebook import ledger_text, nudge, output
 from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -180,11 +180,6 @@ class Recording(Figure):
         ledger = [output.details(say("leaf_got"), ledger_text.ledger_html(self.timeline), opened=True)] if got else []
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
         return [*failed, *ledger, *nodes]
-
-    @property
-    def dot(self) -> str:
-        """The source of a Graphviz drawing of the last graph."""
-        return export.to_dot(self.scenes[-1]) if self.scenes else "digraph {}\n"
 
     @property
     def selected(self) -> Node | None:

@@ -17,7 +17,10 @@ from tests import needs
 STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
 OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
-BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": export.LIVE, "loader": ("loader",)}
+BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": export.LIVE, "loader": ("loader",),
+           "component": (*export.PLAYER, "element")}  # fmt: skip
+ADDED = {"page": '\njoinPage();\nawait unpacked("");\n', "component": '\nconst STYLE = "";\n'}
+"""Each bundle gets more where it is put together."""
 """Each bundle with its files; what a page adds below them is ``player_page``'s."""
 
 
@@ -57,8 +60,7 @@ def test_files_and_lines_are_short(path: Path) -> None:
 @pytest.mark.parametrize("name", BUNDLES)
 def test_the_linter_finds_nothing(name: str, tmp_path: Path) -> None:
     text, origins = bundle(BUNDLES[name])
-    used_by_page = '\njoinPage();\nawait unpacked("");\n' if name == "page" else ""
-    (tmp_path / f"{name}.mjs").write_text(text + used_by_page, encoding="utf-8")
+    (tmp_path / f"{name}.mjs").write_text(text + ADDED.get(name, ""), encoding="utf-8")
     command = [str(OXLINT), "--config", str(RULES), "--format", "json", str(tmp_path / f"{name}.mjs")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     found = json.loads(ran.stdout)

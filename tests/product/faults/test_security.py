@@ -157,6 +157,8 @@ ALLOWED = {
     ("dom.js", "DOMParser"),
     # The name of the tab that was open is remembered, and compared with the names that there are.
     ("drawer.js", "localStorage"),
+    # The pass that the author of a page names is read as JSON; its drawings are copied as all others are.
+    ("element.js", "fetch"),
     # A page inside a frame tells its own height, a number, to the page around it.
     ("frame.js", "postMessage"),
     # A picture in an image element runs nothing.
