@@ -78,3 +78,10 @@ def test_citation() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert (citation["version"], citation["license"]) == (nbautograd.__version__, PROJECT["license"])
     assert {"cff-version", "message", "title", "authors", "type"} <= {*citation}
+
+
+def test_the_paper_cites_what_its_list_has() -> None:
+    text = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(entries) == sorted({*re.findall(r"@(\w+\d{4})", text)})
+    assert 500 < len(text.split()) < 1000, "two pages"
