@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Collection
 from functools import cache
 from opcode import opmap
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -64,8 +64,9 @@ REMOVED = {
 @cache
 def _names() -> dict[str, frozenset[str]]:
     """Return PyTorch's public names that are missing here, by module; see ``docs/absent_names.py``."""
-    lines = Path(__file__).with_name("absent_names.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(":", 1) for line in lines)
+    path = os.path.join(os.path.dirname(__file__), "absent_names.txt")  # pathlib would make the package's import longer
+    with open(path, encoding="utf-8") as file:
+        pairs = [line.split(":", 1) for line in file]
     return {path.strip("."): frozenset(names.split()) for path, names in pairs}
 
 
