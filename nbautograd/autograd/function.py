@@ -20,7 +20,14 @@ from nbautograd._engine.ops._internal import cast, sum_to
 from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
-from nbautograd.autograd.function_outputs import check_dirty, check_kind, check_saved, connect, record
+from nbautograd.autograd.function_outputs import (
+    check_dirty,
+    check_kind,
+    check_saved,
+    connect,
+    record,
+    refuse_in_transforms,
+)
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
@@ -239,14 +246,12 @@ class BackwardCFunction(Node, FunctionCtx):
             except RuntimeError:
                 raise AutogradError(
                     f"Function {self.name()} returned an invalid gradient at index {position} - got "
-                    f"{list(g.shape)} but "
-                    f"expected shape compatible with {list(shape)}"
+                    f"{list(g.shape)} but expected shape compatible with {list(shape)}"
                 ) from None
         if g._a.dtype == dtype:
             return g
         check_kind(self, position, g, dtype)
-        converted: Tensor = cast(g, dtype)
-        return converted
+        return cast(g, dtype)  # type: ignore[no-any-return]
 
 
 BackwardCFunction.__module__ = "nbautograd.autograd.function"
@@ -392,6 +397,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if kwargs:
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
+        if plain_style and (batched.in_transform() or batched.levels()):
+            refuse_in_transforms(cls)
         tensors = [a for a in args if isinstance(a, Tensor)]
         if batched.levels() and any(batched.level_of(a) for a in tree_flatten(args)[0]):
             from nbautograd.autograd.function_vmap import apply_batched

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 from nbautograd._engine.arrays import backend, dtypes, version_counter
 from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core.batched import NoRuleError
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.inplace import check_history
 from nbautograd._engine.core.node import LEAF, OutputEdge
@@ -15,7 +16,7 @@ from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_hist
 from nbautograd.autograd.tangents import suspended
 from nbautograd.errors import AutogradError, InplaceError
 
-__all__ = ["check_dirty", "check_kind", "check_saved", "connect", "record"]
+__all__ = ["check_dirty", "check_kind", "check_saved", "connect", "record", "refuse_in_transforms"]
 
 
 def check_dirty(node: Any, outputs: list[Any]) -> None:
@@ -41,6 +42,18 @@ def check_kind(node: Any, position: int, gradient: Tensor, dtype: Any) -> None:
             "isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex): the input is real, the "
             f"gradient of dtype {gradient.dtype!r}. Return its real part, gradient.real"
         )
+
+
+def refuse_in_transforms(cls: Any) -> NoReturn:
+    """Refuse a Function without ``setup_context`` inside ``vmap``, ``grad`` and the other transforms.
+
+    :raises RuntimeError: always.
+    """
+    raise NoRuleError(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+        f"override the setup_context staticmethod: write {cls.__name__}.forward without ctx, and move its use of ctx "
+        "to setup_context(ctx, inputs, output)"
+    )
 
 
 def check_saved(node: Any, inputs: list[Tensor], outputs: tuple[Any, ...]) -> None:

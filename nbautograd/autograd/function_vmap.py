@@ -24,15 +24,9 @@ class VmapInfo(NamedTuple):
 def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
     """Run ``cls.apply(*args)`` with a batched tensor among the arguments; ``base`` is ``Function``.
 
-    :raises RuntimeError: the class has neither ``vmap`` nor ``generate_vmap_rule``, or both; or no ``setup_context``.
+    :raises RuntimeError: the class has neither ``vmap`` nor ``generate_vmap_rule``, or both.
     """
     name, own_rule = cls.__name__, cls.vmap is not base.vmap
-    if cls.setup_context is base.setup_context:
-        raise NoRuleError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod: write {name}.forward without ctx, and move its use of ctx to "
-            "setup_context(ctx, inputs, output)"
-        )
     if own_rule and cls.generate_vmap_rule:
         raise AutogradError(
             f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "

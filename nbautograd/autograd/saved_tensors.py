@@ -49,10 +49,11 @@ def current() -> tuple[Pack, Unpack] | None:
     return stack[-1] if stack else None
 
 
-class _Identity(Node):
-    """The identity: passes a gradient on unchanged."""
+class RestoredLeaf(Node):
+    """The ``_fn`` of a leaf that an unpack hook restored: the gradient flows to the leaf itself, ``next0``."""
 
     __slots__ = ()
+    is_hidden = True
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         return g, None
@@ -116,7 +117,7 @@ class Packed:
         if isinstance(edge, Tensor):  # a leaf: the gradient flows to it, even if the hook returned other values
             if edge is tensor:
                 return tensor
-            node = new(_Identity)
+            node = new(RestoredLeaf)
             node.next0, node._seq = edge, version_counter.next_sequence_nr()
             node.next1 = node.input_meta = node.extras = None
             edge = node
@@ -219,6 +220,12 @@ class SavedTensor:
         raise AutogradError(
             "Trying to create a SavedTensor object from Python is forbidden. Nodes have them: grad_fn._raw_saved_self."
         )
+
+    @property
+    def data(self) -> Any:
+        """The saved tensor, or the result of its pack hook."""
+        packed = _packed(self.node).get(self.slot)
+        return self.node.saved_as_tensors(self.slot) if packed is None else packed.value
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Replace the saved tensor by ``pack(tensor)``; ``unpack`` restores it when it is needed.

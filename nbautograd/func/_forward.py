@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from nbautograd._engine.batching.transform import vmap
+from nbautograd._engine.core.batched import transforming
 from nbautograd._engine.core.grad_mode import enable_grad
 from nbautograd._engine.core.pytree import tree_flatten, tree_map, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
@@ -49,7 +50,7 @@ def jvp(
                 raise AutogradError(
                     f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got {kind_of(t)}"
                 )
-    with forward_ad.nested_level():
+    with forward_ad.nested_level(), transforming():
         duals = [forward_ad.make_dual(x, t) for x, t in zip(values, directions, strict=True)]
         value, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")
         outputs, structure = outputs_of(value, "jvp")
@@ -154,7 +155,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     >>> product(torch.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])
     """
-    with enable_grad():
+    with enable_grad(), transforming():
         inputs = Inputs("linearize", primals, tuple(range(len(primals))))
         value = func(*inputs.args)
         outputs, structure = outputs_of(value, "linearize")

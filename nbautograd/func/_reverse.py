@@ -7,7 +7,7 @@ from typing import Any
 
 from nbautograd._engine.batching.levels import batched_at, joined, split
 from nbautograd._engine.batching.transform import vmap
-from nbautograd._engine.core.batched import Level
+from nbautograd._engine.core.batched import Level, transforming
 from nbautograd._engine.core.grad_mode import enable_grad
 from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
@@ -48,7 +48,7 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
-        with enable_grad():
+        with enable_grad(), transforming():
             inputs = Inputs("grad_and_value", args, argnums)
             value, aux = with_aux(func(*inputs.args, **kwargs), has_aux, "grad_and_value")
             if not isinstance(value, Tensor):
@@ -119,7 +119,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> product(torch.ones(2))
     (tensor([1.0000, 0.5403]),)
     """
-    with enable_grad():
+    with enable_grad(), transforming():
         inputs = Inputs("vjp", primals, tuple(range(len(primals))))
         value, aux = with_aux(func(*inputs.args), has_aux, "vjp")
     outputs, spec = outputs_of(value, "vjp")
@@ -176,7 +176,7 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
 
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
-        with enable_grad():
+        with enable_grad(), transforming():
             inputs = Inputs("jacrev", args, argnums)
             value, aux = with_aux(func(*inputs.args), has_aux, "jacrev")
             outputs, spec = outputs_of(value, "jacrev")

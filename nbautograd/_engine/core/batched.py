@@ -12,7 +12,8 @@ when its elements are read. It refers to its batched tensor, so that all samples
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
@@ -73,6 +74,20 @@ class Level:
 
 _stack: ContextVar[tuple[Level, ...]] = ContextVar("vmap_levels", default=())
 levels = _stack.get
+_in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
+in_transform = _in_transform.get
+
+
+@contextmanager
+def transforming() -> Iterator[None]:
+    """Mark the ``with`` block as part of a function transform, where custom Functions need ``setup_context``."""
+    token = _in_transform.set(True)
+    try:
+        yield
+    finally:
+        _in_transform.reset(token)
+
+
 """The active levels, outermost first."""
 
 

@@ -95,6 +95,7 @@ class Node:
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     formula_slots: dict[str, str] = {}  # noqa: RUF012 - what the formulas name, such as ``input.shape``, and its slot
     symbol = ""
+    is_hidden = False  # if True, the tensor is a leaf to users, and its node no ``grad_fn``
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     needed_by: dict[str, int] = {}  # noqa: RUF012 - saved inputs that one formula alone uses: which of them
     _relays = (
@@ -426,6 +427,7 @@ class UnrecordedView(Node):
 
     __slots__ = ()
     arity = 0
+    is_hidden = True
 
     def __init__(self) -> None:
         self._seq = next_sequence_nr()
@@ -479,10 +481,12 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 def public_edge(edge: Any) -> tuple[Any, int]:
     """Return a target in the form of ``next_functions``: a node and the index of its output."""
-    if edge is None or edge.__class__ is UnrecordedView:
+    if edge is None:
         return None, 0
     if not isinstance(edge, Node):
         return accumulator(edge), 0
+    if edge.is_hidden:
+        return public_edge(edge.next0)
     if edge.__class__ is OutputEdge:
         return edge.next0, edge.index
     return edge, 0

@@ -227,7 +227,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def grad_fn(self) -> Any:
         """The node whose output the tensor is; None for a leaf."""
         fn = self._fn
-        if fn is None or fn is LEAF or fn.__class__ is UnrecordedView:
+        if fn is None or fn is LEAF or fn.is_hidden:
             return None
         return fn.next0 if fn.__class__ is OutputEdge else fn
 
@@ -240,7 +240,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def is_leaf(self) -> bool:
         """True if the tensor is a leaf: created by the user, or not requiring grad."""
         fn = self._fn
-        return fn is None or fn is LEAF or fn.__class__ is UnrecordedView
+        return fn is None or fn is LEAF or fn.is_hidden
 
     @property
     def grad(self) -> Tensor | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from nbautograd._engine.core.batched import transforming
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.errors import kind_of
@@ -175,6 +176,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
+        with transforming():
+            return func(*args, **kwargs)
 
     return wrapped

@@ -407,3 +407,26 @@ def test_identity_of_saved_tensors(torch: Any) -> Any:
     b = x * x
     c = x * b
     return [c.grad_fn._saved_other is b, c.grad_fn._saved_self is x]
+
+
+@agrees
+def test_restored_leaves_are_leaves(torch: Any) -> Any:
+    """A leaf that a hook restores is a leaf to its readers, and its gradient flows to the original."""
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: ("packed", t * 3), lambda packed: packed[1]):
+        results = [x.exp(), x * x, x.pow(2)]
+    saved = [results[0].grad_fn._saved_result, results[1].grad_fn._saved_self, results[2].grad_fn._saved_self]
+    (gradient,) = torch.autograd.grad(results[1].sum(), x, create_graph=True)
+    after = gradient.grad_fn.next_functions[0][0]
+    ways = [(t.is_leaf, t.requires_grad, type(t.grad_fn).__name__, repr(t)) for t in saved]
+    gradient.sum().backward()
+    return ways, saved, type(after.next_functions[0][0]).__name__, x.grad
+
+
+@agrees
+def test_data_of_a_saved_tensor(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    saved = (x * x).grad_fn._raw_saved_self
+    before = saved.data
+    saved.register_hooks(lambda t: t * 3, lambda t: t + 1)
+    return before, saved.data

@@ -348,3 +348,39 @@ def test_backward_hooks_of_the_former_kind(torch: Any) -> Any:
         passed(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sigmoid()), torch.zeros(2)),
         attempt(lambda: both.register_full_backward_hook(lambda *arguments: None)),
     ]
+
+
+@agrees
+def test_comparisons_in_place(torch: Any) -> Any:
+    """Their derivative is 0, and the result has a history where an operand has one."""
+    results = []
+    for name in ("eq_", "ne_", "lt_", "gt_", "le_", "ge_", "less_", "not_equal_", "greater_equal_"):
+        for is_leaf in (True, False):
+            for other in (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0], requires_grad=True), 3):
+                for requires_grad in (True, False):
+                    x = torch.tensor([1.0, -2.0], requires_grad=requires_grad)
+                    y = x if is_leaf else x * 2
+                    if is_leaf and requires_grad:
+                        refused = attempt(lambda name=name, y=y, other=other: getattr(y, name)(other))  # type: ignore[misc]
+                        results.append(refused.rstrip("."))
+                        continue
+                    result = getattr(y, name)(other)
+                    results.append((result, type(result.grad_fn).__name__))
+                    if result.requires_grad:
+                        leaves = [
+                            t for t in (x, other) if isinstance(t, torch.Tensor) and t.is_leaf and t.requires_grad
+                        ]
+                        results.append(torch.autograd.grad(result.sum(), leaves, allow_unused=True) if leaves else None)
+    return results
+
+
+@agrees
+def test_vectors_taken_from_scalars_in_vmap(torch: Any) -> Any:
+    def taken(function: Any) -> Any:
+        return torch.vmap(function)(torch.arange(3.0))
+
+    zeros = [torch.tensor(0), torch.tensor([0]), torch.tensor([0, 0]), torch.zeros(0, dtype=torch.int64)]
+    selected = [taken(lambda x, i=i: x.index_select(0, i)) for i in zeros]
+    gathered = [taken(lambda x, i=i: x.gather(0, i)) for i in zeros[:2]]
+    gradient = torch.vmap(torch.func.grad(lambda x: x.index_select(-1, zeros[2]).sum()))(torch.arange(3.0))
+    return selected, gathered, gradient

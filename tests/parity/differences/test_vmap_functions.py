@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.parity.differences.both import Raised, agrees, differs, numbers
+from tests.parity.differences.both import agrees, numbers
 
 
 def cube(torch: Any, generated: bool) -> Any:
@@ -132,8 +133,23 @@ def test_what_a_rule_is_told(torch: Any) -> Any:
     return told, result
 
 
-@differs("`grad` and the like take Functions of both styles", pytorch=Raised(RuntimeError), here=[2.0, 2.0])
-def test_old_style(torch: Any) -> Any:
-    members = {**OLD_STYLE, "backward": staticmethod(lambda ctx, g: g * 2)}
-    function = type("Old", (torch.autograd.Function,), members)
-    return torch.func.grad(lambda a: function.apply(a).sum())(torch.ones(2)).tolist()
+TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda torch, f: torch.func.grad(lambda a: f(a).sum()),
+    "grad_and_value": lambda torch, f: torch.func.grad_and_value(lambda a: f(a).sum()),
+    "vjp": lambda torch, f: lambda a: torch.func.vjp(f, a),
+    "jvp": lambda torch, f: lambda a: torch.func.jvp(f, (a,), (a,)),
+    "jacrev": lambda torch, f: torch.func.jacrev(f),
+    "jacfwd": lambda torch, f: torch.func.jacfwd(f),
+    "functionalize": lambda torch, f: torch.func.functionalize(f),
+    "vmap of another argument": lambda torch, f: torch.vmap(lambda a: f(torch.ones(2)) + a),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_old_style(name: str) -> None:
+    def program(torch: Any) -> Any:
+        members = {**OLD_STYLE, "backward": staticmethod(lambda ctx, g: g * 2)}
+        function = type("Old", (torch.autograd.Function,), members)
+        return TRANSFORMS[name](torch, function.apply)(torch.ones(2))
+
+    agrees(program, says="must override the setup_context staticmethod")()

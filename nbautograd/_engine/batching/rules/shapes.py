@@ -66,6 +66,8 @@ def along(call: Call) -> Any:
         if name not in same and not call.ndim(name):
             changes[name] = unsqueeze(changes[name], 1)
     result = call.run(**changes)
+    if takes_several(call, result):
+        return result
     parts = result if isinstance(result, (tuple, list)) else [result]
     flat = [reshape(part, call.size) if part._a.ndim == 2 else part for part in parts]
     if not isinstance(result, (tuple, list)):
@@ -84,6 +86,13 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
     if any(call.batched.get(name) for name in same):
         raise Unsuitable
     return same
+
+
+def takes_several(call: Call, result: Any) -> bool:
+    """Return whether an operation takes a vector from each 0-d sample, as ``gather`` does by an index of one."""
+    if call.op.name == "index_select":
+        return bool(result._a.shape[1] != 1)
+    return call.op.name == "gather" and call.ndim("index") == 1
 
 
 def without_dims(call: Call) -> Any:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.inplace import make_inplace_method
+from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, op
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
+from nbautograd._engine.ops._internal import cast_back, not_implemented, sum_to, zeros_of  # noqa: F401 - formulas name them
 from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
@@ -71,7 +76,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return _heaviside(input, values)
 
 
-@op(kind=POINTWISE, operators="__eq__")
+@op(kind=POINTWISE, inplace_method=False, operators="__eq__")
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input == other``, elementwise.
 
@@ -82,7 +87,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     return input == other
 
 
-@op(kind=POINTWISE, operators="__ne__")
+@op(kind=POINTWISE, inplace_method=False, operators="__ne__")
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input != other``, elementwise.
 
@@ -93,7 +98,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     return input != other
 
 
-@op(kind=POINTWISE, accepts="bif", operators="__lt__")
+@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__lt__")
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input < other``, elementwise.
 
@@ -104,7 +109,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     return input < other
 
 
-@op(kind=POINTWISE, accepts="bif", operators="__le__")
+@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__le__")
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input <= other``, elementwise.
 
@@ -115,7 +120,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
     return input <= other
 
 
-@op(kind=POINTWISE, accepts="bif", operators="__gt__")
+@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__gt__")
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input > other``, elementwise.
 
@@ -126,7 +131,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     return input > other
 
 
-@op(kind=POINTWISE, accepts="bif", operators="__ge__")
+@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__ge__")
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input >= other``, elementwise.
 
@@ -308,5 +313,45 @@ def isin(
     return _isin(first, second, invert)
 
 
+# -- in place ----------------------------------------------------------------------------------------------------------
+
+
+def _in_place(compare: Callable[..., Tensor]) -> None:
+    """Give tensors the in-place method of a comparison, whose result is written as 0 and 1: its derivative is 0."""
+    name = compare.__name__
+    node = f"{name.capitalize()}Backward"
+
+    @op(node=f"{node}0", symbol=name, name=f"_{node}0", method=False, half=NATIVE, input="zeros_of(g)")
+    def with_number(input: Tensor, answer: Tensor) -> Tensor:
+        """Return the result of a comparison with a number, in the dtype of ``input``."""
+        return answer.astype(input.dtype)
+
+    @op(
+        node=f"{node}1",
+        symbol=name,
+        name=f"_{node}1",
+        method=False,
+        half=NATIVE,
+        input="zeros_of(g)",
+        other="cast_back(sum_to(zeros_of(g), other.shape), other.dtype)",
+    )
+    def with_tensor(input: Tensor, other: Tensor, answer: Tensor) -> Tensor:
+        """Return the result of a comparison of tensors, in the dtype of ``input``."""
+        return answer.astype(input.dtype)
+
+    def compared(input: Tensor, other: Any) -> Tensor:
+        result: Tensor = compare(input, other)
+        requires_grad = input.requires_grad or isinstance(other, Tensor) and other.requires_grad
+        if not requires_grad or not is_grad_enabled() or result._a.shape != input._a.shape:
+            return result
+        if isinstance(other, Tensor):
+            return with_tensor(input, other, result)
+        return with_number(input, result)
+
+    setattr(Tensor, name + "_", make_inplace_method(name + "_", compared))
+
+
+for _compare in (eq, ne, lt, le, gt, ge):
+    _in_place(_compare)
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 alias(greater=gt, greater_equal=ge, less=lt, less_equal=le, not_equal=ne)
