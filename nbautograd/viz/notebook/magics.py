@@ -171,6 +171,7 @@ class AutogradMagics(Magics):
     @argument("--torch", help="on or off: whether PyTorch's operations are watched")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
     @argument("--errors", help="on: below an operation's error, the graph so far with that operation in red; or off")
+    @argument("--stop", help="nan, or inf for infinities, too: stop at the operation that made the first; or off")
     @argument("--widget", help="on, or off for still pictures only")
     @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
     @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
@@ -373,7 +374,7 @@ class _Loaded:
     def draw_failed(result: Any) -> None:
         """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
         error = getattr(result, "error_in_exec", None)
-        if settings.errors and isinstance(error, Exception):
+        if isinstance(error, Exception) and (settings.errors or hasattr(error, "bad")):
             show_failed_forward(error, get_ipython())
 
     def undo(self, shell: Any) -> None:
