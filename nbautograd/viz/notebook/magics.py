@@ -1,4 +1,4 @@
-"""``%graph``, ``%backward``, ``%code``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does."""
+"""The magics: ``%graph``, ``%backward``, ``%code``, ``%grads``, ``%memory``, ``%autograd``; what ``%load_ext`` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "memory", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -160,6 +160,17 @@ class AutogradMagics(Magics):
         leaves = self._leaves("zero_grads", options.expression)
         table = tables.zero(leaves, set_to_none=not options.zeros)
         return None if silent else table
+
+    @magic_arguments()
+    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @line_magic
+    def memory(self, line: str) -> Any:
+        """Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``."""
+        options, silent = parsed(self.memory, line)
+        from nbautograd.viz.notebook.memory import memory
+
+        tensor = one_tensor(self.shell, "memory", options.expression, False)
+        return of_magic(memory(tensor, namespace=self.shell.user_ns), silent)
 
     @magic_arguments()
     @argument("--theme", help="auto, light or dark")
