@@ -8,6 +8,7 @@
         train()             # every backward pass inside, to be played
     viz.code(y)             # forward and backward as a program that can be read, and run
     viz.grads()             # the gradients of all leaves here, as a table
+    viz.why(w)              # w.grad by its paths; or the line that cuts it off, or makes it vanish
     viz.memory(y)           # what the graph of y keeps for the backward pass, by line, and which line leaks
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
     from nbautograd.viz.notebook.tangent import Tangent, tangent
+    from nbautograd.viz.notebook.why import Explanation, why
 
 __all__ = [
     "Animation",
     "Code",
+    "Explanation",
     "MemoryReport",
     "Monitor",
     "Picture",
@@ -61,13 +64,14 @@ __all__ = [
     "tangent",
     "traced",
     "watch",
+    "why",
     "zero_grads",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    module = name.lower().removesuffix("report")
-    if module in ("memory", "monitor", "tangent") and name in __all__:  # at their first use
+    module = "why" if name == "Explanation" else name.lower().removesuffix("report")
+    if module in ("memory", "monitor", "tangent", "why") and name in __all__:  # at their first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

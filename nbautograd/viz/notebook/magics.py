@@ -35,7 +35,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "memory", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "memory", "why", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -171,6 +171,22 @@ class AutogradMagics(Magics):
 
         tensor = one_tensor(self.shell, "memory", options.expression, False)
         return of_magic(memory(tensor, namespace=self.shell.user_ns), silent)
+
+    @magic_arguments()
+    @argument("--of", help="the result that is differentiated; by default the newest that depends on it")
+    @argument("expression", nargs="*", help="a tensor or a module")
+    @line_magic
+    def why(self, line: str) -> Any:
+        """Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``."""
+        from nbautograd.viz.notebook.why import why
+
+        options, silent = parsed(self.why, line)
+        text = " ".join(options.expression)
+        asked = self.shell.user_ns.get(text)
+        if not callable(getattr(type(asked), "named_parameters", None)):
+            asked = one_tensor(self.shell, "why", options.expression, False)
+        of = None if options.of is None else tensors(self.shell, "why --of", options.of, 1)[0]
+        return of_magic(why(asked, of, namespace=self.shell.user_ns), silent)
 
     @magic_arguments()
     @argument("--theme", help="auto, light or dark")

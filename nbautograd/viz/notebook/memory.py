@@ -44,8 +44,8 @@ class MemoryReport:
     >>> from nbautograd import viz
     >>> w = torch.ones(1000, requires_grad=True)
     >>> report = viz.memory((w * 2).exp().sum(), namespace={"w": w})
-    >>> report.total
-    4000
+    >>> report.total  # the results of exp, and the number 2
+    4004
     """
 
     def __init__(self, kept: GraphMemory, name: str, notes: Sequence[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Texts of answers to questions: where a NaN arose, which memory is kept. Loaded when one is given."""
+"""Texts of answers: where a NaN arose, which memory is kept, why a gradient is as it is. Loaded when one is given."""
 
 from __future__ import annotations
 
@@ -87,4 +87,120 @@ TEXTS: dict[str, tuple[str, str]] = {
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
         "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`",
     ),
+    "why_none": ("{name}.grad is None", "{name}.grad 是 None"),
+    "why_is_zero": ("{name}.grad is 0", "{name}.grad 是 0"),
+    "why_is_tiny": ("{name}.grad is tiny: {value}", "{name}.grad 很小：{value}"),
+    "why_is_huge": ("{name}.grad is huge: {value}", "{name}.grad 很大：{value}"),
+    "why_is_nan": ("{name}.grad has NaN or infinity: {value}", "{name}.grad 含有 NaN 或无穷大：{value}"),
+    "why_is_number": ("{name}.grad = {value}", "{name}.grad 为 {value}"),
+    "why_number": (
+        "{name}.grad = {value}: the sum over {n:,} paths from {root}",
+        "{name}.grad = {value}：从 {root} 出发的 {n:,} 条路径之和",
+    ),
+    "why_number_1": (
+        "{name}.grad = {value}: the product along one path from {root}",
+        "{name}.grad = {value}：从 {root} 出发的一条路径上的乘积",
+    ),
+    "why_no_request": (
+        "{name}.requires_grad is False: no gradient was requested",
+        "{name}.requires_grad 为 False：没有要求它的梯度",
+    ),
+    "why_no_leaf": (
+        "{name} is no leaf: {operation} computed it{line}; only leaves keep .grad, so call {name}.retain_grad() "
+        "before the pass, or look at the leaf",
+        "{name} 不是叶子节点：它由 {operation} 计算{line}；只有叶子节点保留 .grad，"
+        "请在反向传播之前调用 {name}.retain_grad()，或查看叶子节点",
+    ),
+    "why_no_pass": (
+        "no pass has run: {root}.backward() would add {value}",
+        "还没有反向传播：{root}.backward() 会加上 {value}",
+    ),
+    "why_reset": (
+        "a pass through {root} has run; .grad was set to None since then (zero_grad), or the pass had inputs=, or it "
+        "was grad(), which only returns the gradient",
+        "经过 {root} 的反向传播已运行；之后 .grad 被设为 None（zero_grad），或那次使用了 inputs=，"
+        "或那是只返回梯度的 grad()",
+    ),
+    "why_accumulated": (
+        "{n} passes were summed: one gives {value}; call zero_grad() before each pass",
+        "累加了 {n} 次反向传播：一次是 {value}；每次之前请调用 zero_grad()",
+    ),
+    "why_other_sum": (
+        "one pass from {root} gives {value}: {name}.grad also holds earlier passes, or was changed",
+        "从 {root} 反向传播一次得到 {value}：{name}.grad 还含有之前的结果，或被修改过",
+    ),
+    "why_zero_at": ("the gradient becomes 0 at {operation}{line}", "梯度在 {operation} 处变为 0{line}"),
+    "why_factor": (
+        "the decisive factor is {factor}, at {operation}{line}",
+        "起决定作用的因子是 {factor}，在 {operation} 处{line}",
+    ),
+    "why_line": (
+        "{n:,} operations of one line multiply it by {factor} together: {line}",
+        "同一行的 {n:,} 个运算一共乘以 {factor}：{line}",
+    ),
+    "why_relu": (
+        ": all inputs with a gradient are negative or 0 (dead ReLU)",
+        "：有梯度的输入都小于或等于 0（死亡的 ReLU）",
+    ),
+    "why_saturated": (": it is saturated, its result is {value}", "：已饱和，其结果是 {value}"),
+    "why_quarter": (": its derivative is at most 1/4", "：它的导数最大是 1/4"),
+    "why_flat": (": its derivative is 0 everywhere", "：它的导数处处为 0"),
+    "why_times": (": it multiplies by {value}", "：它乘以 {value}"),
+    "why_clamp": (": the input is outside of the limits", "：输入在界限之外"),
+    "why_selected": (": other elements were selected", "：选中的是其他元素"),
+    "why_bad_at": (
+        "the first NaN or infinity arises at {operation}{line}; %autograd --stop nan stops there",
+        "第一个 NaN 或无穷大出现在 {operation}{line}；%autograd --stop nan 会在那里停止",
+    ),
+    "why_bad": (
+        "the pass began with it, or an earlier one left it in .grad: %autograd --stop nan finds the operation",
+        "反向传播开始时就有，或是之前留在 .grad 中的：%autograd --stop nan 可找到该运算",
+    ),
+    "why_norm": ("norm {value}", "范数 {value}"),
+    "why_more_paths": ("… and {n:,} more paths", "…… 另有 {n:,} 条路径"),
+    "why_left_out": ("… {n:,} operations …", "…… {n:,} 个运算 ……"),
+    "why_freed": (
+        "the graph of {root} is freed, and not every value was noted: ask before the pass, or keep it with "
+        "retain_graph=True, for the numbers",
+        "{root} 的计算图已释放，而且没有记录所有的值：要看数值，请在反向传播之前询问，或使用 retain_graph=True",
+    ),
+    "why_hooks": (
+        "the graph has hooks, which a pass of its own would call: no numbers",
+        "计算图上有钩子，另做一次反向传播会调用它们：没有数值",
+    ),
+    "why_failed": ("the numbers could not be computed: {error}", "无法计算数值：{error}"),
+    "why_no_path": ("{root} does not depend on {name}: no path leads there", "{root} 不依赖 {name}：没有路径通向它"),
+    "why_nothing": ("no result among the variables depends on {name}", "变量中没有依赖 {name} 的结果"),
+    "why_root_bare": ("{root} has no graph at all", "{root} 没有计算图"),
+    "why_stop_call": ("cut off by {what}: {line}", "被 {what} 切断：{line}"),
+    "why_stop_integers": (
+        "{what} gives integers or bools, which have no derivative: {line}",
+        "{what} 得到整数或布尔值，没有导数：{line}",
+    ),
+    "why_stop_branch": ("a branch with {name} did not run, at {line}", "用到 {name} 的分支没有运行，在 {line}"),
+    "why_unused": ("none of the lines that can be read uses {name} there", "可读取的代码中没有用到 {name}"),
+    "why_module": (
+        "gradients of the {n:,} parameters of {name}, norm {norm} together",
+        "{name} 的 {n:,} 个参数的梯度，总范数 {norm}",
+    ),
+    "why_frozen": ("requires_grad is False", "requires_grad 为 False"),
+    "why_waits": ("no pass has come here yet", "反向传播还没有到这里"),
+    "why_not_called": ("not used: its module was not called, or was cut off", "没有用到：它的模块没有被调用，或被切断"),
+    "why_state_zero": ("zero", "零"),
+    "why_state_tiny": ("tiny", "很小"),
+    "why_state_huge": ("huge", "很大"),
+    "why_state_nan": ("NaN or infinity", "NaN 或无穷大"),
+    "why_falls": (
+        "from {after} to {before}, toward the input, the gradient falls by a factor of {ratio}",
+        "从 {after} 到 {before}（朝输入方向），梯度缩小到 1/{ratio}",
+    ),
+    "why_grows": (
+        "from {after} to {before}, toward the input, the gradient grows by a factor of {ratio}",
+        "从 {after} 到 {before}（朝输入方向），梯度放大 {ratio} 倍",
+    ),
+    "why_dead": (
+        "dead ReLU: {n:,} of {of:,} units are 0 for every sample{line}",
+        "死亡的 ReLU：{of:,} 个单元中有 {n:,} 个对每个样本都是 0{line}",
+    ),
+    "why_ends": ("{share} of the results of {name} are saturated{line}", "{name} 的结果有 {share} 已饱和{line}"),
 }
