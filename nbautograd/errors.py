@@ -16,6 +16,7 @@ from nbautograd._names.identity import is_ours
 
 __all__ = [
     "AutogradError",
+    "BadNumberError",
     "CudaUnavailableError",
     "DeviceError",
     "DtypeError",
@@ -163,6 +164,22 @@ class OutOfMemoryError(DeviceError, MemoryError):
 
 class AutogradError(NbautogradError, RuntimeError):
     """A backward pass cannot be run as requested."""
+
+
+class BadNumberError(AutogradError):
+    """A NaN or an infinity that ended a computation; ``bad`` says everything about it.
+
+    >>> from nbautograd._engine.base.bad_numbers import BadNumber
+    >>> error = BadNumberError(BadNumber("log", "-inf", (1,), 1, 2, (("x", "0"),), cure="log"))
+    >>> print(str(error).splitlines()[0])
+    log() returned -inf at [1] (1 of 2 elements)
+    """
+
+    def __init__(self, bad: Any, head: str = "", node: Any = None, operands: tuple[Any, ...] = ()) -> None:
+        self.bad, self.node, self.operands = bad, node, operands
+        first, *rest = bad.told()
+        lines = [head, first.partition(" returned ")[2], *rest] if head else [first, *rest]
+        super().__init__("\n  ".join(lines))
 
 
 class NoGraphError(AutogradError):

@@ -14,7 +14,6 @@ from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import boolean
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.sparse import stored
-from nbautograd.errors import AutogradError
 
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
 
@@ -29,10 +28,10 @@ HINT = (
 class _AnomalyMode:
     """The state of anomaly detection, shared by all threads as in PyTorch."""
 
-    __slots__ = ("check_nan", "on", "wanted")
+    __slots__ = ("check_forward", "check_nan", "inf", "on", "wanted")
 
     def __init__(self) -> None:
-        self.on = self.check_nan = False
+        self.on = self.check_nan = self.check_forward = self.inf = False
         self.wanted = True  # the last argument check_nan, even if the mode is off
 
 
@@ -57,16 +56,31 @@ def note(node: Node, _: Any = None) -> None:
     node.metadata[PARENT] = _running.get()
 
 
-def check(node: Node, gradients: list[Any]) -> None:
-    """Check that no gradient computed by ``node`` has a NaN.
+def saved(node: Node) -> dict[str, Any]:
+    """Return the saved inputs of a node's formulas, for the report of a NaN; nothing if hooks would unpack them."""
+    if node.saved.__class__ is tuple and not hasattr(type(node), "_packed_of"):
+        try:
+            return node.saved_values()
+        except Exception:  # freed, which the formula itself reports
+            return {}
+    return {}
 
-    :raises AutogradError: a gradient has a NaN.
+
+def check(node: Node, gradients: list[Any], incoming: Any = None, values: dict[str, Any] | None = None) -> None:
+    """Check that no gradient computed by ``node`` has a NaN, or, if asked for, an infinity.
+
+    :param incoming: the gradient of its result; ``values``: the saved inputs of its formulas.
+    :raises BadNumberError: a gradient has one.
     """
     for index, g in enumerate(gradients):
         a = stored(g)
         a = a.values if a.__class__ is SparseArray else a
-        if getattr(a, "dtype", None) is not None and a.dtype.kind in "fc" and bool((a != a).any()):
-            raise AutogradError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+        if getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
+            bad = (a - a) if mode.inf else a  # infinity minus infinity is NaN
+            if bool((bad != bad).any()):
+                from nbautograd.autograd.bad_numbers import bad_gradient
+
+                bad_gradient(node, incoming, values or {}, index, a, mode.inf)
 
 
 @contextmanager
@@ -75,8 +89,8 @@ def watching(node: Node) -> Iterator[None]:
     token = _running.set(node)
     try:
         yield
-    except Exception:
-        for part in _forward_calls(node):
+    except Exception as error:
+        for part in () if mode.check_forward and hasattr(error, "bad") else _forward_calls(node):  # that says it itself
             try:
                 warnings.warn(part, UserWarning, stacklevel=2)
             except UserWarning as warning:  # warnings are errors, but the error of the graph takes precedence
@@ -111,25 +125,41 @@ def _forward_calls(node: Node) -> Iterator[str]:
         parent = parent.metadata.get(PARENT)
 
 
-def _switch(on: bool, check_nan: bool) -> None:
+def _switch(on: bool, check_nan: bool, check_forward: bool, inf: bool) -> None:
     if on != mode.on:
         if on:
             dispatch_mode.push(note, everywhere=True)
         else:
             dispatch_mode.pop(note)
+    if (mode.check_forward, mode.inf) != (check_forward, inf):
+        from nbautograd.autograd import bad_numbers
+
+        if mode.check_forward:
+            bad_numbers.end(mode.inf)
+        if check_forward:
+            bad_numbers.begin(inf)
     Node.changed_hint = HINT if on else USUAL_HINT
-    mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
+    mode.on, mode.check_nan, mode.wanted = on, on and (check_nan or inf), check_nan
+    mode.check_forward, mode.inf = check_forward, inf
+
+
+def _asked(check_nan: Any, check_forward: Any, inf: Any) -> tuple[bool, bool, bool]:
+    """Return the arguments as bools."""
+    return (
+        boolean(check_nan, "set_anomaly_enabled", "check_nan", 2),
+        boolean(check_forward, "set_anomaly_enabled", "check_forward"),
+        boolean(inf, "set_anomaly_enabled", "inf"),
+    )
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name
     """Switch anomaly detection on or off, at once or for a ``with`` block; see :class:`detect_anomaly`."""
 
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+    def __init__(self, mode: bool, check_nan: bool = True, *, check_forward: bool = False, inf: bool = False) -> None:
         self._before = _state()
-        _switch(
-            boolean(mode, "set_anomaly_enabled", "enabled"),
-            boolean(check_nan, "set_anomaly_enabled", "check_nan", 2),
-        )
+        on = boolean(mode, "set_anomaly_enabled", "enabled")
+        nan, forward, infinite = _asked(check_nan, check_forward, inf)
+        _switch(on, nan, on and forward, on and infinite)
 
     def __enter__(self) -> None:
         pass
@@ -138,29 +168,41 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         _switch(*self._before)
 
 
-def _state() -> tuple[bool, bool]:
-    return mode.on, mode.wanted
+def _state() -> tuple[bool, bool, bool, bool]:
+    return mode.on, mode.wanted, mode.check_forward, mode.inf
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
     """A mode that finds the operation whose gradient is NaN: backward raises, and a warning shows its forward call.
 
-    Both the forward and the backward computation must run inside the ``with`` block. It is slow.
+    Both the forward and the backward computation must run inside the ``with`` block. It is slow. The error says which
+    element it is, what the operation was given there, the way from a leaf, and the usual cure.
 
     :param check_nan: look for NaN; otherwise only errors of formulas are explained.
+    :param check_forward: also stop the forward pass, at the first operation whose result has a NaN. PyTorch cannot.
+    :param inf: stop at infinities, too, unless the gradient or an argument already had one, as a mask of attention.
 
     >>> import nbautograd as torch, warnings
     >>> x = torch.tensor([0.0], requires_grad=True)
     >>> warnings.simplefilter("ignore")
     >>> with torch.autograd.detect_anomaly():
-    ...     (x * 0).sqrt().mul(0).backward()
+    ...     (x * 0).sqrt().mul(0).backward()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    nbautograd.errors.AutogradError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    nbautograd.errors.BadNumberError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    ...
+    >>> x = torch.tensor([1.0, -1.0], requires_grad=True)
+    >>> try:
+    ...     with torch.autograd.detect_anomaly(check_forward=True):
+    ...         y = (x * 2).log()
+    ... except RuntimeError as error:
+    ...     print("; ".join(line.strip() for line in str(error).splitlines()[:1]))
+    log() returned nan at [1] (1 of 2 elements)
     """
 
-    def __init__(self, check_nan: bool = True) -> None:
+    def __init__(self, check_nan: bool = True, *, check_forward: bool = False, inf: bool = False) -> None:
         self.check_nan = check_nan
+        self._wanted = _asked(check_nan, check_forward, inf)
         self._before = _state()
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
@@ -171,7 +213,7 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> None:
         self._before = _state()
-        _switch(True, self.check_nan)
+        _switch(True, *self._wanted)
 
     def __exit__(self, *exception: object) -> None:
         _switch(*self._before)

@@ -134,11 +134,13 @@ class FullRun:
         """Return the gradients of the node's inputs, after the version check of its saved tensors."""
         if node._seq < clock.last_write:
             node.check_saved()
+        checked = anomaly.mode.check_nan and forward_ad_below.get() is None  # otherwise a tangent is being computed
+        values = anomaly.saved(node) if checked else None
         vjp = node.vjp_graph if self.create_graph else node.vjp
         d, d1 = vjp(g, self.retain_graph, self.needed)
         gradients = post_hooks(node, d, d1, g)
-        if anomaly.mode.check_nan and forward_ad_below.get() is None:  # otherwise a tangent is being computed
-            anomaly.check(node, gradients)
+        if checked:
+            anomaly.check(node, gradients, g, values)
         return gradients
 
     def send(self, node: Node, gradients: list[Any], shown: bool) -> None:

@@ -8,6 +8,8 @@
         train()             # every backward pass inside, to be played
     viz.code(y)             # forward and backward as a program that can be read, and run
     viz.grads()             # the gradients of all leaves here, as a table
+    viz.why(w)              # w.grad by its paths; or the line that cuts it off, or makes it vanish
+    viz.memory(y)           # what the graph of y keeps for the backward pass, by line, and which line leaks
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
     viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
@@ -36,12 +38,16 @@ from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 if TYPE_CHECKING:
+    from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
     from nbautograd.viz.notebook.tangent import Tangent, tangent
+    from nbautograd.viz.notebook.why import Explanation, why
 
 __all__ = [
     "Animation",
     "Code",
+    "Explanation",
+    "MemoryReport",
     "Monitor",
     "Picture",
     "Recording",
@@ -51,19 +57,22 @@ __all__ = [
     "code",
     "grads",
     "graph",
+    "memory",
     "monitor",
     "record",
     "settings",
     "tangent",
     "traced",
     "watch",
+    "why",
     "zero_grads",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name.lower() in ("monitor", "tangent") and name in __all__:  # at their first use
-        globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{name.lower()}"), name)
+    module = "why" if name == "Explanation" else name.lower().removesuffix("report")
+    if module in ("memory", "monitor", "tangent", "why") and name in __all__:  # at their first use
+        globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

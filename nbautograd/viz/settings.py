@@ -54,6 +54,7 @@ class NBAutograd(Configurable):
     torch = traitlets.Bool(True, help=ENGLISH["set_torch"]).tag(config=True)
     tensors = traitlets.Enum(["graph", "card", "text"], "graph", help=ENGLISH["set_tensors"]).tag(config=True)
     errors = traitlets.Bool(False, help=ENGLISH["set_errors"]).tag(config=True)
+    stop = traitlets.Enum(["off", "nan", "inf"], "off", help=ENGLISH["set_stop"]).tag(config=True)
     widget = traitlets.Bool(True, help=ENGLISH["set_widget"]).tag(config=True)
     image = traitlets.Enum(["none", "svg", "png"], "none", help=ENGLISH["set_image"]).tag(config=True)
     embed = traitlets.Bool(False, help=ENGLISH["set_embed"]).tag(config=True)
@@ -100,8 +101,8 @@ class NBAutograd(Configurable):
 
 
 NAMES = (
-    "theme", "direction", "values", "depth", "language", "tracing", "torch", "tensors", "errors", "widget", "image",
-    "embed",
+    "theme", "direction", "values", "depth", "language", "tracing", "torch", "tensors", "errors", "stop", "widget",
+    "image", "embed",
 )  # fmt: skip
 _SWITCH = {"on": True, "off": False, "yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 

@@ -22,7 +22,7 @@ from nbautograd._engine.base.users_code import (
 )
 from nbautograd.protocol import SourceLocator
 
-__all__ = ["TEXTS", "Cause", "Cut", "cause_of", "cut_of", "explained"]
+__all__ = ["METHODS", "TEXTS", "Cause", "Cut", "cause_of", "cut_of", "cutting_calls", "explained"]
 
 TEXTS = {
     "cause_place": " ({label}, line {n}: {old})",
@@ -199,7 +199,7 @@ class _Search:
         gradient = _gradient(value)
         if gradient is not None:
             return self._unrecorded(name, gradient, made)
-        for base, call, node in _calls(value, mode):
+        for base, call, node in cutting_calls(value, mode):
             used = next(filter(self._is_tracked, _names(base)), "") or (_text(base) if _asks(base) else "")
             if not used:
                 continue
@@ -341,7 +341,7 @@ def _is_copy(node: ast.Call) -> bool:
     return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in COPIES
 
 
-def _calls(value: ast.expr, mode: str) -> Iterator[tuple[ast.expr, str, ast.expr | None]]:
+def cutting_calls(value: ast.expr, mode: str) -> Iterator[tuple[ast.expr, str, ast.expr | None]]:
     """Yield the parts of an expression that stop gradients: the operand, the name of the call, and its node."""
     if mode:
         yield value, mode, None
@@ -420,7 +420,7 @@ def cut_of(name: str, filename: str, lineno: int, variables: Mapping[str, Any]) 
         made = last_assignment(name, *place)
         if made is None:
             return None
-        for base, call, _node in _calls(made.value, made.mode):
+        for base, call, _node in cutting_calls(made.value, made.mode):
             for used in _names(base):
                 if _is_tracked(variables.get(used)):
                     return Cut(used, call, made.position[0])

@@ -66,6 +66,8 @@ def class_of(error: BaseException) -> type[BaseException]:
 def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: str, resolve: Resolve | None) -> Failure:
     """An error that ended a pass at ``node``."""
     kind = class_of(error)
+    if hasattr(error, "bad"):  # a NaN that it was to stop at
+        return Failure(type(error).__name__, error.bad.told(language.texts()))
     if issubclass(kind, GraphFreedError):
         return _freed(error, node, model, root)
     if issubclass(kind, InplaceError) and node is not None:

@@ -24,6 +24,7 @@ from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
 from nbautograd.viz.read import notes
+from nbautograd.viz.settings import settings
 
 __all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
 
@@ -163,7 +164,7 @@ class TorchWatch:
 
     def _entered(self, module: Any, args: Any) -> None:
         if threading.get_ident() == self._thread:
-            if self._full is not None:  # inside of an operation no mode can be left
+            if self._full is not None and settings.stop == "off":  # inside of an operation no mode can be left
                 self._switch(False)
             before = protocol.scopes.get()
             self._scopes.append(before)
@@ -177,8 +178,21 @@ class TorchWatch:
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run one of PyTorch's operations, and note it if it has a node."""
-        if self._full is not None:
-            return function(*args, **kwargs)
+        if settings.stop != "off":
+            return self._checked(function, args, kwargs)
+        return function(*args, **kwargs) if self._full is not None else self._noted(function, args, kwargs)
+
+    def _checked(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run it, and stop if the result is not finite."""
+        from nbautograd.viz.capture import torch_stop
+
+        parameters = _parameters.get(function) or _parameters_of(function)
+        given = torch_stop.before(parameters, args)
+        result = function(*args, **kwargs) if self._full is not None else self._noted(function, args, kwargs)
+        torch_stop.check(self._torch, parameters, given, kwargs, result)
+        return result
+
+    def _noted(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         noted = None
         sequence = self._peek()
         parameters = _parameters.get(function) or _parameters_of(function)

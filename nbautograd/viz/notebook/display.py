@@ -6,6 +6,7 @@ import linecache
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 
 from nbautograd._engine.core import tracing
@@ -25,6 +26,16 @@ def _trace(change: Any) -> None:
 
 
 settings.observe(_trace, "tracing")
+
+
+def _stop(change: Any) -> None:
+    """Stop our operations at the first NaN, or no longer; those of PyTorch's that are watched ask the setting."""
+    on = change.new != "off"
+    library = import_module(__name__.partition(".")[0])
+    library.autograd.set_detect_anomaly(on, check_forward=on, inf=change.new == "inf")
+
+
+settings.observe(_stop, "stop")
 
 
 class Locator:
@@ -226,8 +237,8 @@ class Autograd:
 def autograd(**new: Any) -> Autograd:
     """Change settings; in a ``with`` block, for the block only, and trace and record everything in it.
 
-    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, errors, widget,
-        image, embed.
+    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, errors, stop,
+        widget, image, embed.
     :returns: the recorded passes, as the target of the ``with`` block.
     :raises AttributeError: there is no such setting.
     :raises traitlets.TraitError: a value does not fit.

@@ -1,4 +1,4 @@
-"""``%graph``, ``%backward``, ``%code``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does."""
+"""The magics: ``%graph``, ``%backward``, ``%code``, ``%grads``, ``%memory``, ``%autograd``; what ``%load_ext`` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "memory", "why", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -162,6 +162,33 @@ class AutogradMagics(Magics):
         return None if silent else table
 
     @magic_arguments()
+    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @line_magic
+    def memory(self, line: str) -> Any:
+        """Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``."""
+        options, silent = parsed(self.memory, line)
+        from nbautograd.viz.notebook.memory import memory
+
+        tensor = one_tensor(self.shell, "memory", options.expression, False)
+        return of_magic(memory(tensor, namespace=self.shell.user_ns), silent)
+
+    @magic_arguments()
+    @argument("--of", help="the result that is differentiated; by default the newest that depends on it")
+    @argument("expression", nargs="*", help="a tensor or a module")
+    @line_magic
+    def why(self, line: str) -> Any:
+        """Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``."""
+        from nbautograd.viz.notebook.why import why
+
+        options, silent = parsed(self.why, line)
+        text = " ".join(options.expression)
+        asked = self.shell.user_ns.get(text)
+        if not callable(getattr(type(asked), "named_parameters", None)):
+            asked = one_tensor(self.shell, "why", options.expression, False)
+        of = None if options.of is None else tensors(self.shell, "why --of", options.of, 1)[0]
+        return of_magic(why(asked, of, namespace=self.shell.user_ns), silent)
+
+    @magic_arguments()
     @argument("--theme", help="auto, light or dark")
     @argument("--direction", help="auto, LR or TB")
     @argument("--values", help="on, or off for shapes only")
@@ -171,6 +198,7 @@ class AutogradMagics(Magics):
     @argument("--torch", help="on or off: whether PyTorch's operations are watched")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
     @argument("--errors", help="on: below an operation's error, the graph so far with that operation in red; or off")
+    @argument("--stop", help="nan, or inf for infinities, too: stop at the operation that made the first; or off")
     @argument("--widget", help="on, or off for still pictures only")
     @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
     @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
@@ -373,7 +401,7 @@ class _Loaded:
     def draw_failed(result: Any) -> None:
         """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
         error = getattr(result, "error_in_exec", None)
-        if settings.errors and isinstance(error, Exception):
+        if isinstance(error, Exception) and (settings.errors or hasattr(error, "bad")):
             show_failed_forward(error, get_ipython())
 
     def undo(self, shell: Any) -> None:

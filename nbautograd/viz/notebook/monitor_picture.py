@@ -12,7 +12,7 @@ from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
-__all__ = ["LINES", "drawn", "unstarted"]
+__all__ = ["LINES", "WIDE", "card", "drawn", "unstarted"]
 
 LINES = 8  # leaves that get a line each
 POINTS = 240  # points of one line
@@ -30,7 +30,7 @@ def drawn(
     body = _plot(say("loss"), steps, {say("loss"): losses}, 34)
     if norms:
         body += _plot(say("grad_norm"), steps, norms, 34 + HIGH + 22)
-    return _card(title, words, body, high)
+    return card(title, words, body, high)
 
 
 def unstarted(title: str, lines: Sequence[str]) -> str:
@@ -41,10 +41,11 @@ def unstarted(title: str, lines: Sequence[str]) -> str:
         text_element(14 + 8 * (len(line) - len(line.lstrip())), 68 + 18 * i, line.lstrip(), LIGHT["fg"], mono=True)
         for i, line in enumerate(code)
     ]
-    return _card(title, "\n".join(lines), body, 62 + 18 * len(code))
+    return card(title, "\n".join(lines), body, 62 + 18 * len(code))
 
 
-def _card(title: str, words: str, body: Sequence[str], high: int) -> str:
+def card(title: str, words: str, body: Sequence[str], high: int) -> str:
+    """Put a frame and a title around the elements of a picture."""
     head = text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" '

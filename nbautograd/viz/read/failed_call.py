@@ -12,12 +12,13 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from nbautograd._engine.base.users_code import place_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.language import say
+from nbautograd.viz.language import say, texts
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.formulas import symbol_of
@@ -31,6 +32,7 @@ _LIBRARY = str(Path(__file__).parents[2])
 _NOT_CALLS = tuple(str(Path(_LIBRARY, part)) for part in ("autograd", "viz", "cli"))
 _NAMED = re.compile(r"(\w+)\(\): ")
 MOST = 8  # operands that are drawn
+WIDE = 110  # characters of a line below the picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,16 @@ class FailedCall:
     line: int
     source: str
     """The part of the line that was being computed, as far as Python knows it."""
+    notes: tuple[str, ...] = ()
+    """Lines below the picture."""
+    node: Any = None
+    """Of a backward pass, the node whose formula failed."""
 
 
 def failed_call(error: BaseException) -> FailedCall | None:
     """The call that raised an error, if an operation on tensors did."""
+    if hasattr(error, "bad"):
+        return _of_bad_number(error)
     frames = list(_frames(error.__traceback__))
     users = [i for i, (_, filename, _) in enumerate(frames) if not filename.startswith((_LIBRARY, "<nbautograd"))]
     below = frames[users[-1] + 1 :] if users else []
@@ -63,6 +71,15 @@ def failed_call(error: BaseException) -> FailedCall | None:
     user, filename, line = frames[users[-1]]
     name = named[1] if named else frame.f_code.co_name.lstrip("_")
     return FailedCall(name, operands[:MOST], message, filename, line, _part(error.__traceback__, user, line))
+
+
+def _of_bad_number(error: Any) -> FailedCall:
+    """Return the operation that made a NaN or an infinity."""
+    bad = error.bad
+    filename, line = bad.place or ("", 0)
+    lines = bad.told(texts())
+    notes = tuple(part for each in lines for part in wrap(each, WIDE))
+    return FailedCall(bad.operation, error.operands[:MOST], lines[0], filename, line, "", notes, error.node)
 
 
 def _is_operation(code: types.CodeType) -> bool:
@@ -109,6 +126,8 @@ def _part(traceback: types.TracebackType | None, frame: types.FrameType, line: i
 
 def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None = None) -> GraphModel:
     """The graph that made the operands, and the operation that failed at its end."""
+    if call.node is not None or not call.operands:
+        return _graph_of_node(call, namespace, resolve)
     model = build(list(call.operands), namespace, resolve=resolve)
     boxes = {key: model.stands.get(key, key) for key in (_box(model.entire, operand) for operand in call.operands)}
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
@@ -140,9 +159,17 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
         if box in drawn
     ]
     return GraphModel(
-        tuple(nodes), (*model.edges, *edges), (key,), notes=model.notes, leaf_order=model.leaf_order,
+        tuple(nodes), (*model.edges, *edges), (key,), notes=(*call.notes, *model.notes), leaf_order=model.leaf_order,
         counts=model.counts,
     )  # fmt: skip
+
+
+def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None) -> GraphModel:
+    """Return the graph up to the node that failed."""
+    model = build([(call.node, 0)], namespace, resolve=resolve)
+    key = model.entire.handles.of(call.node)
+    nodes = tuple(replace(n, failed=call.message) if n.id == key else n for n in model.nodes)
+    return replace(model, nodes=nodes, notes=(*call.notes, *model.notes))
 
 
 def _box(model: GraphModel, tensor: Any) -> str:

@@ -9,6 +9,21 @@ __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 _PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER | large.PLAYER | stories.PLAYER
 _TABLES = (_PLAYER, kernel.TEXTS, exercises.TEXTS, paths.PYTHON, large.PYTHON)
 _ALL = {key: texts for table in _TABLES for key, texts in table.items()}
-ENGLISH = {key: english for key, (english, _) in _ALL.items()}
-CHINESE = {key: chinese for key, (_, chinese) in _ALL.items()}
+
+
+class Texts(dict[str, str]):
+    """The texts of a language; those of ``questions`` are read when the first of them is asked for."""
+
+    def __missing__(self, key: str) -> str:
+        from nbautograd.viz.translations.questions import TEXTS
+
+        if key not in TEXTS:
+            raise KeyError(key)
+        for table, which in ((ENGLISH, 0), (CHINESE, 1)):
+            table.update({key: texts[which] for key, texts in TEXTS.items()})
+        return self[key]
+
+
+ENGLISH = Texts({key: english for key, (english, _) in _ALL.items()})
+CHINESE = Texts({key: chinese for key, (_, chinese) in _ALL.items()})
 PLAYER = tuple(_PLAYER)

@@ -367,6 +367,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "set_tracing": ("whether operations note their line and values", "运算是否记录代码行和数值"),
     "set_torch": ("whether PyTorch's operations are watched, too", "是否也观察 PyTorch 的运算"),
     "set_tensors": ("what a tensor shows as a cell's value", "张量作为单元格结果时显示什么"),
+    "set_stop": ("stop at the first nan, or also inf; or off", "在第一个 nan（或 inf）处停止；或 off"),
     "set_errors": ("below an operation's error, the graph so far", "运算出错时，在下方画出到那里为止的计算图"),
     "run_to_play": ("A still picture: run the cell to play it.", "静态图：运行这个单元格即可播放。"),
     "run_to_explore": (

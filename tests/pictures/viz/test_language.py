@@ -14,6 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz import language, translations
 
 VIZ = Path(language.__file__).parent
+assert translations.ENGLISH["bad_at"]  # which reads the texts that are read late
 
 
 @pytest.fixture

@@ -1,0 +1,159 @@
+"""Gradients along every edge of a graph: by a pass that changes no ``.grad``, or from notes if the graph is freed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nbautograd import protocol
+from nbautograd.viz.capture import torch_events
+from nbautograd.viz.read import introspect, values
+from nbautograd.viz.read.formula_values import evaluator
+from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["Flow", "flow_of", "size_of"]
+
+NOTED = 3000  # operations of a freed graph whose gradients are computed again
+
+
+@dataclass(slots=True)
+class Flow:
+    """Sizes of gradients: a number with its sign if there is one element, else the Euclidean norm."""
+
+    received: dict[Any, float] = field(default_factory=dict)
+    """By node: of the sum of the gradients that came."""
+    sent: dict[tuple[Any, int], float] = field(default_factory=dict)
+    """By node and edge."""
+    gradients: list[Any] = field(default_factory=list)
+    """Of the targets; None if nothing came there."""
+    told: str = ""
+    """Why there are no sizes: ``freed``, ``hooks`` or the error of the pass."""
+
+    def factor(self, node: Any, edge: int) -> float | None:
+        """Return the ratio of the gradient along an edge to the one that came to its node."""
+        came, sent = self.received.get(node), self.sent.get((node, edge))
+        return None if came is None or sent is None or not came else sent / came
+
+    def __call__(self, event: protocol.Event) -> None:
+        """Note one event of a pass."""
+        if type(event) is protocol.NodeStarted:
+            self.received[event.node] = sum_of(event.gradients)
+        elif type(event) is protocol.EdgeSent:
+            self.sent[event.node, event.index] = size_of(event.gradient)
+
+
+def size_of(value: Any) -> float:
+    """Return the number of a gradient with one element, else its norm.
+
+    >>> size_of(np.float32([-2.0])), size_of(np.float32([3.0, 4.0]))
+    (-2.0, 5.0)
+    """
+    array = values.host(value)
+    if array.size == 1 and array.dtype.kind != "c":
+        return float(array.reshape(-1)[0])
+    return float(np.linalg.norm(np.abs(array).astype(np.float64).reshape(-1)))
+
+
+def sum_of(gradients: Sequence[Any]) -> float:
+    """Return the size of all gradients that came to a node."""
+    sizes = [size_of(g) for g in gradients if g is not None]
+    return sizes[0] if len(sizes) == 1 else float(np.linalg.norm(sizes)) if sizes else 0.0
+
+
+def flow_of(root: Any, targets: Sequence[Any], walk: GraphWalk) -> Flow:
+    """Compute the gradients of the sum of a result's elements at all edges that lead to the targets."""
+    flow = Flow(gradients=[None] * len(targets))
+    if any(introspect.saved_of(node)[1] for node in walk.order):
+        return _from_notes(flow, root, targets, walk, "freed")
+    if any(_has_hooks(node) for node in walk.next):
+        return _from_notes(flow, root, targets, walk, "hooks")
+    library = sys.modules[type(root).__module__.partition(".")[0]]
+    ones = library.ones_like(root.detach())
+    token = protocol.observers.set((flow,))
+    try:
+        arguments = [root], list(targets), [ones]
+        if torch_events.is_foreign(root):
+            with torch_events.watch(((root.grad_fn, root.output_nr),), (ones,), flow, retain_graph=True):
+                found = library.autograd.grad(*arguments, retain_graph=True, allow_unused=True)
+        else:
+            found = library.autograd.grad(*arguments, retain_graph=True, allow_unused=True)
+        flow.gradients = list(found)
+    except Exception as error:  # any: the graph itself still answers
+        flow.told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    finally:
+        protocol.observers.reset(token)
+    return flow
+
+
+def _has_hooks(node: Any) -> bool:
+    """Return whether a pass would call a function of the user's at a node."""
+    trace, tensor = trace_of(node), attribute(node, "variable")
+    tensor = trace.output() if tensor is None and trace is not None else tensor
+    return bool(introspect.hooks_of(node, tensor))
+
+
+def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, why: str) -> Flow:
+    """Compute the gradients by the formulas, with the values that were noted with each operation.
+
+    :param why: there is no pass.
+    """
+    flow.told = why
+    if len(walk.order) > NOTED:
+        return flow
+    node, index, _ = walk.roots[0]
+    came: dict[tuple[Any, int], Any] = {(node, index): np.ones(tuple(root.shape), _dtype(root))}
+    try:
+        for node in reversed(walk.order):
+            g = came.get((node, 0))
+            if g is None:
+                continue
+            flow.received[node] = size_of(g)
+            _one(flow, came, node, g, walk)
+    except Exception:  # something was not noted
+        return Flow(gradients=flow.gradients, told=why)
+    flow.told = ""
+    for place, target in enumerate(targets):
+        for to in walk.next:
+            if attribute(to, "variable") is target or (target.grad_fn is not None and to is target.grad_fn):
+                flow.gradients[place] = came.get((to, attribute(target, "output_nr", 0) or 0))
+    return flow
+
+
+def _one(flow: Flow, came: dict[tuple[Any, int], Any], node: Any, g: Any, walk: GraphWalk) -> None:
+    """Send a node's gradients along its edges."""
+    declared = introspect.declared(node, node_name(node))
+    inputs, formulas = tuple(attribute(declared, "inputs")), attribute(declared, "formulas")
+    for slot, (to, to_index) in enumerate(walk.next[node]):
+        if to is None:
+            continue
+        name = inputs[slot]
+        shape = introspect.result_shape(to, to_index)
+        evaluate = evaluator(node, name, formulas[name], shape)
+        if evaluate is None:
+            raise LookupError(name)
+        with np.errstate(all="ignore"):
+            sent = np.asarray(evaluate(formulas[name], g=g))
+        if shape is not None and sent.shape != shape:
+            sent = _brought_back(sent, shape)
+        flow.sent[node, slot] = size_of(sent)
+        came[to, to_index] = sent if (to, to_index) not in came else came[to, to_index] + sent
+        if attribute(to, "variable") is not None:
+            flow.received[to] = size_of(came[to, to_index])
+
+
+def _brought_back(sent: Any, shape: tuple[int, ...]) -> Any:
+    """Return a gradient summed over the dimensions that were broadcast."""
+    while sent.ndim > len(shape):
+        sent = sent.sum(0)
+    dims = tuple(d for d, n in enumerate(shape) if n == 1 and sent.shape[d] != 1)
+    return sent.sum(dims, keepdims=True) if dims else sent
+
+
+def _dtype(tensor: Any) -> Any:
+    return values.host(tensor).dtype

@@ -1,0 +1,104 @@
+"""PyTorch's operations, while they are watched, stop at the first NaN or infinity if the setting ``stop`` says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd._engine.base.bad_numbers import BadNumber, cure_of, first_bad, is_written, number, values_at, way_to
+from nbautograd._engine.base.users_code import user_frame
+from nbautograd.errors import BadNumberError
+from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import node_name
+from nbautograd.viz.read.notes import line_of
+from nbautograd.viz.settings import settings
+
+__all__ = ["before", "check"]
+
+UNSET = ("aten::empty", "aten::new_empty", "aten::resize", "aten::set_")
+"""Operations that leave memory as it was."""
+
+
+def before(parameters: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments, with a copy of the tensor that will be written to."""
+    return (args[0].detach().clone(), *args[1:]) if parameters.writes and hasattr(args[0], "grad_fn") else args
+
+
+def check(torch: Any, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    """Check the results of an operation.
+
+    :param args: as they were before it ran.
+    :raises BadNumberError: one of them has a NaN, or an infinity that no argument had.
+    """
+    if parameters.name.startswith(UNSET):
+        return
+    infinite = settings.stop == "inf"
+    for tensor in result if isinstance(result, (tuple, list)) else (result,):
+        if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
+            continue
+        if tensor.layout is not torch.strided or tensor.device.type == "meta":
+            continue
+        fine = torch.isfinite(tensor).all() if infinite else ~torch.isnan(tensor).any()
+        if not fine:
+            _raise(torch, parameters, args, kwargs, values.host(tensor), infinite)
+
+
+def _raise(
+    torch: Any, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], array: Any, infinite: bool
+) -> None:
+    found = first_bad(array, infinite)
+    if found is None:
+        return
+    index, count = found
+    given = [(name, value) for name, value in (*zip(parameters.names, args, strict=False), *kwargs.items())]
+    tensors = [(name, value) for name, value in given if isinstance(value, torch.Tensor)]
+    for name, value in given:
+        if isinstance(value, (list, tuple)):
+            tensors += [(f"{name}[{i}]", one) for i, one in enumerate(value) if isinstance(one, torch.Tensor)]
+    text = number(array[index])
+    wanted = text != "nan"
+    if is_written((value for _, value in given), text):
+        return
+    outside = next((name for name, value in tensors if first_bad(values.host(value), wanted) is not None), "")
+    node = _running_node(torch)
+    tracked = node is not None or (torch.is_grad_enabled() and any(value.requires_grad for _, value in tensors))
+    if outside and (wanted or not tracked):
+        return
+    shown = [(_named(name, value), values.host(value)) for name, value in tensors]
+    shown += [(name, value) for name, value in given if type(value) in (int, float)]
+    told = tuple(values_at(index, array.shape, shown))
+    operation = parameters.name.partition("::")[2].strip("_")
+    if node is not None:
+        name = node_name(node)
+        way = way_to([node], line_of, _name)[:-1]
+        cure = cure_of(name, text, [], told[0][1] if told else "")
+        bad = BadNumber(name, text, index, count, array.size, told, line_of(node), way, cure, backward=True)
+        raise BadNumberError(bad._replace(dtype=str(array.dtype)), node=node)
+    frame = user_frame()
+    place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    cure = "outside" if outside else cure_of(operation, text, [value for _, value in shown if hasattr(value, "size")])
+    sources = [value for name, value in tensors if outside in ("", name)]
+    way = way_to((_source(v) for v in (sources[::-1] if cure == "divide" else sources)), line_of, _name)
+    called = next((_named(name, value) for name, value in tensors if name == outside), "")
+    bad = BadNumber(operation, text, index, count, array.size, told, place, way, cure, str(array.dtype), called)
+    raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
+
+
+def _running_node(torch: Any) -> Any:
+    """Return the node that is computing its formula; None in a forward pass."""
+    current = getattr(torch._C, "_current_autograd_node", None)
+    return None if current is None else current()
+
+
+def _source(tensor: Any) -> Any:
+    """Return the node that made a tensor, or itself if it is a leaf; None if no gradient goes there."""
+    return tensor if tensor.requires_grad and tensor.grad_fn is None else tensor.grad_fn
+
+
+def _named(name: str, value: Any) -> str:
+    return _name(value) or ("input" if name == "self" else name)
+
+
+def _name(tensor: Any) -> str:
+    frame = user_frame()
+    known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    return next((name for name, each in known.items() if each is tensor and not name.startswith("_")), "")

@@ -1,0 +1,246 @@
+"""``%memory y``: the memory that a graph keeps, by line, operation and module, and its rise and fall as a picture."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.capture.player_data import bytes_text
+from nbautograd.viz.capture.torch_watch import settle
+from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.theme import LIGHT
+from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.monitor_picture import WIDE, card
+from nbautograd.viz.notebook.tables import Table
+from nbautograd.viz.read.introspect import is_tensor, node_name
+from nbautograd.viz.read.kept import GraphMemory, Runs, read_kept
+from nbautograd.viz.read.notes import remarks
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["MemoryReport", "memory"]
+
+ROWS = 8  # of each table
+READ = 100_000  # nodes
+POINTS = 300  # of the curve
+TOP, HIGH, LEFT, RIGHT = 40, 120, 78, 16
+
+
+class MemoryReport:
+    """A report by :func:`memory`: a notebook shows it as a picture and tables, a terminal as text.
+
+    :param kept: the memory, as it was read.
+    :param name: of the tensor.
+    :param notes: lines below.
+    :returns: the report.
+    :raises TypeError: an argument is missing.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.ones(1000, requires_grad=True)
+    >>> report = viz.memory((w * 2).exp().sum(), namespace={"w": w})
+    >>> report.total  # the results of exp, and the number 2
+    4004
+    """
+
+    def __init__(self, kept: GraphMemory, name: str, notes: Sequence[str] = ()) -> None:
+        self.kept, self.name = kept, one_line(name, 40)
+        self.notes = (*_told(kept), *notes)
+
+    @property
+    def total(self) -> int:
+        """Bytes that are freed with the graph."""
+        return self.kept.total
+
+    @property
+    def peak(self) -> tuple[int, int]:
+        """Estimates of the largest number of bytes in the forward and in the backward pass."""
+        return max(self.kept.forward, default=0), max(self.kept.backward, default=0)
+
+    @property
+    def label(self) -> str:
+        """One line that says what this is."""
+        return say("memory_kept", name=self.name, size=bytes_text(self.total), n=self.kept.operations)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The ranking by line, by operation and by module."""
+        kept = [one for one in self.kept.storages if not one.alive]
+        groups: list[tuple[str, dict[str, list[int]]]] = [
+            (key, {}) for key in ("memory_line", "memory_op", "memory_module")
+        ]
+        for one in kept:
+            for (_, rows), what in zip(groups, (_place(one.line), one.operation, one.module), strict=True):
+                rows.setdefault(what or "–", []).append(one.nbytes)
+        return tuple(self._table(key, rows) for key, rows in groups if set(rows) - {"–"})
+
+    def _table(self, key: str, rows: dict[str, list[int]]) -> Table:
+        ranked = sorted(rows.items(), key=lambda item: -sum(item[1]))
+        shown = tuple(
+            (one_line(what, 100), str(len(sizes)), bytes_text(sum(sizes)), f"{sum(sizes) / (self.total or 1):.0%}")
+            for what, sizes in ranked[:ROWS]
+        )
+        note = say("memory_more", n=len(ranked) - ROWS) if len(ranked) > ROWS else ""
+        title = say(key)
+        return Table(title, ("", say("memory_tensors"), say("memory_bytes"), say("memory_share")), shown, note)
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        return "\n".join([self.label, *self.notes, *(repr(table) for table in self.tables)])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @property
+    def svg(self) -> str:
+        """The memory over the forward and the backward pass, with its peak."""
+        curve = [*self.kept.forward, *self.kept.backward]
+        body: list[str] = []
+        high = TOP + HIGH + 26
+        if len(curve) > 1:
+            most, middle = max(curve) or 1, len(self.kept.forward)
+            step = (WIDE - LEFT - RIGHT) / (len(curve) - 1)
+            bottom = TOP + HIGH
+
+            def at(i: int) -> str:
+                return f"{LEFT + i * step:.1f} {bottom - curve[i] / most * (HIGH - 14):.1f}"
+
+            every = max(1, len(curve) // POINTS)
+            top = curve.index(most)
+            picked = sorted({*range(0, len(curve), every), top, len(curve) - 1})
+            line = "L".join(at(i) for i in picked)
+            body.append(
+                f'<path d="M{LEFT} {bottom}L{line}L{WIDE - RIGHT} {bottom}Z" fill="{LIGHT["leaf-bg"]}" stroke="none"/>'
+                f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>'
+            )
+            turn = LEFT + (middle - 0.5) * step
+            body.append(f'<path d="M{turn:.1f} {TOP}V{bottom}" stroke="{LIGHT["wire"]}" stroke-dasharray="3 3"/>')
+            body.append(f'<path d="M{LEFT} {bottom}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
+            x, y = map(float, at(top).split())
+            body.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{LIGHT["grad"]}"/>')
+            body.append(text_element(LEFT - 6, y + 4, bytes_text(most), LIGHT["grad"], anchor="end", mono=True))
+            body.append(text_element(LEFT, bottom + 16, say("memory_forward"), LIGHT["muted"]))
+            body.append(text_element(WIDE - RIGHT, bottom + 16, say("memory_backward"), LIGHT["muted"], anchor="end"))
+        return card(self.label, self.text, body, high)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        notes = "".join(f"<p>{escape(note, 400)}</p>" for note in self.notes)
+        tables = "".join(table._repr_html_() for table in self.tables)
+        return {
+            "text/plain": self.text,
+            "text/html": output.image(output.coloured(self.svg), self.label) + notes + tables,
+        }
+
+
+def _told(kept: GraphMemory) -> list[str]:
+    """The sentences below the heading."""
+    lines = []
+    if kept.runs is not None:
+        lines += _of_runs(kept.runs)
+    if kept.freed:
+        lines.append(say("memory_freed", n=kept.freed, of=kept.operations))
+    if kept.storages:
+        count = len(kept.storages)
+        lines.append(say("memory_count", n=kept.savings, storages=count, size=bytes_text(kept.shared)))
+    if kept.backward and kept.total:
+        at = node_name(kept.peak_at)
+        forward, backward = bytes_text(max(kept.forward)), bytes_text(max(kept.backward))
+        lines.append(say("memory_peak", forward=forward, backward=backward, at=at))
+    if kept.segments is not None and kept.segments[2] < kept.total:
+        kind, count, size = kept.segments
+        key = "memory_checkpoint" if kind else "memory_checkpoint_steps"
+        lines.append(say(key, kind=kind, count=count, size=bytes_text(size), total=bytes_text(kept.total)))
+    return lines
+
+
+def _of_runs(runs: Runs) -> list[str]:
+    place = _place(runs.line)
+    lines = [say("memory_runs", n=runs.count, line=place)]
+    if runs.freed:
+        lines[0] += say("memory_runs_freed", n=runs.freed)
+    _, text = SourceLocator.locate(*runs.line)
+    name, is_sum = _carried(text)
+    if name:
+        lines.append(
+            say("memory_fix_item" if is_sum else "memory_fix_detach", name=name, line=_itemed(text) if is_sum else "")
+        )
+    return lines
+
+
+def _carried(line: str) -> tuple[str, bool]:
+    """The variable that a line carries from one run to the next, and whether the line sums it up.
+
+    >>> _carried("total += loss"), _carried("h = torch.tanh(h @ w)"), _carried("y = f(x)")
+    (('total', True), ('h', False), ('', False))
+    """
+    try:
+        (tree,) = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError):
+        return "", False
+    if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
+        return tree.target.id, isinstance(tree.op, ast.Add)
+    if isinstance(tree, ast.Assign) and isinstance(tree.value, ast.AST):
+        used = {node.id for node in ast.walk(tree.value) if isinstance(node, ast.Name)}
+        targets = [node.id for target in tree.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
+        name = next((name for name in targets if name in used), "")
+        value = tree.value
+        is_sum = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and isinstance(value.left, ast.Name)
+        return name, is_sum and value.left.id == name  # type: ignore[attr-defined]
+    return "", False
+
+
+def _itemed(line: str) -> str:
+    """Return the line with ``.item()`` at the number that it adds.
+
+    >>> _itemed("total += loss  # so far"), _itemed("total = total + a * b")
+    ('total += loss.item()', 'total += (a * b).item()')
+    """
+    (tree,) = ast.parse(line.strip()).body
+    added: ast.expr = tree.value.right if isinstance(tree, ast.Assign) else tree.value  # type: ignore[attr-defined]
+    text = ast.unparse(added)
+    text = text if isinstance(added, (ast.Name, ast.Attribute, ast.Call)) else f"({text})"
+    return f"{_carried(line)[0]} += {text}.item()"
+
+
+def _place(line: tuple[str, int] | None) -> str:
+    if line is None:
+        return ""
+    label, text = SourceLocator.locate(*line)
+    return say("memory_place", cell=one_line(label, 40), n=line[1], text=one_line(text, 80)).rstrip(": ：")
+
+
+@at_once
+def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> MemoryReport:
+    """Report the memory that the graph of a tensor keeps for its backward pass.
+
+    Saved tensors are ranked by line, operation and module. Memory that several share is counted once; parameters and
+    data are told apart, since they stay. The peaks of both passes, and the gain of checkpoints, are estimates from
+    shapes. A line that runs again and again within one graph (``total += loss``) is named.
+
+    :param tensor: a result, of nbautograd or of PyTorch.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: the report.
+    :raises TypeError: it is no tensor.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.ones(1000, requires_grad=True)
+    >>> with viz.traced():
+    ...     y = (w * 2).exp().sum()
+    >>> print(viz.memory(y, namespace={"w": w, "y": y}).text.splitlines()[0])
+    y keeps 4.0 kB for its backward pass (3 operations)
+    """
+    if not is_tensor(tensor):
+        raise TypeError(f"memory needs a tensor, but was given {type(tensor).__name__}")
+    namespace = namespace if namespace is not None else callers_names()
+    settle(namespace)
+    walk = GraphWalk(tensor, READ)
+    name = next((n for n, v in namespace.items() if v is tensor and isinstance(n, str) and n[:1] != "_"), "out")
+    cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
+    return MemoryReport(read_kept(walk, namespace), name, (*cut, *remarks(walk.ops)))

@@ -1,0 +1,457 @@
+"""``%why w``: a gradient explained by its paths, their factors, and the lines that cut it off or make it vanish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from nbautograd._engine.base.bad_numbers import plain
+from nbautograd._engine.base.missing_graph import cause_of
+from nbautograd._engine.base.users_code import last_assignment, user_frame
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz import language
+from nbautograd.viz.capture.flow import Flow, flow_of, size_of
+from nbautograd.viz.capture.torch_watch import settle
+from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.tables import Table, named_leaves
+from nbautograd.viz.notebook.why_picture import picture_of
+from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import attribute, is_tensor, node_name, operands_of, result_shape, saved_of
+from nbautograd.viz.read.notes import line_of, remarks, trace_of
+from nbautograd.viz.read.numbers import SUMMARY, number_text
+from nbautograd.viz.read.routes import Path, Routes, product
+from nbautograd.viz.read.unreached import stops
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["Explanation", "why"]
+
+SHOWN = 4  # paths
+STEPS = 7  # of a path
+TINY, HUGE = 1e-6, 1e4
+READ = 100_000
+ROWS = 12  # parameters of a module
+SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 0.999)}
+FLAT = ("sign", "round", "floor", "ceil", "trunc")
+
+
+class Explanation:
+    """The answer of :func:`why`: a notebook shows it with the graph, a terminal as text.
+
+    :param label: the answer in one line.
+    :param lines: the reasons, the strongest one first.
+    :param picture: the graph, with the operation that is to blame in red; or None.
+    :param table: of a module, its parameters; or None.
+    :returns: the answer.
+    :raises TypeError: an argument is missing.
+
+    >>> print(Explanation("w.grad is None", ["no pass has run"]))
+    w.grad is None
+      no pass has run
+    """
+
+    def __init__(
+        self, label: str, lines: Sequence[str], picture: Picture | None = None, table: Table | None = None
+    ) -> None:
+        self.label, self.lines, self.picture, self.table = label, tuple(lines), picture, table
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        table = [repr(self.table)] if self.table is not None else []
+        return "\n".join([self.label, *(f"  {line}" for line in self.lines), *table])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        lines = "".join(f"<li>{escape(line, 600)}</li>" for line in self.lines)
+        shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
+        if self.table is not None:
+            shown += self.table._repr_html_()
+        if self.picture is not None:
+            shown += output.image(self.picture.svg, self.picture.label)
+        return {"text/plain": self.text, "text/html": shown}
+
+
+@at_once
+def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = None) -> Explanation:
+    """Explain the gradient of a tensor: None, zero, tiny, huge, NaN, or the sum over its paths.
+
+    Each path is told with its factors and lines, and the factor by which the gradient vanishes or explodes. If no
+    gradient comes, the line that cuts it off is named: ``detach()``, ``no_grad()``, integers, a branch that did not
+    run. Of a module, the parameters are ranked by their share, with dead ReLUs and saturated units. No ``.grad``
+    changes: a pass of its own computes the numbers, or, if the graph is freed, the values that were noted with it.
+
+    :param tensor: a tensor of nbautograd or of PyTorch, or a module.
+    :param of: the result that is differentiated; by default the newest one among the variables that depends on it.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: the answer.
+    :raises TypeError: it is neither a tensor nor a module.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> with viz.traced():
+    ...     y = w * w
+    >>> y.backward()
+    >>> print(viz.why(w, y, namespace={"w": w, "y": y}).label)
+    w.grad = 6.: the sum over 2 paths from y
+    """
+    names = namespace if namespace is not None else callers_names()
+    settle(names)
+    if callable(attribute(type(tensor), "named_parameters")):
+        return _of_module(tensor, of, names)
+    if not is_tensor(tensor):
+        raise TypeError(f"why needs a tensor or a module, but was given {type(tensor).__name__}")
+    if of is not None and not is_tensor(of):
+        raise TypeError(f"why: of must be a tensor, but is {type(of).__name__}")
+    name = _name(tensor, names)
+    if not tensor.requires_grad:
+        cause = cause_of(tensor, names)
+        return Explanation(say("why_none", name=name), [say("why_no_request", name=name), *_told(cause)])
+    root = of if of is not None else _root(tensor, names)
+    if root is None or root.grad_fn is None:
+        return _without_root(tensor, name, root, names)
+    walk = GraphWalk(root, READ)
+    routes = Routes(walk, tensor)
+    title = _name(root, names, "out")
+    if not routes.count:
+        lines = [say("why_no_path", name=name, root=title), *_stopped(name, walk, names)]
+        return Explanation(_label(tensor, name, None), lines, picture_of(root, names))
+    return _of_paths(tensor, name, root, title, walk, routes, names)
+
+
+# -- one tensor ----------------------------------------------------------------------------------------------------
+
+
+def _of_paths(
+    tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, routes: Routes, names: Mapping[str, Any]
+) -> Explanation:
+    flow = flow_of(root, [tensor], walk)
+    (gradient,) = flow.gradients
+    grad = attribute(tensor, "grad") if tensor.grad_fn is None or attribute(tensor, "retains_grad") else None
+    lines: list[str] = []
+    if grad is None:
+        lines += _why_none(tensor, name, root, title, walk, gradient)
+    shown = grad if grad is not None else gradient
+    if grad is not None and gradient is not None:
+        lines += _passes(grad, gradient, name, title)
+    paths = routes.largest(SHOWN, lambda node, edge: abs(flow.sent.get((node, edge), 0.0)))
+    blame: Any = None
+    told: list[str] = []
+    if shown is not None:
+        kind = _kind(shown)
+        if kind == "nan":
+            blame, told = _first_bad(flow, walk, routes)
+            lines += told
+        elif kind in ("zero", "tiny", "huge") and paths:
+            blame, told = _strongest(paths, flow, kind)
+            lines += told
+    lines += [_path_line(path, flow, name, tensor) for path in paths]
+    if routes.count > len(paths):
+        lines.append(say("why_more_paths", n=routes.count - len(paths)))
+    if flow.told:
+        key = {"freed": "why_freed", "hooks": "why_hooks"}.get(flow.told, "why_failed")
+        lines.append(say(key, error=flow.told, root=title))
+    lines += remarks(walk.ops)
+    label = _label(tensor, name, grad)
+    if grad is not None and _kind(grad) == "number":
+        label = say("why_number", name=name, value=values.inline(grad), n=routes.count, root=title)
+    return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
+
+
+def _label(tensor: Any, name: str, grad: Any) -> str:
+    if grad is None:
+        return say("why_none", name=name)
+    kind = _kind(grad)
+    return say(f"why_is_{kind}", name=name, value=values.inline(grad))
+
+
+def _kind(gradient: Any) -> str:
+    if not values.is_finite(gradient):
+        return "nan"
+    size = abs(size_of(gradient))
+    return "zero" if not size else "tiny" if size < TINY else "huge" if size > HUGE else "number"
+
+
+def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gradient: Any) -> list[str]:
+    """Return the reason for a ``.grad`` of None to which a gradient comes."""
+    if tensor.grad_fn is not None:
+        line = _place(tensor.grad_fn)
+        return [say("why_no_leaf", name=name, operation=plain(node_name(tensor.grad_fn)), line=line)]
+    ran = any(saved_of(node)[1] for node in walk.order)
+    value = "…" if gradient is None else values.inline(gradient)
+    return [say("why_reset" if ran else "why_no_pass", name=name, root=title, value=value)]
+
+
+def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
+    """Compare ``.grad`` with the gradient of one pass."""
+    one, all_ = size_of(gradient), size_of(grad)
+    if not one or not math.isfinite(one) or not math.isfinite(all_) or math.isclose(one, all_, rel_tol=1e-3):
+        return []
+    times = all_ / one
+    if times > 1.5 and math.isclose(times, round(times), rel_tol=1e-3):
+        return [say("why_accumulated", name=name, n=round(times), value=values.inline(gradient))]
+    return [say("why_other_sum", name=name, value=values.inline(gradient), root=title)]
+
+
+def _strongest(paths: Sequence[Path], flow: Flow, kind: str) -> tuple[Any, list[str]]:
+    """The operation, and the line, by which the gradient of the largest path shrinks or grows most."""
+    factors = [(abs(f), node) for node, edge in paths[0] if (f := flow.factor(node, edge)) is not None]
+    if not factors:
+        return None, []
+    zero = next((node for factor, node in factors if not factor), None)
+    if zero is not None:
+        return zero, [say("why_zero_at", operation=_called(zero), line=_place(zero)) + _reason(zero)]
+    pick = max if kind == "huge" else min
+    factor, node = pick(factors, key=lambda item: item[0])
+    lines = [
+        say("why_factor", factor=number_text(factor, SUMMARY), operation=_called(node), line=_place(node))
+        + _reason(node)
+    ]
+    by_line: dict[Any, list[float]] = {}
+    for one, each in factors:
+        by_line.setdefault(line_of(each), []).append(math.log10(one))
+    where, logs = pick(by_line.items(), key=lambda item: sum(item[1]))
+    if where is not None and len(logs) > 3:
+        product_ = f"10^{sum(logs):.0f}" if abs(sum(logs)) >= 4 else number_text(10 ** sum(logs), SUMMARY)
+        lines.append(say("why_line", n=len(logs), factor=product_, line=_text(where)))
+    return node, lines
+
+
+def _reason(node: Any) -> str:
+    """Return the reason for a small factor, if the values of the operation tell it."""
+    name, trace = plain(node_name(node)), trace_of(node)
+    known = operands_of(node)
+    result = known.get("result") if known.get("result") is not None else attribute(trace, "value")
+    if name in ("relu", "threshold"):
+        return say("why_relu")
+    if name in SATURATED and result is not None and hasattr(result, "shape"):
+        low, high = SATURATED[name]
+        array = values.host(result)
+        if ((array < low) | (array > high)).mean() > 0.5:
+            return say("why_saturated", value=values.inline(result))
+        return say("why_quarter") if name == "sigmoid" else ""
+    if name in FLAT:
+        return say("why_flat")
+    if name in ("mul", "mm", "mv", "addmm", "bmm", "dot"):
+        small = [values.inline(v) for k, v in known.items() if k != "result" and hasattr(v, "shape")]
+        return say("why_times", value=" · ".join(small[:2])) if small else ""
+    if name in ("clamp", "clamp_min", "clamp_max", "hardtanh"):
+        return say("why_clamp")
+    if name in ("select", "slice", "index", "gather", "max", "min", "amax", "maximum", "where", "masked_fill"):
+        return say("why_selected")
+    return ""
+
+
+def _first_bad(flow: Flow, walk: GraphWalk, routes: Routes) -> tuple[Any, list[str]]:
+    """The first operation of the pass that sends a NaN or an infinity, though it received none."""
+    for node in reversed(walk.order):
+        if node in routes.counts and math.isfinite(flow.received.get(node, 0.0)):
+            for edge in routes.edges(node):
+                if not math.isfinite(flow.sent.get((node, edge), 0.0)):
+                    return node, [say("why_bad_at", operation=_called(node), line=_place(node))]
+    return None, [say("why_bad")]
+
+
+def _path_line(path: Path, flow: Flow, name: str, tensor: Any) -> str:
+    """One path: its product, and its operations with factors."""
+    start = flow.received.get(path[0][0]) if path else None
+    total = product(path, flow.factor, start) if start is not None else None
+    steps = []
+    for node, edge in path:
+        factor = flow.factor(node, edge)
+        times = f" ×{number_text(factor, SUMMARY)}" if factor is not None else ""
+        place = line_of(node)
+        where = f" ({_text(place, short=True)})" if place is not None else ""
+        steps.append(f"{plain(node_name(node))}{times}{where}")
+    if len(steps) > STEPS:
+        left_out = say("why_left_out", n=len(steps) - STEPS + 1)
+        steps = [*steps[: STEPS // 2], left_out, *steps[-(STEPS // 2) :]]
+    shapes = [values.shape(tensor), *(result_shape(node, 0) or () for node, _ in path)]
+    single = all(math.prod(shape) == 1 for shape in shapes)
+    value = "" if total is None else f"{number_text(total, SUMMARY)} = "
+    value = say("why_norm", value=value) if value and not single else value
+    return value + " → ".join([*steps, name])
+
+
+# -- a tensor that nothing leads to --------------------------------------------------------------------------------
+
+
+def _without_root(tensor: Any, name: str, root: Any, names: Mapping[str, Any]) -> Explanation:
+    """No result depends on the tensor, or the result has no graph."""
+    if root is not None:
+        lines = [say("why_root_bare", root=_name(root, names, "out")), *_told(cause_of(root, names))]
+        return Explanation(_label(tensor, name, attribute(tensor, "grad")), lines)
+    lines = [say("why_nothing", name=name), *_stopped(name, None, names)]
+    return Explanation(_label(tensor, name, attribute(tensor, "grad")), lines)
+
+
+def _stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> list[str]:
+    """The lines that keep the gradient away."""
+    ran = {place for node in (walk.order if walk is not None else ()) if (place := line_of(node)) is not None}
+    lines = []
+    for stop in stops(name, _reach(name, walk), ran)[:SHOWN]:
+        lines.append(say(f"why_stop_{stop.kind}", what=stop.what, line=_text((stop.filename, stop.line)), name=name))
+    return lines or [say("why_unused", name=name)]
+
+
+def _reach(name: str, walk: GraphWalk | None) -> dict[str, tuple[int, int]]:
+    """The code between the last assignment of a variable and the result: by file name, the first and the last line."""
+    frame = user_frame()
+    here = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    end = line_of(walk.roots[0][0]) if walk is not None and walk.roots[0][0] is not None else None
+    end = end or here
+    if end is None:
+        return {}
+    made = last_assignment(name.partition(".")[0], end[0], (end[1], 0))
+    start = (end[0], 0) if made is None else (made.filename, made.position[0])
+    reach = {end[0]: (start[1] if start[0] == end[0] else 0, end[1])}
+    for cell in SourceLocator.earlier(end[0]) if start[0] != end[0] else ():
+        reach[cell] = (start[1] if cell == start[0] else 0, 10**9)
+        if cell == start[0]:
+            break
+    for node in walk.order if walk is not None else ():  # functions of other files
+        place = line_of(node)
+        if place is not None:
+            reach.setdefault(place[0], (0, 10**9))
+    return dict(reversed(reach.items()))
+
+
+def _told(cause: Any) -> Iterator[str]:
+    yield from cause.told(language.texts()) if cause.kind != "unknown" else ()
+
+
+# -- a module ------------------------------------------------------------------------------------------------------
+
+
+def _of_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
+    own = next((key for key, value in names.items() if value is module and key[:1] != "_"), type(module).__name__)
+    parameters = dict(module.named_parameters())
+    root = of if of is not None else next(
+        (found for p in parameters.values() if p.requires_grad and (found := _root(p, names)) is not None), None
+    )  # fmt: skip
+    walk = GraphWalk(root, READ) if root is not None and root.grad_fn is not None else None
+    grads = {key: attribute(p, "grad") for key, p in parameters.items()}
+    flow = None
+    if walk is not None:
+        wanted = {key: p for key, p in parameters.items() if p.requires_grad}
+        flow = flow_of(root, list(wanted.values()), walk)
+        for (key, _), gradient in zip(wanted.items(), flow.gradients, strict=True):
+            grads[key] = grads[key] if grads[key] is not None else gradient
+    sizes = {key: abs(size_of(g)) if g is not None else None for key, g in grads.items()}
+    squares = sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
+    ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
+    rows = []
+    for key, size in [*ranked[: ROWS - 4], *ranked[ROWS - 4 :][-4:]] if len(ranked) > ROWS else ranked:
+        norm = "None" if size is None else number_text(size, SUMMARY)
+        share = f"{size * size / squares:.1%}" if size is not None and math.isfinite(size) else "–"
+        rows.append((f"{own}.{key}", norm, share, _state(parameters[key], grads[key], walk)))
+    head = (say("col_leaf"), say("col_norm"), say("memory_share"), say("note"))
+    note = say("memory_more", n=len(ranked) - ROWS) if len(ranked) > ROWS else ""
+    lines = [*_falls(parameters, sizes, own), *(_units(walk) if walk is not None else ())]
+    if walk is None:
+        lines.append(say("why_nothing", name=own))
+    label = say("why_module", name=own, n=len(parameters), norm=number_text(math.sqrt(squares), SUMMARY))
+    return Explanation(label, lines, None, Table("", head, tuple(rows), note))
+
+
+def _state(parameter: Any, grad: Any, walk: GraphWalk | None) -> str:
+    if not parameter.requires_grad:
+        return say("why_frozen")
+    if grad is None:
+        reached = walk is not None and any(attribute(node, "variable") is parameter for node in walk.next)
+        return say("why_waits" if reached else "why_not_called")
+    kind = _kind(grad)
+    return "" if kind == "number" else say(f"why_state_{kind}")
+
+
+def _falls(parameters: Mapping[str, Any], sizes: Mapping[str, float | None], own: str) -> list[str]:
+    """The place between two layers at which the gradient falls, or grows, most on its way to the input."""
+    known = [(key, s) for key, s in sizes.items() if s and math.isfinite(s) and parameters[key].ndim > 1]
+    steps = [(math.log10(s / t), a, b) for (a, s), (b, t) in pairwise(known)]
+    lines = []
+    for key, pick in (("why_falls", min), ("why_grows", max)):
+        if steps:
+            ratio, first, second = pick(steps)
+            if (ratio < -1) if pick is min else (ratio > 1):
+                lines.append(
+                    say(
+                        key,
+                        after=f"{own}.{second}",
+                        before=f"{own}.{first}",
+                        ratio=number_text(10 ** abs(ratio), SUMMARY),
+                    )
+                )
+    return lines
+
+
+def _units(walk: GraphWalk) -> list[str]:
+    """ReLUs of which no input was positive, and sigmoids and the like at their ends."""
+    lines = []
+    for node in walk.order:
+        name = plain(node_name(node))
+        if name not in SATURATED and name != "relu":
+            continue
+        result = operands_of(node).get("result")
+        try:
+            array = values.host(result)
+        except Exception:
+            continue
+        if array.dtype.kind != "f" or not array.size:
+            continue
+        flat = array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array.reshape(1, -1)
+        if name == "relu":
+            dead = int((flat <= 0).all(0).sum())
+            if dead > flat.shape[1] / 2:
+                lines.append(say("why_dead", n=dead, of=flat.shape[1], line=_place(node)))
+        else:
+            low, high = SATURATED[name]
+            share = float(((array < low) | (array > high)).mean())
+            if share > 0.5:
+                lines.append(say("why_ends", name=name, share=f"{share:.0%}", line=_place(node)))
+    return lines[:SHOWN]
+
+
+# -- names and places ----------------------------------------------------------------------------------------------
+
+
+def _root(tensor: Any, names: Mapping[str, Any]) -> Any:
+    """The newest result among the variables that depends on a tensor; one with a single element goes first."""
+    found: list[tuple[bool, int, Any]] = []
+    for value in list(names.values()):
+        node = attribute(value, "grad_fn") if is_tensor(value) else None
+        if node is not None and value is not tensor:
+            number = attribute(node, "_sequence_nr", lambda: 0)()
+            found.append((math.prod(values.shape(value)) == 1, number, value))
+    for _, _, value in sorted(found, key=lambda one: one[:2], reverse=True)[:20]:
+        if Routes(GraphWalk(value, READ), tensor).count:
+            return value
+    return None
+
+
+def _name(tensor: Any, names: Mapping[str, Any], other: str = "w") -> str:
+    direct = next((k for k, v in list(names.items()) if v is tensor and isinstance(k, str) and k[:1] != "_"), "")
+    return one_line(direct or next((k for k, v in named_leaves(names).items() if v is tensor), other), 60)
+
+
+def _called(node: Any) -> str:
+    return plain(node_name(node))
+
+
+def _place(node: Any) -> str:
+    place = line_of(node)
+    return "" if place is None else f" ({_text(place)})"
+
+
+def _text(place: tuple[str, int], short: bool = False) -> str:
+    label, text = SourceLocator.locate(*place)
+    told = say("memory_place", cell=one_line(label, 40), n=place[1], text="" if short else one_line(text, 80))
+    return told.rstrip(": ：")

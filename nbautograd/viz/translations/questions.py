@@ -1,0 +1,206 @@
+"""Texts of answers: where a NaN arose, which memory is kept, why a gradient is as it is. Loaded when one is given."""
+
+from __future__ import annotations
+
+from nbautograd._engine.base.bad_numbers import TEXTS as BAD
+
+__all__ = ["TEXTS"]
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "bad_made": (BAD["bad_made"], "{name}() 得到 {result}{at}{count}"),
+    "bad_vjp": (BAD["bad_vjp"], "{name} 的公式得到 {result}{at}{count}"),
+    "bad_at": (BAD["bad_at"], "，位置 {index}"),
+    "bad_count": (BAD["bad_count"], "（{size:,} 个元素中有 {n:,} 个）"),
+    "bad_line": (BAD["bad_line"], "{label}，第 {n} 行：{text}"),
+    "bad_inputs": (BAD["bad_inputs"], "输入：{inputs}"),
+    "bad_outside": (BAD["bad_outside"], "{name} 中原来就有：不是被观察的运算产生的"),
+    "bad_way": (BAD["bad_way"], "来路：{way}"),
+    "bad_cure": (BAD["bad_cure"], "办法：{cure}"),
+    "cure_log": (
+        BAD["cure_log"],
+        "让参数大于 0：log(x + eps) 或 x.clamp(min=eps).log()；概率用 log_softmax；"
+        "在取对数之前写 where(x > 0, x, 1.).log()，而不是之后写 where(x > 0, x.log(), 0.)",
+    ),
+    "cure_divide": (BAD["cure_divide"], "让除数不为 0：a / (b + eps)，或在除法之前写 where(b == 0, 1., b)"),
+    "cure_root": (BAD["cure_root"], "让参数大于 0：(x + eps).sqrt() 或 x.clamp(min=eps).sqrt()；在 0 处导数是无穷大"),
+    "cure_exp": (BAD["cure_exp"], "先减去最大值：exp(x - x.max())；或使用 logsumexp、softmax、clamp(max=...)"),
+    "cure_domain": (BAD["cure_domain"], "让参数留在定义域内：x.clamp(-1 + eps, 1 - eps)"),
+    "cure_masked": (BAD["cure_masked"], "每一行至少留一个不被遮盖的元素，或用很大的负数来遮盖"),
+    "cure_zero_times": (
+        BAD["cure_zero_times"],
+        "那里的梯度是 0，而 0 乘无穷大是 NaN：应在运算之前替换非法输入 where(x > 0, x, 1.)，"
+        "而不是之后替换结果；或加上 eps",
+    ),
+    "cure_large": (BAD["cure_large"], "数值超出了 {dtype} 的范围：减小学习率、使用 clip_grad_norm_，或先做标准化"),
+    "cure_empty": (BAD["cure_empty"], "没有元素：请先检查形状"),
+    "cure_outside": (BAD["cure_outside"], "请检查数据：torch.isfinite({name}).all()"),
+    "cure_other": (BAD["cure_other"], "请看输入：用 clamp 限制它们，或换一个在那里稳定的公式"),
+    "memory_kept": (
+        "{name} keeps {size} for its backward pass ({n:,} operations)",
+        "{name} 为反向传播保留 {size}（{n:,} 个运算）",
+    ),
+    "memory_kept_1": (
+        "{name} keeps {size} for its backward pass ({n} operation)",
+        "{name} 为反向传播保留 {size}（{n} 个运算）",
+    ),
+    "memory_line": ("by line", "按代码行"),
+    "memory_op": ("by operation", "按运算"),
+    "memory_module": ("by module", "按模块"),
+    "memory_tensors": ("tensors", "张量数"),
+    "memory_bytes": ("memory", "内存"),
+    "memory_share": ("share", "占比"),
+    "memory_more": ("… and {n} more", "…… 另有 {n} 行"),
+    "memory_forward": ("forward pass", "前向计算"),
+    "memory_backward": ("backward pass", "反向传播"),
+    "memory_place": ("{cell}, line {n}: {text}", "{cell}，第 {n} 行：{text}"),
+    "memory_count": (
+        "{n:,} saved tensors in {storages:,} pieces of memory; {size} of it are parameters and data, which stay",
+        "保存了 {n:,} 个张量，共 {storages:,} 块内存；其中 {size} 是参数和数据，不随计算图释放",
+    ),
+    "memory_freed": (
+        "a backward pass has already freed what {n:,} of {of:,} operations saved",
+        "{of:,} 个运算中有 {n:,} 个保存的值已被反向传播释放",
+    ),
+    "memory_peak": (
+        "estimated peak: forward {forward}, backward {backward} (at {at})",
+        "估计的峰值：前向 {forward}，反向 {backward}（在 {at} 处）",
+    ),
+    "memory_checkpoint": (
+        "with checkpoint() around each {kind} ({count}): about {size} instead of {total}, for a second forward pass",
+        "若对每个 {kind}（共 {count} 个）使用 checkpoint()：约 {size}，而不是 {total}，代价是多算一次前向",
+    ),
+    "memory_checkpoint_steps": (
+        "with checkpoint() around {count} parts of equal length: about {size} instead of {total}, "
+        "for a second forward pass",
+        "若分成等长的 {count} 段并使用 checkpoint()：约 {size}，而不是 {total}，代价是多算一次前向",
+    ),
+    "memory_runs": ("this graph spans {n:,} runs of one line: {line}", "这个计算图跨越了同一行的 {n:,} 次运行：{line}"),
+    "memory_runs_freed": (
+        "; a backward pass has already used {n:,} of them",
+        "；其中 {n:,} 次已被反向传播用过",
+    ),
+    "memory_fix_item": (
+        "if only the number of {name} is needed: `{line}`; with `.detach()` it stays a tensor",
+        "如果只需要 {name} 的数值：`{line}`；用 `.detach()` 则仍是张量",
+    ),
+    "memory_fix_detach": (
+        "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
+        "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`",
+    ),
+    "why_none": ("{name}.grad is None", "{name}.grad 是 None"),
+    "why_is_zero": ("{name}.grad is 0", "{name}.grad 是 0"),
+    "why_is_tiny": ("{name}.grad is tiny: {value}", "{name}.grad 很小：{value}"),
+    "why_is_huge": ("{name}.grad is huge: {value}", "{name}.grad 很大：{value}"),
+    "why_is_nan": ("{name}.grad has NaN or infinity: {value}", "{name}.grad 含有 NaN 或无穷大：{value}"),
+    "why_is_number": ("{name}.grad = {value}", "{name}.grad 为 {value}"),
+    "why_number": (
+        "{name}.grad = {value}: the sum over {n:,} paths from {root}",
+        "{name}.grad = {value}：从 {root} 出发的 {n:,} 条路径之和",
+    ),
+    "why_number_1": (
+        "{name}.grad = {value}: the product along one path from {root}",
+        "{name}.grad = {value}：从 {root} 出发的一条路径上的乘积",
+    ),
+    "why_no_request": (
+        "{name}.requires_grad is False: no gradient was requested",
+        "{name}.requires_grad 为 False：没有要求它的梯度",
+    ),
+    "why_no_leaf": (
+        "{name} is no leaf: {operation} computed it{line}; only leaves keep .grad, so call {name}.retain_grad() "
+        "before the pass, or look at the leaf",
+        "{name} 不是叶子节点：它由 {operation} 计算{line}；只有叶子节点保留 .grad，"
+        "请在反向传播之前调用 {name}.retain_grad()，或查看叶子节点",
+    ),
+    "why_no_pass": (
+        "no pass has run: {root}.backward() would add {value}",
+        "还没有反向传播：{root}.backward() 会加上 {value}",
+    ),
+    "why_reset": (
+        "a pass through {root} has run; .grad was set to None since then (zero_grad), or the pass had inputs=, or it "
+        "was grad(), which only returns the gradient",
+        "经过 {root} 的反向传播已运行；之后 .grad 被设为 None（zero_grad），或那次使用了 inputs=，"
+        "或那是只返回梯度的 grad()",
+    ),
+    "why_accumulated": (
+        "{n} passes were summed: one gives {value}; call zero_grad() before each pass",
+        "累加了 {n} 次反向传播：一次是 {value}；每次之前请调用 zero_grad()",
+    ),
+    "why_other_sum": (
+        "one pass from {root} gives {value}: {name}.grad also holds earlier passes, or was changed",
+        "从 {root} 反向传播一次得到 {value}：{name}.grad 还含有之前的结果，或被修改过",
+    ),
+    "why_zero_at": ("the gradient becomes 0 at {operation}{line}", "梯度在 {operation} 处变为 0{line}"),
+    "why_factor": (
+        "the decisive factor is {factor}, at {operation}{line}",
+        "起决定作用的因子是 {factor}，在 {operation} 处{line}",
+    ),
+    "why_line": (
+        "{n:,} operations of one line multiply it by {factor} together: {line}",
+        "同一行的 {n:,} 个运算一共乘以 {factor}：{line}",
+    ),
+    "why_relu": (
+        ": all inputs with a gradient are negative or 0 (dead ReLU)",
+        "：有梯度的输入都小于或等于 0（死亡的 ReLU）",
+    ),
+    "why_saturated": (": it is saturated, its result is {value}", "：已饱和，其结果是 {value}"),
+    "why_quarter": (": its derivative is at most 1/4", "：它的导数最大是 1/4"),
+    "why_flat": (": its derivative is 0 everywhere", "：它的导数处处为 0"),
+    "why_times": (": it multiplies by {value}", "：它乘以 {value}"),
+    "why_clamp": (": the input is outside of the limits", "：输入在界限之外"),
+    "why_selected": (": other elements were selected", "：选中的是其他元素"),
+    "why_bad_at": (
+        "the first NaN or infinity arises at {operation}{line}; %autograd --stop nan stops there",
+        "第一个 NaN 或无穷大出现在 {operation}{line}；%autograd --stop nan 会在那里停止",
+    ),
+    "why_bad": (
+        "the pass began with it, or an earlier one left it in .grad: %autograd --stop nan finds the operation",
+        "反向传播开始时就有，或是之前留在 .grad 中的：%autograd --stop nan 可找到该运算",
+    ),
+    "why_norm": ("norm {value}", "范数 {value}"),
+    "why_more_paths": ("… and {n:,} more paths", "…… 另有 {n:,} 条路径"),
+    "why_left_out": ("… {n:,} operations …", "…… {n:,} 个运算 ……"),
+    "why_freed": (
+        "the graph of {root} is freed, and not every value was noted: ask before the pass, or keep it with "
+        "retain_graph=True, for the numbers",
+        "{root} 的计算图已释放，而且没有记录所有的值：要看数值，请在反向传播之前询问，或使用 retain_graph=True",
+    ),
+    "why_hooks": (
+        "the graph has hooks, which a pass of its own would call: no numbers",
+        "计算图上有钩子，另做一次反向传播会调用它们：没有数值",
+    ),
+    "why_failed": ("the numbers could not be computed: {error}", "无法计算数值：{error}"),
+    "why_no_path": ("{root} does not depend on {name}: no path leads there", "{root} 不依赖 {name}：没有路径通向它"),
+    "why_nothing": ("no result among the variables depends on {name}", "变量中没有依赖 {name} 的结果"),
+    "why_root_bare": ("{root} has no graph at all", "{root} 没有计算图"),
+    "why_stop_call": ("cut off by {what}: {line}", "被 {what} 切断：{line}"),
+    "why_stop_integers": (
+        "{what} gives integers or bools, which have no derivative: {line}",
+        "{what} 得到整数或布尔值，没有导数：{line}",
+    ),
+    "why_stop_branch": ("a branch with {name} did not run, at {line}", "用到 {name} 的分支没有运行，在 {line}"),
+    "why_unused": ("none of the lines that can be read uses {name} there", "可读取的代码中没有用到 {name}"),
+    "why_module": (
+        "gradients of the {n:,} parameters of {name}, norm {norm} together",
+        "{name} 的 {n:,} 个参数的梯度，总范数 {norm}",
+    ),
+    "why_frozen": ("requires_grad is False", "requires_grad 为 False"),
+    "why_waits": ("no pass has come here yet", "反向传播还没有到这里"),
+    "why_not_called": ("not used: its module was not called, or was cut off", "没有用到：它的模块没有被调用，或被切断"),
+    "why_state_zero": ("zero", "零"),
+    "why_state_tiny": ("tiny", "很小"),
+    "why_state_huge": ("huge", "很大"),
+    "why_state_nan": ("NaN or infinity", "NaN 或无穷大"),
+    "why_falls": (
+        "from {after} to {before}, toward the input, the gradient falls by a factor of {ratio}",
+        "从 {after} 到 {before}（朝输入方向），梯度缩小到 1/{ratio}",
+    ),
+    "why_grows": (
+        "from {after} to {before}, toward the input, the gradient grows by a factor of {ratio}",
+        "从 {after} 到 {before}（朝输入方向），梯度放大 {ratio} 倍",
+    ),
+    "why_dead": (
+        "dead ReLU: {n:,} of {of:,} units are 0 for every sample{line}",
+        "死亡的 ReLU：{of:,} 个单元中有 {n:,} 个对每个样本都是 0{line}",
+    ),
+    "why_ends": ("{share} of the results of {name} are saturated{line}", "{name} 的结果有 {share} 已饱和{line}"),
+}
