@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     class_room.add_argument("folder", type=Path, help="where to")
     class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="language of the notebooks")
     said = "; ".join(f"{name} - {text}" for name, text in course.EDITIONS.items())
-    class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
+    class_room.add_argument("--answers", choices=[*course.EDITIONS], default="asked", help=said)
 
     grade.add_parser(commands)
 

@@ -1,50 +1,57 @@
-"""``nbautograd course``: the course for a class, with its answers folded, omitted or filled in."""
+"""``nbautograd course``: the course for a class, with its answers on demand, not mentioned, or filled in."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from nbautograd.cli import lab
 from nbautograd.cli.server import say
+from nbautograd.exercises import written
 
 __all__ = ["EDITIONS", "edition", "run"]
 
 EDITIONS = {
-    "folded": "as in the course: worked answers stand in folded cells",
-    "none": "to hand out: without worked answers",
+    "asked": "as in the course: a comment below each exercise says how to print its worked answer",
+    "none": "to hand out: without these comments",
     "solved": "for the teacher: the worked answers stand where the reader's go, and every check says right",
 }
 PLACES = {"en": "", "zh": "zh"}
 
 
-def edition(notebook: dict[str, Any], answers: str) -> dict[str, Any]:
-    """Return a notebook of the course with its worked answers in the form that ``EDITIONS`` describes.
+_CHECK = re.compile(r'^ *check\("([\w.]+)"', re.MULTILINE)
+_HINT = re.compile(r'\n *# answer\("[\w.]+"\).*')
+
+
+def edition(notebook: dict[str, Any], answers: str, language: str = "en") -> dict[str, Any]:
+    r"""Return a notebook of the course with its worked answers in the form that ``EDITIONS`` describes.
 
     Outputs are dropped if code changed: in a solved edition they would contradict it.
 
-    >>> cells = [{"id": f"{kind}-1", "cell_type": "code", "source": kind, "outputs": [], "metadata": {}}
-    ...          for kind in ("try", "check", "answer")]
+    >>> cells = [{"id": f"{kind}-1", "cell_type": "code", "source": source, "outputs": [], "metadata": {}}
+    ...          for kind, source in (("try", "u = ..."), ("check", 'check("03.2", u)\n# answer("03.2") helps'))]
     >>> [cell["source"] for cell in edition({"cells": cells}, "none")["cells"]]
-    ['try', 'check']
-    >>> [cell["source"] for cell in edition({"cells": cells}, "solved")["cells"]]
-    ['try', 'answer', 'check']
+    ['u = ...', 'check("03.2", u)']
+    >>> [cell["id"] for cell in edition({"cells": cells}, "solved")["cells"]]
+    ['try-1', 'answer-1', 'check-1']
     """
-    cells = notebook["cells"]
-    if answers == "folded":
+    if answers == "asked":
         return notebook
-    worked = {str(cell["id"]).removeprefix("answer-"): cell for cell in cells if str(cell["id"]).startswith("answer-")}
-    others = [cell for cell in cells if not str(cell["id"]).startswith("answer-")]
-    if answers == "none":
-        return {**notebook, "cells": others}
     cells = []
-    for cell in others:
-        kind, _, number = str(cell["id"]).partition("-")
-        if kind == "check" and number in worked:
-            cells.append({**worked[number], "metadata": {"tags": ["answer"]}})
+    for cell in notebook["cells"]:
+        code = "".join(cell["source"])
+        asks = _CHECK.search(code) if cell["cell_type"] == "code" else None
+        if asks:
+            cell = {**cell, "source": _HINT.sub("", code)}
+        if asks and answers == "solved":
+            own = {"id": cell["id"].replace("check", "answer"), "source": written(asks[1], "answer", language)}
+            cells.append({**cell, **own, "metadata": {"tags": ["answer"]}})
         cells.append(cell)
-    return {**notebook, "cells": [_not_run(cell) for cell in cells]}
+    if answers == "solved":
+        cells = [_not_run(cell) for cell in cells]
+    return {**notebook, "cells": cells}
 
 
 def run(folder: Path, language: str, answers: str) -> int:
@@ -59,7 +66,7 @@ def run(folder: Path, language: str, answers: str) -> int:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for notebook in notebooks:
-            written = edition(json.loads(notebook.read_text(encoding="utf-8")), answers)
+            written = edition(json.loads(notebook.read_text(encoding="utf-8")), answers, language)
             text = json.dumps(written, ensure_ascii=False, indent=1) + "\n"
             (target / notebook.name).write_text(text, encoding="utf-8")
     except OSError as error:
