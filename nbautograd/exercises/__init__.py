@@ -43,7 +43,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.viz import settings
 from nbautograd.viz.language import current, say
 
-__all__ = ["answer", "check", "exercise", "given", "same", "score", "written"]
+__all__ = ["answer", "check", "exercise", "given", "same", "score", "variants", "written"]
 
 Check = Callable[..., "str | Iterable[str] | None"]
 
@@ -104,12 +104,13 @@ def exercise(number: int, *answers: Any, points: float = 1, untouched: bool = Fa
     return run
 
 
-def check(name: str, *answers: Any, points: float = 1, untouched: bool = False) -> None:
+def check(name: str, *answers: Any, points: float = 1, untouched: bool = False, variant: int = 0) -> None:
     """Check the answers to an exercise of the course, and print the result.
 
     :param name: the notebook and the number of the exercise, such as ``"03.1"`` or ``"appendix.2"``.
-    :param answers: the reader's answers, as for :func:`exercise`, and likewise the other arguments.
-    :raises ValueError: the course has no exercise of this name.
+    :param answers: the reader's answers, as for :func:`exercise`, and likewise ``points`` and ``untouched``.
+    :param variant: the exercise with other numbers; 0 has those of the course.
+    :raises ValueError: the course has no exercise of this name, or it has no such variant.
     :raises AssertionError: with the environment variable ``NBAUTOGRAD_GRADING`` set, an answer is wrong or missing.
 
     The check can read the variables of the module or notebook that calls.
@@ -120,24 +121,25 @@ def check(name: str, *answers: Any, points: float = 1, untouched: bool = False) 
     >>> check("03.1", 4, 6)
     Exercise 1: not yet. the two are swapped: x is used once, w twice
     """
-    code, scope = written(name, "check"), _scope(sys._getframe(1).f_globals)
+    code, scope = written(name, "check", variant=variant), _scope(sys._getframe(1).f_globals)
     filename = f"<check {name}>"
     linecache.cache[filename] = len(code), None, code.splitlines(keepends=True), filename  # for pictures
     exec(compile(code, filename, "exec"), scope)
     exercise(int(name.rpartition(".")[2]), *answers, points=points, untouched=untouched)(scope["check"])
 
 
-def answer(name: str) -> None:
+def answer(name: str, variant: int = 0) -> None:
     """Print the worked answer to an exercise of the course.
 
     :param name: the notebook and the number of the exercise.
-    :raises ValueError: the course has no exercise of this name.
+    :param variant: as for :func:`check`.
+    :raises ValueError: the course has no exercise of this name, or it has no such variant.
 
-    >>> answer("03.1")
-    # w: a = 2 and b = 4, so 4 comes through a, 2 through b. x: 4 through a.
-    grad_of_w, grad_of_x = 6.0, 4.0
+    >>> answer("03.2")
+    # Through s: 2 * 2u. Past it: 1. Two paths.
+    grad_of_u = 2 * 2 * 3.0 + 1
     """
-    print(written(name, "answer"), end="")
+    print(written(name, "answer", variant=variant), end="")
 
 
 def given(name: str) -> Any:
@@ -159,13 +161,14 @@ def given(name: str) -> Any:
         settings.tracing = tracing
 
 
-def written(name: str, part: str, language: str | None = None) -> str:
+def written(name: str, part: str, language: str | None = None, variant: int = 0) -> str:
     """Return the code of an exercise of the course.
 
     :param name: the notebook and the number of the exercise.
     :param part: ``"check"``, ``"answer"`` or ``"given"``.
     :param language: ``"en"`` or ``"zh"``: the language of its comments and messages; by default that of the pictures.
-    :raises ValueError: the course has no exercise of this name, or it has no such part.
+    :param variant: as for :func:`check`.
+    :raises ValueError: the course has no exercise of this name, or it has no such part or variant.
 
     >>> written("04.3", "answer").splitlines()[0]
     'def clear(*leaves):'
@@ -182,7 +185,41 @@ def written(name: str, part: str, language: str | None = None) -> str:
     if (language or current()) == "zh":
         for english in sorted(pages["chinese"], key=len, reverse=True):
             code = code.replace(english, pages["chinese"][english])
-    return code
+    return _filled(code, _variant(name, page, variant))
+
+
+def variants(name: str) -> list[dict[str, str]]:
+    """Return the texts that an exercise puts into its notebook, for each variant, by the text of the course.
+
+    :param name: the notebook and the number of the exercise.
+
+    >>> variants("03.1")[1]
+    {'$w = 3$': '$w = 4$', '$x = -1$': '$x = -2$'}
+    >>> variants("03.3")
+    [{}]
+    """
+    book, _, number = name.rpartition(".")
+    page = _pages(book).get(number, {})
+    texts, rows = page.get("texts", ()), page.get("variants", [{}])
+    return [{_filled(text, rows[0]): _filled(text, row) for text in texts} for row in rows]
+
+
+def _variant(name: str, page: dict[str, Any], variant: int) -> dict[str, int]:
+    """Return the numbers of a variant, by name.
+
+    :raises ValueError: there is no such variant.
+    """
+    rows: list[dict[str, int]] = page.get("variants", [{}])
+    if not isinstance(variant, int) or not 0 <= variant < len(rows):
+        raise ValueError(f"exercise {name!r}: there is no variant {variant!r}; variants are 0 to {len(rows) - 1}")
+    return rows[variant]
+
+
+def _filled(text: str, numbers: dict[str, int]) -> str:
+    """Return a text with the numbers of a variant, whose names stand between angle brackets."""
+    for key, number in numbers.items():
+        text = text.replace(f"<{key}>", str(number))
+    return text
 
 
 @cache

@@ -88,7 +88,7 @@ def test_a_submission_gets_its_points(kind: str, tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text(json.dumps(written(answers)), encoding="utf-8")
     result = grade(path, tmp_path, seconds=limit(tmp_path) if kind == "endless" else 300)
-    student, notebook, points, most, found, said = result.row()
+    student, notebook, _, points, most, found, said = result.row()
     assert (student, notebook, found) == (kind, NAME, states)
     assert (float(points), float(most)) == (states.count("right"), 3)
     assert note in said and bool(note) == bool(said)
