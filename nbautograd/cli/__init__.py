@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import course, doctor, grade, lab, lite, player, source
+from nbautograd.cli import course, doctor, grade, graders, lab, lite, player, source
 
 __all__ = ["main"]
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if handed_on:
         parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
     if chosen.command == "course":
-        return course.run(chosen.folder, chosen.language, chosen.answers)
+        return course.run(chosen.folder, chosen.language, chosen.answers, chosen.grader, chosen.seed)
     if chosen.command == "grade":
         return grade.run(chosen.folder, chosen.csv, chosen.seconds, chosen.mebibytes)
     if chosen.command == "lite":
@@ -76,7 +76,14 @@ def _parser() -> argparse.ArgumentParser:
     class_room.add_argument("folder", type=Path, help="where to")
     class_room.add_argument("--language", choices=[*course.PLACES], default="en", help="language of the notebooks")
     said = "; ".join(f"{name} - {text}" for name, text in course.EDITIONS.items())
-    class_room.add_argument("--answers", choices=[*course.EDITIONS], default="folded", help=said)
+    class_room.add_argument("--answers", choices=[*course.EDITIONS], help=said)
+    class_room.add_argument(
+        "--for", dest="grader", choices=[*graders.GRADERS],
+        help="write the notebooks with exercises as assignments of this grader, with --answers none by default",
+    )  # fmt: skip
+    class_room.add_argument(
+        "--seed", help="a number or a name: the exercises get numbers of their own, always the same for the same seed"
+    )
 
     grade.add_parser(commands)
     player.add_parser(commands)

@@ -1,72 +1,132 @@
-"""``nbautograd course``: the course for a class, with its answers folded, omitted or filled in."""
+"""``nbautograd course``: the course for a class, with its answers on demand, not mentioned, or filled in."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from nbautograd.cli import lab
-from nbautograd.cli.server import say
+from nbautograd.cli.graders import CHECK, GRADERS, ONCE, as_text
+from nbautograd.exercises import variants, written
 
-__all__ = ["EDITIONS", "edition", "run"]
+__all__ = ["EDITIONS", "edition", "run", "varied"]
 
 EDITIONS = {
-    "folded": "as in the course: worked answers stand in folded cells",
-    "none": "to hand out: without worked answers",
+    "asked": "as in the course: a comment below each exercise says how to print its worked answer",
+    "none": "to hand out: without these comments",
     "solved": "for the teacher: the worked answers stand where the reader's go, and every check says right",
 }
 PLACES = {"en": "", "zh": "zh"}
+_HINT = re.compile(r"\n *# answer\(.*")
+_VARIANT = re.compile(r"variant=(\d+)")
 
 
-def edition(notebook: dict[str, Any], answers: str) -> dict[str, Any]:
-    """Return a notebook of the course with its worked answers in the form that ``EDITIONS`` describes.
+def edition(notebook: dict[str, Any], answers: str, language: str = "en") -> dict[str, Any]:
+    r"""Return a notebook of the course with its worked answers in the form that ``EDITIONS`` describes.
 
     Outputs are dropped if code changed: in a solved edition they would contradict it.
 
-    >>> cells = [{"id": f"{kind}-1", "cell_type": "code", "source": kind, "outputs": [], "metadata": {}}
-    ...          for kind in ("try", "check", "answer")]
+    >>> cells = [{"id": f"{kind}-1", "cell_type": "code", "source": source, "outputs": [], "metadata": {}}
+    ...          for kind, source in (("try", "u = ..."), ("check", 'check("03.2", u)\n# answer("03.2") helps'))]
     >>> [cell["source"] for cell in edition({"cells": cells}, "none")["cells"]]
-    ['try', 'check']
-    >>> [cell["source"] for cell in edition({"cells": cells}, "solved")["cells"]]
-    ['try', 'answer', 'check']
+    ['u = ...', 'check("03.2", u)']
+    >>> [cell["id"] for cell in edition({"cells": cells}, "solved")["cells"]]
+    ['try-1', 'answer-1', 'check-1']
     """
-    cells = notebook["cells"]
-    if answers == "folded":
+    if answers == "asked":
         return notebook
-    worked = {str(cell["id"]).removeprefix("answer-"): cell for cell in cells if str(cell["id"]).startswith("answer-")}
-    others = [cell for cell in cells if not str(cell["id"]).startswith("answer-")]
-    if answers == "none":
-        return {**notebook, "cells": others}
     cells = []
-    for cell in others:
-        kind, _, number = str(cell["id"]).partition("-")
-        if kind == "check" and number in worked:
-            cells.append({**worked[number], "metadata": {"tags": ["answer"]}})
+    for cell in notebook["cells"]:
+        asks = _check_of(cell)
+        if asks:
+            cell = {**cell, "source": _HINT.sub("", "".join(cell["source"]))}
+        if asks and answers == "solved":
+            variant = int((_VARIANT.search(asks[1]) or (0, 0))[1])
+            code = written(asks[2], "answer", language, variant)
+            own = {"id": cell["id"].replace("check", "answer"), "source": code, "metadata": {"tags": ["answer"]}}
+            cells.append({**cell, **own})
         cells.append(cell)
-    return {**notebook, "cells": [_not_run(cell) for cell in cells]}
+    if answers == "solved":
+        cells = [_not_run(cell) for cell in cells]
+    return {**notebook, "cells": cells}
 
 
-def run(folder: Path, language: str, answers: str) -> int:
+def varied(notebook: dict[str, Any], seed: str) -> dict[str, Any]:
+    """Return a notebook of the course with the numbers that a seed chooses for its exercises.
+
+    The same seed chooses the same numbers, on every machine. The metadata of the notebook keep it.
+
+    >>> cells = [{"id": "exercise-1", "cell_type": "markdown", "source": "### Exercise 1: with $w = 3$ and $x = -1$"},
+    ...          {"id": "check-1", "cell_type": "code", "source": 'check("03.1", dw, dx)', "outputs": []}]
+    >>> for cell in varied({"cells": cells, "metadata": {}}, "ada")["cells"]:
+    ...     print(cell["source"])
+    ### Exercise 1: with $w = 4$ and $x = 3$
+    check("03.1", dw, dx, variant=3)
+    """
+    cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
+    for place, cell in enumerate(cells):
+        asks = _check_of(cell)
+        texts = variants(asks[2]) if asks else [{}]
+        chosen = int.from_bytes(sha256(f"{seed} {asks and asks[2]}".encode()).digest()[:8], "big") % len(texts)
+        if not chosen:
+            continue
+        first = max(at for at in range(place) if "### " in cells[at]["source"])
+        for at in range(first, place):
+            taught, heading, task = cells[at]["source"].rpartition("### ")
+            cells[at]["source"] = taught + heading + _replaced(task, texts[chosen])
+        for call in (r"\b(check\(.*)\)", r"\b(answer\(.*?)\)"):
+            cell["source"] = re.sub(call, rf"\1, variant={chosen})", cell["source"])
+    return {**notebook, "cells": cells, "metadata": {**notebook["metadata"], "nbautograd": {"seed": seed}}}
+
+
+def run(folder: Path, language: str, answers: str | None, grader: str | None, seed: str | None) -> int:
     """Write one language's notebooks in an edition to a folder; return the exit status."""
+    if grader and seed is not None:
+        _say(f"--seed: {grader} has the same tests for all students. Use nbautograd grade, which reads each seed")
+        return 1
+    answers = answers or ("none" if grader else "asked")
     source = lab.course() / PLACES[language]
     target = folder.expanduser().resolve()
-    notebooks = sorted(source.glob("*.ipynb"))
-    there = [target / notebook.name for notebook in notebooks if (target / notebook.name).exists()]
+    files: dict[str, str] = {}
+    for path in sorted(source.glob("*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        if seed is not None:
+            notebook = varied(notebook, seed)
+        notebook = edition(notebook, answers, language)
+        files |= GRADERS[grader](path.stem, notebook) if grader else {path.name: as_text(notebook)}
+    files |= ONCE.get(grader or "", {})
+    there = [target / name for name in files if (target / name).exists()]
     if there:
-        say(f"nothing is written: {there[0]} already exists. Name another folder")
+        _say(f"nothing is written: {there[0]} already exists. Name another folder")
         return 1
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        for notebook in notebooks:
-            written = edition(json.loads(notebook.read_text(encoding="utf-8")), answers)
-            text = json.dumps(written, ensure_ascii=False, indent=1) + "\n"
-            (target / notebook.name).write_text(text, encoding="utf-8")
+        for name, text in files.items():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        say(f"cannot write the course to {target}: {error.strerror or error}")
+        _say(f"cannot write the course to {target}: {error.strerror or error}")
         return 1
-    print(f"{len(notebooks)} notebooks are in {target}; answers: {answers}.")
+    count = sum(name.endswith(".ipynb") for name in files)
+    print(f"{count} notebooks{f' for {grader}' if grader else ''} are in {target}; answers: {answers}.")
     return 0
+
+
+def _say(line: str) -> None:
+    print(f"nbautograd course: {line}", file=sys.stderr)
+
+
+def _replaced(text: str, pairs: dict[str, str]) -> str:
+    """Return a text with all of these replaced at once."""
+    return re.sub("|".join(map(re.escape, pairs)), lambda found: pairs[found[0]], text)
+
+
+def _check_of(cell: dict[str, Any]) -> re.Match[str] | None:
+    """Return the line of a cell that checks an exercise: the call and the exercise's name."""
+    return CHECK.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
 
 
 def _not_run(cell: dict[str, Any]) -> dict[str, Any]:

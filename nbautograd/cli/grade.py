@@ -20,10 +20,11 @@ from typing import Any
 
 from nbautograd._engine.base.installing import extra
 from nbautograd.cli import lab
+from nbautograd.cli.course import varied
 
 __all__ = ["Grade", "add_parser", "grade", "run"]
 
-COLUMNS = ("student", "notebook", "points", "of", "exercises", "note")
+COLUMNS = ("student", "notebook", "seed", "points", "of", "exercises", "note")
 Cell = dict[str, Any]
 
 
@@ -32,11 +33,12 @@ class Grade:
     """The result of one submitted notebook.
 
     ``states`` has the state of each exercise, ``right``, ``wrong``, ``untried`` or ``missing`` (the check was not
-    reached), with its points.
+    reached), with its points. ``seed`` is the one that the notebook's numbers come from.
     """
 
     student: str
     notebook: str
+    seed: str = ""
     states: dict[int, tuple[str, float]] = field(default_factory=dict)
     note: str = ""
 
@@ -49,7 +51,7 @@ class Grade:
         """Return the submission's row of the table."""
         states = ", ".join(f"{number} {state}" for number, (state, _) in sorted(self.states.items()))
         most = sum(points for _, points in self.states.values())
-        return self.student, self.notebook, f"{self.points:g}", f"{most:g}", states, self.note
+        return self.student, self.notebook, self.seed, f"{self.points:g}", f"{most:g}", states, self.note
 
 
 def add_parser(commands: Any) -> None:
@@ -98,9 +100,13 @@ def grade(path: Path, folder: Path, seconds: float = 120, mebibytes: int = 4096)
         result.note = "this is not a notebook of the course"
         return result
     try:
-        submitted = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        original = json.loads((lab.course() / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-        cells = with_own_checks(submitted, original)
+        submitted = json.loads(path.read_text(encoding="utf-8"))
+        original = json.loads((lab.course() / f"{name}.ipynb").read_text(encoding="utf-8"))
+        seed = submitted.get("metadata", {}).get("nbautograd", {}).get("seed")
+        if seed is not None:
+            result.seed = str(seed)
+            original = varied(original, result.seed)
+        cells = with_own_checks(submitted["cells"], original["cells"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         result.note = f"the notebook cannot be read: {type(error).__name__}"
         return result
@@ -126,7 +132,7 @@ def grade(path: Path, folder: Path, seconds: float = 120, mebibytes: int = 4096)
 
 
 def with_own_checks(submitted: Sequence[Cell], original: Sequence[Cell]) -> list[Cell]:
-    """Return the code cells to run: the submission's, with the course's checks and imports, without worked answers."""
+    """Return the code cells to run: the submission's, with the course's checks and imports."""
     checks: dict[str, Cell] = {}
     needed: list[str] = []
     for cell in original:
@@ -142,8 +148,7 @@ def with_own_checks(submitted: Sequence[Cell], original: Sequence[Cell]) -> list
     cells = []
     for cell in submitted:
         key, code = str(cell.get("id", "")), "".join(cell["source"])
-        worked = key.startswith("answer-") or code.startswith(("# A worked answer", "# 参考答案"))
-        if cell["cell_type"] != "code" or worked or key == "score":
+        if cell["cell_type"] != "code" or key == "score":
             continue
         cells.append(checks.pop(key, {"id": key, "source": code, "check": False}))
     return [*cells, *checks.values()]

@@ -17,7 +17,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbautograd.cli.course import edition
-from nbautograd.exercises import score
+from nbautograd.exercises import score, written
 from nbautograd.viz import language
 
 Cell = dict[str, Any]
@@ -54,6 +54,11 @@ def read(path: Path) -> Cell:
     return notebook
 
 
+def worked(path: Path, number: str, language: str) -> Cell:
+    code = written(f"{path.stem.partition('_')[0]}.{number}", "answer", language)
+    return {"id": f"answer-{number}", "source": code, "metadata": {}}
+
+
 def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
     english, chinese = read(path), read(path.parent / "zh" / path.name)
     cells, translated = ({cell["id"]: cell for cell in notebook["cells"]} for notebook in (english, chinese))
@@ -67,9 +72,9 @@ def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
             handed_out[number] = text
             written = [{"id": "trial", "source": code, "metadata": {}} for code in trials.get(number, ())]
             tried[number] = [reader.check(cells, number, trial) for trial in written]
-            solved[number] = reader.check(cells, number, cells[f"answer-{number}"])
+            solved[number] = reader.check(cells, number, worked(path, number, "en"))
             language.use("zh")
-            in_chinese[number] = reader.check(translated, number, translated[f"answer-{number}"])
+            in_chinese[number] = reader.check(translated, number, worked(path, number, "zh"))
             language.use("en")
             reader.run(cells[f"try-{number}"])
     counted = io.StringIO()

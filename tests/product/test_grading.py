@@ -20,11 +20,12 @@ from tests import needs
 NAME = "03_backward"
 HOSTILE = """
 import sys, os, nbautograd, nbautograd.exercises
-def exercise(number, *answers, **options):
-    return lambda check: print(f"Exercise {number}: right")
-def same(answer, wanted, tolerance=1):
-    return True
-nbautograd.exercises.exercise, nbautograd.exercises.same = exercise, same
+def check(name, *answers, **options):
+    print(f"Exercise {name[-1]}: right")
+def written(name, part, language=None):
+    return "def check(*answers): ..."
+nbautograd.exercises.check, nbautograd.exercises.written = check, written
+nbautograd.exercises.same = same = lambda *answers: True
 nbautograd.exercises._results.update({n: ("right", 1) for n in range(1, 4)})
 class torch:
     tensor = staticmethod(lambda *args, **options: None)
@@ -87,7 +88,7 @@ def test_a_submission_gets_its_points(kind: str, tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text(json.dumps(written(answers)), encoding="utf-8")
     result = grade(path, tmp_path, seconds=limit(tmp_path) if kind == "endless" else 300)
-    student, notebook, points, most, found, said = result.row()
+    student, notebook, _, points, most, found, said = result.row()
     assert (student, notebook, found) == (kind, NAME, states)
     assert (float(points), float(most)) == (states.count("right"), 3)
     assert note in said and bool(note) == bool(said)

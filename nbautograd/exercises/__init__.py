@@ -12,17 +12,27 @@ A check is a function of the answers. It returns or yields errors, and nothing i
 While an answer contains the dots of the skeleton, the check is not called, and the exercise counts as not tried.
 ``score()`` prints how many exercises of the notebook are solved. Output is in the language of the pictures, ``%autograd
 --language``.
+
+The exercises of the course are not written in its notebooks, so that no one reads their answers by accident:
+``check("03.1", slope)`` takes the check from the file ``03_backward.toml`` beside this module, and ``answer("03.1")``
+prints the worked answer.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import linecache
 import os
+import sys
 import textwrap
+import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -30,9 +40,10 @@ import numpy as np
 
 from nbautograd._engine.base.users_code import is_users
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.viz.language import say
+from nbautograd.viz import settings
+from nbautograd.viz.language import current, say
 
-__all__ = ["exercise", "same", "score"]
+__all__ = ["answer", "check", "exercise", "given", "same", "score", "variants", "written"]
 
 Check = Callable[..., "str | Iterable[str] | None"]
 
@@ -91,6 +102,137 @@ def exercise(number: int, *answers: Any, points: float = 1, untouched: bool = Fa
         _tell(said or [say("exercise_right", number=number)], solved=not wrong)
 
     return run
+
+
+def check(name: str, *answers: Any, points: float = 1, untouched: bool = False, variant: int = 0) -> None:
+    """Check the answers to an exercise of the course, and print the result.
+
+    :param name: the notebook and the number of the exercise, such as ``"03.1"`` or ``"appendix.2"``.
+    :param answers: the reader's answers, as for :func:`exercise`, and likewise ``points`` and ``untouched``.
+    :param variant: the exercise with other numbers; 0 has those of the course.
+    :raises ValueError: the course has no exercise of this name, or it has no such variant.
+    :raises AssertionError: with the environment variable ``NBAUTOGRAD_GRADING`` set, an answer is wrong or missing.
+
+    The check can read the variables of the module or notebook that calls.
+
+    >>> check("03.1", ..., ...)
+    Exercise 1: not tried yet. Put your answer in place of the dots and run both cells again.
+    >>> import nbautograd as torch
+    >>> check("03.1", 4, 6)
+    Exercise 1: not yet. the two are swapped: x is used once, w twice
+    """
+    code, scope = written(name, "check", variant=variant), _scope(sys._getframe(1).f_globals)
+    filename = f"<check {name}>"
+    linecache.cache[filename] = len(code), None, code.splitlines(keepends=True), filename  # for pictures
+    exec(compile(code, filename, "exec"), scope)
+    exercise(int(name.rpartition(".")[2]), *answers, points=points, untouched=untouched)(scope["check"])
+
+
+def answer(name: str, variant: int = 0) -> None:
+    """Print the worked answer to an exercise of the course.
+
+    :param name: the notebook and the number of the exercise.
+    :param variant: as for :func:`check`.
+    :raises ValueError: the course has no exercise of this name, or it has no such variant.
+
+    >>> answer("03.2")
+    # Through s: 2 * 2u. Past it: 1. Two paths.
+    grad_of_u = 2 * 2 * 3.0 + 1
+    """
+    print(written(name, "answer", variant=variant), end="")
+
+
+def given(name: str) -> Any:
+    """Return what an exercise of the course asks about, made from the variables of the module or notebook that calls.
+
+    :param name: the notebook and the number of the exercise.
+    :raises ValueError: the course has no exercise of this name, or this one gives nothing.
+
+    >>> import nbautograd as torch
+    >>> p = q = torch.tensor(0.0, requires_grad=True)
+    >>> given("02.3")
+    tensor(1., grad_fn=<SubBackward0>)
+    """
+    code, scope = written(name, "given"), _scope(sys._getframe(1).f_globals)
+    tracing, settings.tracing = settings.tracing, False  # pictures quote lines, and these tell the answer
+    try:
+        return eval(compile(code, f"<exercise {name}>", "eval"), scope)
+    finally:
+        settings.tracing = tracing
+
+
+def written(name: str, part: str, language: str | None = None, variant: int = 0) -> str:
+    """Return the code of an exercise of the course.
+
+    :param name: the notebook and the number of the exercise.
+    :param part: ``"check"``, ``"answer"`` or ``"given"``.
+    :param language: ``"en"`` or ``"zh"``: the language of its comments and messages; by default that of the pictures.
+    :param variant: as for :func:`check`.
+    :raises ValueError: the course has no exercise of this name, or it has no such part or variant.
+
+    >>> written("04.3", "answer").splitlines()[0]
+    'def clear(*leaves):'
+    """
+    book, _, number = name.rpartition(".")
+    pages = _pages(book)
+    page = pages.get(number, {})
+    if not number.isdecimal() or part not in page:
+        known = ", ".join(f"{book}.{each}" for each in pages if each.isdecimal()) or "names such as 03.1"
+        raise ValueError(f"exercise {name!r}: the course has no {part} of this name; it has {known}")
+    code: str = page[part]
+    if part == "check":
+        code = f"{pages.get('helpers', '')}\n\n{code}".lstrip("\n")
+    if (language or current()) == "zh":
+        for english in sorted(pages["chinese"], key=len, reverse=True):
+            code = code.replace(english, pages["chinese"][english])
+    return _filled(code, _variant(name, page, variant))
+
+
+def variants(name: str) -> list[dict[str, str]]:
+    """Return the texts that an exercise puts into its notebook, for each variant, by the text of the course.
+
+    :param name: the notebook and the number of the exercise.
+
+    >>> variants("03.1")[1]
+    {'$w = 3$': '$w = 4$', '$x = -1$': '$x = -2$'}
+    >>> variants("03.3")
+    [{}]
+    """
+    book, _, number = name.rpartition(".")
+    page = _pages(book).get(number, {})
+    texts, rows = page.get("texts", ()), page.get("variants", [{}])
+    return [{_filled(text, rows[0]): _filled(text, row) for text in texts} for row in rows]
+
+
+def _variant(name: str, page: dict[str, Any], variant: int) -> dict[str, int]:
+    """Return the numbers of a variant, by name.
+
+    :raises ValueError: there is no such variant.
+    """
+    rows: list[dict[str, int]] = page.get("variants", [{}])
+    if not isinstance(variant, int) or not 0 <= variant < len(rows):
+        raise ValueError(f"exercise {name!r}: there is no variant {variant!r}; variants are 0 to {len(rows) - 1}")
+    return rows[variant]
+
+
+def _filled(text: str, numbers: dict[str, int]) -> str:
+    """Return a text with the numbers of a variant, whose names stand between angle brackets."""
+    for key, number in numbers.items():
+        text = text.replace(f"<{key}>", str(number))
+    return text
+
+
+@cache
+def _pages(book: str) -> dict[str, Any]:
+    """Return what the file of a notebook says of its exercises, by its number; nothing if there is no such file."""
+    files = [file for file in Path(__file__).parent.glob("*.toml") if file.stem.partition("_")[0] == book]
+    return tomllib.loads(files[0].read_text(encoding="utf-8")) if files else {}
+
+
+def _scope(names: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables that a check can read; what it defines is not the reader's."""
+    shown = {} if hasattr(builtins, "display") else {"display": print}  # IPython has one
+    return {**shown, **names, "same": same}
 
 
 def same(answer: Any, wanted: Any, tolerance: float = 1e-4) -> bool:
