@@ -11,6 +11,7 @@
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
     viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
+    viz.practice(level=1)   # questions about gradients and leaves, with the answers played
     viz.settings.language = "中文"
 
     with viz.traced():      # operations note their line and values; a notebook's cells do anyway
@@ -37,6 +38,7 @@ from nbautograd.viz.settings import settings
 
 if TYPE_CHECKING:
     from nbautograd.viz.notebook.monitor import Monitor, monitor
+    from nbautograd.viz.notebook.practice import Practice, practice
     from nbautograd.viz.notebook.tangent import Tangent, tangent
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "Code",
     "Monitor",
     "Picture",
+    "Practice",
     "Recording",
     "Tangent",
     "animate",
@@ -52,6 +55,7 @@ __all__ = [
     "grads",
     "graph",
     "monitor",
+    "practice",
     "record",
     "settings",
     "tangent",
@@ -62,7 +66,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name.lower() in ("monitor", "tangent") and name in __all__:  # at their first use
+    if name.lower() in ("monitor", "practice", "tangent") and name in __all__:  # at their first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{name.lower()}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
