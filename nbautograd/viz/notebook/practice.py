@@ -9,6 +9,7 @@ import re
 import secrets
 from typing import Any
 
+from nbautograd import exercises
 from nbautograd.exercises import same
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
@@ -57,6 +58,9 @@ class Practice:
 
     :param level: of the first question, from 1 to 4; after three right answers in a row the level rises.
     :param seed: of the questions: the same seed gives the same questions, on every machine.
+    :returns: the series.
+    :raises ValueError: there is no such level, or the seed is negative.
+    :raises TypeError: level or seed is not an integer.
 
     >>> from nbautograd import viz
     >>> series = viz.practice(level=1, seed=1)
@@ -70,10 +74,17 @@ class Practice:
     >>> series.answer("w, x")
     Not yet. b is missing: it has no grad_fn.
     >>> series.answer("w, x, b")
-    Right.
+    Right. The leaves are w, x, b.
     """
 
     def __init__(self, level: int, seed: int) -> None:
+        for name, value in (("level", level), ("seed", seed)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"practice: {name} must be an integer, got {type(value).__name__}")
+        if level not in LEVELS:
+            raise ValueError(f"practice: level must be from {LEVELS[0]} to {LEVELS[-1]}, got {level}")
+        if seed < 0:
+            raise ValueError(f"practice: seed must not be negative, got {seed}")
         self.level, self.seed = level, seed
         self.number = self.asked = self.solved = self._row = 0
         self._begin()
@@ -109,7 +120,7 @@ class Practice:
         if fault is not None:
             self._tries += self.is_open
             return Reply(say("practice_wrong", fault=fault), False)
-        text = say("practice_right")
+        text = f"{say('practice_right')} {self._told()}"
         if self.is_open:
             self.is_open = False
             self.solved += 1
@@ -123,14 +134,17 @@ class Practice:
         """Open the answer to the current question: in words, and as the player."""
         if self.is_open:
             self.is_open, self._row = False, 0
-        drawn, ran = self.question, run(self.question.lines)
-        if drawn.kind == "fails":
-            text = say("practice_line", line=ran.line, error=_first_line(ran)) if ran.line else say("practice_no_line")
-        elif drawn.kind == "leaf":
-            text = say("practice_leaves", names=", ".join(drawn.answer))
-        else:
-            text = say("practice_grad", name=drawn.asked, value=_text(drawn.answer))
-        return Reply(text, False, self._played())
+        return Reply(self._told(), False, self._played())
+
+    def _told(self) -> str:
+        """Return the answer in words."""
+        drawn = self.question
+        if drawn.kind == "leaf":
+            return say("practice_leaves", names=", ".join(drawn.answer))
+        if drawn.asked:
+            return say("practice_grad", name=drawn.asked, value=_text(drawn.answer))
+        ran = run(drawn.lines)
+        return say("practice_line", line=ran.line, error=_first_line(ran)) if ran.line else say("practice_no_line")
 
     def _played(self) -> Any:
         """Return the program's passes as a player; without a pass, the graph; None if nothing can be drawn."""
@@ -166,8 +180,9 @@ class Practice:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         picture = self._picture
         still = picture.static_html() if picture is not None else ""
+        program = escape("\n".join(self._numbered()), 5000)
         html = (
-            f"<p><b>{escape(self._head())}</b></p><pre>{escape(chr(10).join(self._numbered()), 5000)}</pre>"
+            f"<p><b>{escape(self._head())}</b></p><pre><code>{program}</code></pre>"
             f"<p>{escape(self._ask())}</p>{still}"
             f"<p><small>{escape(say('practice_how'), 500)}</small></p>"
         )
@@ -188,13 +203,6 @@ def practice(level: int = 1, seed: int | None = None) -> Practice:
     >>> viz.practice(level=2, seed=0).question.level
     2
     """
-    for name, value in (("level", level), ("seed", 0 if seed is None else seed)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"practice: {name} must be an integer, got {type(value).__name__}")
-    if level not in LEVELS:
-        raise ValueError(f"practice: level must be from {LEVELS[0]} to {LEVELS[-1]}, got {level}")
-    if seed is not None and seed < 0:
-        raise ValueError(f"practice: seed must not be negative, got {seed}")
     _current[:] = [Practice(level, secrets.randbelow(SEEDS) if seed is None else seed)]
     return _current[0]
 
@@ -268,8 +276,8 @@ FAULTS = {"gradient": _of_gradient, "passes": _of_gradient, "fails": _of_line, "
 
 
 def _read(given: Any) -> Any:
-    """Return an answer with words for nothing as None; texts of numbers are read by ``same``."""
-    return None if isinstance(given, str) and given.strip().casefold() in NOTHING else given
+    """Return an answer with words for nothing as None, and texts of numbers as numbers."""
+    return None if isinstance(given, str) and given.strip().casefold() in NOTHING else exercises._read(given)
 
 
 def _text(value: Any) -> str:
