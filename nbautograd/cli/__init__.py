@@ -1,8 +1,8 @@
 """The command ``nbautograd``.
 
 ``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``grade`` grades submissions, ``lite`` builds
-a site of the course that runs in the browser, ``doctor`` reports what works here, ``source`` prints the code of an
-operation.
+a site of the course that runs in the browser, ``slides`` writes a notebook as slides, ``doctor`` reports what works
+here, ``source`` prints the code of an operation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import course, doctor, grade, lab, lite, source
+from nbautograd.cli import course, doctor, grade, lab, lite, slides, source
 
 __all__ = ["main"]
 
@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return grade.run(chosen.folder, chosen.csv, chosen.seconds, chosen.mebibytes)
     if chosen.command == "lite":
         return lite.run(chosen.folder, chosen.pyodide)
+    if chosen.command == "slides":
+        return slides.run(chosen.notebook, chosen.out, chosen.stills, chosen.reveal, chosen.require)
     if chosen.command == "source":
         return source.run(chosen.name, chosen.kind)
     findings = doctor.findings()
@@ -95,5 +97,6 @@ def _parser() -> argparse.ArgumentParser:
         description="Report what works here, one line each, and how to install the rest.",
     )
     report.add_argument("--json", action="store_true", help="print JSON for programs")
+    slides.add_parser(commands)
     source.add_parser(commands)
     return parser
