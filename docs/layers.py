@@ -18,6 +18,7 @@ PAGE = ROOT / "docs" / "layers.svg"
 ABOUT = {
     "nbautograd": "the public names",
     "nbautograd.cli": "the command, and the course",
+    "nbautograd.exercises": "exercises that check answers",
     "nbautograd._compat": "parity: what else PyTorch has, as it is on one device",
     "nbautograd.nn": "networks",
     "nbautograd.linalg": "namespaces of the engine",

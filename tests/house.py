@@ -34,8 +34,8 @@ WINGS: dict[str, tuple[str, str]] = {
         "_compat amp cpu cuda func library masked overrides profiler signal testing torch_version utils version",
         "names engine networks",
     ),
-    "pictures": ("viz", "names engine"),
-    "product": ("__main__ cli exercises", "names engine parity pictures"),
+    "pictures": ("exercises viz", "names engine"),
+    "product": ("__main__ cli", "names engine parity pictures"),
 }
 """Each wing: the parts of the package that it has, and the wings that it may import. The top itself may import all."""
 PYTORCH = {

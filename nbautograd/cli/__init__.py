@@ -2,7 +2,7 @@
 
 ``lab`` opens the course in JupyterLab, ``course`` writes it for a class, ``grade`` grades submissions, ``lite`` builds
 a site of the course that runs in the browser, ``player`` writes the module that plays saved passes on any page,
-``doctor`` reports what works here, ``source`` prints the code of an operation.
+``slides`` writes a notebook as slides, ``doctor`` reports what works here, ``source`` prints the code of an operation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import course, doctor, grade, graders, lab, lite, player, source
+from nbautograd.cli import course, doctor, grade, graders, lab, lite, player, slides, source
 
 __all__ = ["main"]
 
@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return lite.run(chosen.folder, chosen.pyodide)
     if chosen.command == "player":
         return player.run(chosen.folder)
+    if chosen.command == "slides":
+        return slides.run(chosen.notebook, chosen.out, chosen.stills, chosen.reveal, chosen.require)
     if chosen.command == "source":
         return source.run(chosen.name, chosen.kind)
     findings = doctor.findings()
@@ -105,5 +107,6 @@ def _parser() -> argparse.ArgumentParser:
         description="Report what works here, one line each, and how to install the rest.",
     )
     report.add_argument("--json", action="store_true", help="print JSON for programs")
+    slides.add_parser(commands)
     source.add_parser(commands)
     return parser

@@ -13,6 +13,7 @@
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
     viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
+    viz.practice(level=1)   # questions about gradients and leaves, with the answers played
     viz.settings.language = "中文"
 
     with viz.traced():      # operations note their line and values; a notebook's cells do anyway
@@ -40,6 +41,7 @@ from nbautograd.viz.settings import settings
 if TYPE_CHECKING:
     from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
+    from nbautograd.viz.notebook.practice import Practice, practice
     from nbautograd.viz.notebook.tangent import Tangent, tangent
     from nbautograd.viz.notebook.why import Explanation, why
 
@@ -50,6 +52,7 @@ __all__ = [
     "MemoryReport",
     "Monitor",
     "Picture",
+    "Practice",
     "Recording",
     "Tangent",
     "animate",
@@ -59,6 +62,7 @@ __all__ = [
     "graph",
     "memory",
     "monitor",
+    "practice",
     "record",
     "settings",
     "tangent",
@@ -71,7 +75,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     module = "why" if name == "Explanation" else name.lower().removesuffix("report")
-    if module in ("memory", "monitor", "tangent", "why") and name in __all__:  # at their first use
+    if module in ("memory", "monitor", "practice", "tangent", "why") and name in __all__:  # at their first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The magics: ``%graph``, ``%backward``, ``%code``, ``%grads``, ``%memory``, ``%autograd``; what ``%load_ext`` does."""
+"""The magics, from ``%graph`` to ``%autograd``; what ``%load_ext`` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "memory", "why", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", "memory", "why", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -187,6 +187,36 @@ class AutogradMagics(Magics):
             asked = one_tensor(self.shell, "why", options.expression, False)
         of = None if options.of is None else tensors(self.shell, "why --of", options.of, 1)[0]
         return of_magic(why(asked, of, namespace=self.shell.user_ns), silent)
+
+    @magic_arguments()
+    @argument("--level", "-l", type=int, help="from 1 to 4: begin a series at this level")
+    @argument("--seed", "-s", type=int, help="begin the series of this number, the same for everybody")
+    @argument("--show", action="store_true", help="open the answer to the current question")
+    @argument("expression", nargs="*", help="your answer to the current question; none for the next question")
+    @line_magic
+    def practice(self, line: str) -> Any:
+        """Ask about a small random program: ``%practice``. ``%practice 6`` answers, ``%practice --show`` opens.
+
+        Questions are about gradients, accumulation, leaves and the line that fails. Every level is harder.
+        """
+        from nbautograd.viz.notebook import practice
+
+        options, silent = parsed(self.practice, line)
+        series, answer = practice.current(), " ".join(options.expression).strip()
+        if series is None or (options.level, options.seed) != (None, None):
+            if answer or options.show:
+                raise UsageError(f"%practice: {say('practice_no_series')}")
+            try:
+                series = practice.practice(1 if options.level is None else options.level, options.seed)
+            except ValueError as error:
+                raise UsageError(f"%{error}") from None
+        elif options.show:
+            return of_magic(series.show(), silent)
+        elif answer:
+            return of_magic(series.answer(answer), silent)
+        elif not series.is_open:
+            series.next()
+        return of_magic(series, silent)
 
     @magic_arguments()
     @argument("--theme", help="auto, light or dark")

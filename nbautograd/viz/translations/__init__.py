@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nbautograd.viz.translations import exercises, kernel, large, paths, player, prediction, stories
+from nbautograd.viz.translations import exercises, kernel, large, paths, player, practice, prediction, stories
 
 __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 
 _PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER | large.PLAYER | stories.PLAYER
-_TABLES = (_PLAYER, kernel.TEXTS, exercises.TEXTS, paths.PYTHON, large.PYTHON)
+_TABLES = (_PLAYER, kernel.TEXTS, exercises.TEXTS, practice.TEXTS, paths.PYTHON, large.PYTHON)
 _ALL = {key: texts for table in _TABLES for key, texts in table.items()}
 
 

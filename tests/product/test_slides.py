@@ -1,0 +1,109 @@
+"""Slides: which cell stands on which, players that play in a browser without a network, stills to be printed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbautograd.cli.slides import LONG, arranged
+from tests import needs
+from tests.shots import SHOTS
+
+from .jupyterlab import browse
+
+CELLS = [
+    ("title", "# Slides"),
+    ("setup", "import nbautograd as torch\n%load_ext nbautograd"),
+    ("words", "A product, and its pass."),
+    ("player", "w = torch.tensor(3.0, requires_grad=True)\ny = (w * w).sin()\n%backward y"),
+    ("failed", "y.backward()"),
+    ("check-1", "raise ValueError('a check is no slide')"),
+    ("answer-1", "raise ValueError('an answer is no slide')"),
+]
+
+
+def notebook(cells: list[tuple[str, str]] = CELLS) -> dict[str, Any]:
+    written = []
+    for name, source in cells:
+        more: dict[str, Any] = {"cell_type": "markdown"}
+        if name not in ("title", "words", "heading"):
+            more = {"cell_type": "code", "outputs": [], "execution_count": None}
+        tags = {"tags": ["raises-exception"]} if name == "failed" else {}
+        written.append({"id": name, "source": source, "metadata": tags, **more})
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return {"cells": written, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+
+
+def places(cells: list[tuple[str, str]]) -> list[str]:
+    return [cell["metadata"]["slideshow"]["slide_type"] for cell in arranged(notebook(cells))["cells"]]
+
+
+def test_each_cell_has_its_place() -> None:
+    assert places(CELLS) == ["slide", "-", "subslide", "-", "subslide"]
+    long = ("words", "x" * (LONG + 1))
+    assert places([("heading", "## One"), ("words", "x"), ("a", "1"), ("b", "2")]) == ["slide", "-", "-", "subslide"]
+    assert places([("heading", "## One"), long, ("a", "1"), long, ("b", "2")])[2:] == ["subslide"] * 3
+    assert "--embed" not in json.dumps(arranged(notebook(), stills=True))
+
+
+def slides(folder: Path, *options: str, cells: list[tuple[str, str]] = CELLS) -> subprocess.CompletedProcess[str]:
+    path = folder / "lesson.ipynb"
+    path.write_text(json.dumps(notebook(cells)), encoding="utf-8")
+    command = [sys.executable, "-m", "nbautograd", "slides", str(path), *options]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=Path(__file__).parents[2])
+
+
+def packages() -> None:
+    for name in ("nbformat", "nbclient", "nbconvert", "ipykernel"):
+        needs.package(name)
+
+
+def test_stills_are_images(tmp_path: Path) -> None:
+    packages()
+    done = slides(tmp_path, "--stills", "-o", str(tmp_path / "print.html"), "--reveal", "reveal", "--require", "r.js")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path / 'print.html'}: 3 slides.\n"
+    page = (tmp_path / "print.html").read_text(encoding="utf-8")
+    stills = [base64.b64decode(found) for found in re.findall('data:image/svg.xml;base64,([^"]*)', page)]
+    assert len(stills) == 2 and all(b"<svg" in still for still in stills) and "<iframe" not in page
+    assert 'href="reveal/dist/reveal.css"' in page and 'src="r.js"' in page and "is no slide" not in page
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [([("a", "1 / 0")], "lesson.ipynb fails: ZeroDivisionError"), (None, "cannot read ")],
+)
+def test_what_goes_wrong_is_said(cells: Any, says: str, tmp_path: Path) -> None:
+    packages()
+    if cells is None:
+        command = [sys.executable, "-m", "nbautograd", "slides", str(tmp_path / "none.ipynb")]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    else:
+        done = slides(tmp_path, cells=cells)
+    assert done.returncode == 1 and says in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.browser
+@needs.chromium
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_players_play_on_slides(tmp_path: Path) -> None:
+    packages()
+    playwright = needs.package("playwright.sync_api")
+    done = slides(tmp_path)
+    assert done.returncode == 0, done.stderr
+    with playwright.sync_playwright() as driver, browse(driver, tmp_path / "chromium") as page:
+        page.goto((tmp_path / "lesson.slides.html").as_uri())
+        assert page.locator("section > section").count() == 3
+        player = page.locator("section iframe").first.content_frame.locator(".nb-player")
+        player.focus()
+        page.keyboard.press("End")
+        playwright.expect(player.locator(".nb-ledger tbody tr")).to_have_count(1)
+        assert int(player.get_attribute("data-step")) >= 3
+        page.screenshot(path=SHOTS / "slides.png", full_page=True)
