@@ -137,14 +137,15 @@ class Arrival:
         return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
 
     @classmethod
-    def at(cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands]) -> Arrival:
+    def at(cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands], told: bool = True) -> Arrival:
         """What arrived at a node that is about to run.
 
         :param kept: what ``kept_before`` gave at the start of the pass.
+        :param told: whether the node has formulas, which need what it saved.
         """
         came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
         known = kept.get(node)
-        if known is None and not hasattr(node, "variable") and not can_be_noted(node):
+        if known is None and told and not hasattr(node, "variable") and not can_be_noted(node):
             known = _kept(node)
         return cls(came, len(gradients), known)
 

@@ -37,8 +37,12 @@ def log_size(value: Any) -> float | None:
     0.55
     """
     try:
-        array = np.abs(values.host(value, values.SAMPLE).astype(np.complex128))
-        mean = float(np.sqrt((array**2).mean())) if array.size else 0.0
+        array = values.host(value, values.SAMPLE)
+        if array.size == 1:
+            mean = abs(complex(array.item()))
+        else:
+            sizes = np.abs(array.astype(np.complex128))
+            mean = float(np.sqrt((sizes**2).mean())) if sizes.size else 0.0
     except Exception:
         return None
     if not math.isfinite(mean):

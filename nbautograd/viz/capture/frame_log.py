@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import TilePool
+from nbautograd.viz.capture.diagnostics import log_size
 from nbautograd.viz.capture.folded_sums import FoldedSum, mixed, several, text_of
 from nbautograd.viz.capture.forward import forward_pass
+from nbautograd.viz.capture.leaf_account import LeafAccount
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
+from nbautograd.viz.capture.words import edge_label
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel
@@ -37,6 +40,8 @@ class FrameLog:
         self.mixed: set[str] = set()
         self.sums: dict[str, FoldedSum] = {}
         self.scene = 0
+        self.is_inner = False  # whether the step that runs will be joined with the last one
+        self.owed: dict[str, LeafAccount] = {}  # leaves of which the last one does not tell yet what they got
 
     @property
     def drawn(self) -> GraphModel:
@@ -55,6 +60,7 @@ class FrameLog:
 
     def timeline(self, passes: int) -> Timeline:
         """What has been recorded in so many passes."""
+        self.settle()
         frames = list(self.frames)
         if self.dropped:
             left = say("left_out", n=self.dropped)
@@ -77,6 +83,41 @@ class FrameLog:
         else:
             self.dropped += 1
 
+    def begin(self, key: str, number: int) -> None:
+        """Find whether the step of an operation will be joined with the last one, which a group stands for."""
+        scene, last = self.drawn, self.frames[-1] if self.frames else None
+        drawn = scene.stands.get(key, "")
+        here = drawn, "op", self.scene, number
+        self.is_inner = (
+            last is not None
+            and here == (last.node, last.kind, last.scene, last.backward)
+            and (is_large(scene) and scene.by_id[drawn].kind == "group")
+        )
+        if not self.is_inner:
+            self.settle()
+
+    def settle(self) -> None:
+        """Tell in the step of a group what its leaves have got: once, since each time the whole row is written."""
+        self.is_inner = False
+        got = {key: leaf for key, leaf in self.owed.items() if key in self.drawn.by_id}
+        self.owed = {}
+        if got:
+            last = self.frames[-1]
+            leaves = {key: leaf.state() for key, leaf in got.items()}
+            ledger = {key: leaf.row() for key, leaf in got.items()}
+            self.frames[-1] = last.but(leaves=last.leaves | leaves, ledger=last.ledger | ledger)
+
+    def with_gradient(self, frame: Frame, edge: str, gradient: Any) -> Frame:
+        """The frame with what goes along an edge, unless nothing is drawn of it."""
+        if self.is_inner and not self.drawn.stands.get(edge, edge):
+            return frame
+        size = log_size(gradient)
+        return frame.but(
+            labels={**frame.labels, edge: edge_label(gradient)},
+            sizes=frame.sizes if size is None else {**frame.sizes, edge: size},
+            tiles={**frame.tiles, edge: self.pool.add(gradient)},
+        )
+
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
         """The frame with what has come in this pass along each line that stands for several gradients."""
         if raw.kind == "start" or self.several[0] is not scene:
@@ -96,7 +137,7 @@ class FrameLog:
                 known = self.frames[-1].tiles.get(drawn, -1) if joins and one.count > 2 else -1
                 total = one.known()
                 labels[drawn], tiles[drawn] = text_of(total), self.pool.put(total, known)
-        return replace(frame, labels=labels, tiles=tiles, sums=sums)
+        return frame.but(labels=labels, tiles=tiles, sums=sums)
 
     def enter(self, roots: tuple[tuple[Any, int], ...]) -> None:
         """Make the graph of these roots the one that runs: a known one, one that was built anew, or a new one."""
@@ -126,7 +167,7 @@ class FrameLog:
     def add(self, new: GraphModel) -> None:
         """Add a graph as a new scene, which becomes the current one."""
         if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
-            self.frames = [replace(f, scene=f.scene - 1) for f in self.frames if f.scene]
+            self.frames = [f.but(scene=f.scene - 1) for f in self.frames if f.scene]
             self.scenes.pop(0)
         self.scenes.append(new)
         self.scene = len(self.scenes) - 1

@@ -51,6 +51,7 @@ class Joints:
     def __init__(self, model: GraphModel | None = None) -> None:
         self.model = model
         self._joints = dict(_joints_of(model)) if model is not None else {}
+        self._kept = {key: joint for key, joint in self._joints.items() if joint.kept is not None}
 
     def states(self, drawn: Collection[str]) -> dict[str, LeafState]:
         """The states of all that are drawn."""
@@ -77,9 +78,10 @@ class Joints:
 
     def kept(self, node: str) -> dict[str, LeafState]:
         """The states of the results of an operation that keep their gradients, once it has run."""
-        kept = {key: joint for key, joint in self._joints.items() if joint.kept is not None}
-        made = {edge.dst for edge in self.model.edges if edge.src == node} if self.model is not None and kept else set()
-        return {key: joint.state() for key, joint in kept.items() if key in made}
+        if self.model is None or not self._kept:
+            return {}
+        made = {edge.dst for edge in self.model.edges if edge.src == node}
+        return {key: joint.state() for key, joint in self._kept.items() if key in made}
 
     def _place(self, node: str, index: int) -> str:
         assert self.model is not None

@@ -8,8 +8,7 @@ the paths of one pass (its *arriving* row), and over passes into ``.grad`` (its 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from nbautograd import protocol
@@ -66,6 +65,7 @@ class Recorder:
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.came = Arrival()  # at the node that runs now, as long as it runs
+        self.began: tuple[Any, ...] = ()  # what that node got
         self.kept: dict[Any, Any] = {}  # what the nodes of this pass have saved, see kept_before
         self.finite, self.seen_bad, self.creates = True, False, False
         self.bad_from = ""
@@ -127,8 +127,7 @@ class Recorder:
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
             drawn = self.log.told.by_id
             met = {key: leaf for key, leaf in self.leaves.items() if key in drawn}
-            frame = replace(
-                frame,
+            frame = frame.but(
                 subtitle=f"{roots}.backward({self.seed})",
                 words=several,
                 caption=". ".join(filter(None, [starts, several, *resets, *(product.text for product in products)])),
@@ -218,42 +217,42 @@ class Recorder:
         if node.kind == "leaf":
             self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
             return
-        root = self._root
-        received, labels, receives, active = [], {}, [], [key]
-        sizes: dict[str, float] = {}
-        tiles: dict[str, int] = {}
+        self.log.begin(key, self.passes)
+        received, active = [], [key]
+        frame = self._frame("op", node.name)
         short: dict[str, LeafState] = {}
         for index, gradient in enumerate(event.gradients):
             if gradient is None:
                 continue
-            shown, terms = values.text(gradient), self.arrived.get((key, index), [])
             result = model.results.get((key, index))
             if result is not None:
                 received.append(result.id)
-                labels[result.id] = edge_label(gradient)
-                _note_size(sizes, result.id, gradient)
-                tiles[result.id] = self.log.pool.add(gradient)
                 active.append(result.dst)
+                frame = self.log.with_gradient(frame, result.id, gradient)
             short |= self.joints.complete(key, index)
-            sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
-            receives.append((gradient_name(self.seed, root, self._result_name(key, index)), sums))
-        self.came = Arrival.at(event.node, event.gradients, self.kept)
-        self.open = self._frame(
-            "op",
-            node.name,
+        self.began = event.gradients
+        self.came = Arrival.at(event.node, event.gradients, self.kept, bool(node.formulas))
+        self.open = frame.but(
             subtitle=node.expression,
             node=key,
             active=(*active, *received),
             received=tuple(received),
-            labels=labels,
-            receives=tuple(receives),
+            receives=() if self.log.is_inner else self._receives(key, event.gradients),
             where=node.where,
             source=node.source,
             saved=saved_text(node),
-            sizes=sizes,
-            tiles=tiles,
             leaves=short,
         )
+
+    def _receives(self, key: str, gradients: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+        """What came to an operation, by name, with the terms of the sums."""
+        receives = []
+        for index, gradient in enumerate(gradients):
+            if gradient is not None:
+                shown, terms = values.text(gradient), self.arrived.get((key, index), [])
+                sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
+                receives.append((gradient_name(self.seed, self._root, self._result_name(key, index)), sums))
+        return tuple(receives)
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
         key, target = self._key(event.node), self._key(event.to)
@@ -263,8 +262,9 @@ class Recorder:
         shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
         changes: dict[str, Any] = {}
         if edge is not None and self.open is not None:
-            sizes = dict(self.open.sizes)
-            _note_size(sizes, edge.id, event.gradient)
+            self.open = self.log.with_gradient(self.open, edge.id, event.gradient)
+            changes["active"] = (*self.open.active, edge.id)
+        if edge is not None and self.open is not None and not self.log.is_inner:
             written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
             pair = pair_of(self.model, key)
@@ -273,19 +273,15 @@ class Recorder:
                 for formula in self.model.by_id[key].formulas
                 if formula.slot == event.index and self.came.gradients
             ]
-            changes = {
-                "active": (*self.open.active, edge.id),
-                "sizes": sizes,
-                "labels": {**self.open.labels, edge.id: edge_label(event.gradient)},
-                "sends": (*self.open.sends, (name, shown)),
-                "equations": (*self.open.equations, *written),
-                "chain": (*self.open.chain, *chain),
-                "tiles": {**self.open.tiles, edge.id: self.log.pool.add(event.gradient)},
-            }
+            changes["sends"] = (*self.open.sends, (name, shown))
+            changes["equations"] = (*self.open.equations, *written)
+            changes["chain"] = (*self.open.chain, *chain)
         if target in self.leaves:
             leaf = self.leaves[target]
             leaf.arrive(event.gradient, self._result_name(key), event.total)
-            if self.open is not None:
+            if self.log.is_inner:
+                self.log.owed[target] = leaf
+            elif self.open is not None:
                 changes["leaves"] = {**self.open.leaves, target: leaf.state()}
                 changes["ledger"] = {**self.open.ledger, target: leaf.row()}
         else:
@@ -294,7 +290,7 @@ class Recorder:
             if self.open is not None and met:
                 changes["leaves"] = {**self.open.leaves, **met}
         if self.open is not None:
-            self.open = replace(self.open, **changes)
+            self.open = self.open.but(**changes)
             self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)
 
     def _check_finite(self, node: Any, key: str, edge: str, gradient: Any) -> None:
@@ -309,8 +305,8 @@ class Recorder:
             why = diagnostics.first_bad(node, self.came.gradient, gradient, diagnostics.operand_names(self.model, key))
             notes = (why,) if why else ()
             self.bad_from = self.model.by_id[key].expression or self.model.by_id[key].name
-            self.open = replace(self.open, notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
-        self.open = replace(self.open, bad=(*self.open.bad, *((key,) if first else ()), edge))
+            self.open = self.open.but(notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
+        self.open = self.open.but(bad=(*self.open.bad, *((key,) if first else ()), edge))
 
     def _on_HookCalled(self, event: protocol.HookCalled) -> None:  # noqa: N802
         if self.open is None:
@@ -321,15 +317,14 @@ class Recorder:
         changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
         acted = (self.open.node, changed.removeprefix(": ") or what)
         ran = say("hook_ran", what=what, change=changed)
-        self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
+        self.open = self.open.but(notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
         if event.kind in ("tensor", "pre") and self.came.gradient is not None and event.after is not None:
             self.came = self.came.changed(event.after)
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
             passed = {key: edge_label(event.after) for key in self.open.received}  # and what goes on along the edge
             tiles = {key: self.log.pool.add(event.after) for key in self.open.received}
-            self.open = replace(
-                self.open,
+            self.open = self.open.but(
                 receives=((name, f"{came} → {values.text(event.after)}"),),
                 labels={**self.open.labels, **passed},
                 tiles={**self.open.tiles, **tiles},
@@ -339,6 +334,7 @@ class Recorder:
         key = self._key(event.node)
         if key is None or key not in self.leaves:
             return
+        self.log.settle()
         leaf = self.leaves[key]
         before, incoming, after = (values.inline(v) for v in (event.before, event.incoming, event.after))
         if not leaf.terms:
@@ -386,8 +382,9 @@ class Recorder:
             root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
             self.created[gradient_name("", root, name)] = event.gradient
         if self.open is not None and self.open.kind == "op":
-            self.open = replace(self.open, notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
+            self.open = self.open.but(notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return
+        self.log.settle()
         self.open = None
         leaf = self.leaves.get(key)
         self.log.append(
@@ -409,18 +406,24 @@ class Recorder:
         if frame is None or frame.kind != "op":
             return
         if event.freed:
-            frame = replace(frame, freed=(frame.node,), saved=frame.saved and say("now_freed", saved=frame.saved))
+            frame = frame.but(freed=(frame.node,), saved=frame.saved and say("now_freed", saved=frame.saved))
+        leaves = frame.leaves | self.joints.kept(frame.node)
+        if self.log.is_inner:
+            self.log.append(frame.but(leaves=leaves))
+            return
         sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or say("nothing")
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
         words = op_words(self.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.model)
-        leaves = frame.leaves | self.joints.kept(frame.node)
-        self.log.append(replace(frame, caption=say("op_caption", **told), words=words, leaves=leaves))
+        self.log.append(frame.but(caption=say("op_caption", **told), words=words, leaves=leaves))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.came, self.kept = self.open, None, Arrival(), {}
+        if frame is not None and frame.kind == "op" and event.error is not None:
+            frame = frame.but(receives=frame.receives or self._receives(frame.node, self.began))
+        self.log.settle()
         if self.progress is not None:
             self.progress()
         if event.error is not None:
@@ -452,8 +455,7 @@ class Recorder:
             leaf.look()
             self.last[id(leaf.tensor)] = leaf.tensor, leaf.after
         self.log.append(
-            replace(
-                base,
+            base.but(
                 kind="error",
                 leaves={**base.leaves, **{key: leaf.state() for key, leaf in met.items()}},
                 ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
@@ -492,9 +494,3 @@ class Recorder:
             )
         )
         self.log.scene = min(before, len(self.log.scenes) - 1)
-
-
-def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:
-    size = diagnostics.log_size(gradient)
-    if size is not None:
-        sizes[edge] = size

@@ -133,7 +133,7 @@ class Product:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frame:
     """One step. What it names as active is done from the next step on; the other fields are changes."""
 
@@ -183,6 +183,12 @@ class Frame:
     count: int = 1
     """How many steps this one stands for: of those inside a group of a large graph, one is made."""
 
+    def but(self, **changes: Any) -> Frame:
+        """Return the frame with these fields changed, as ``replace`` does in ten times the time."""
+        made = object.__new__(Frame)
+        made.__dict__.update(self.__dict__, **changes)
+        return made
+
 
 def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
     """Whether two successive frames, both as ``model`` shows them, happen in one group of it."""
@@ -201,8 +207,7 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         return {key: value for k, value in values.items() if (key := model.stands.get(k, k))}
 
     own = {key for key in (*frame.leaves, *frame.ledger) if key in model.by_id}
-    seen = replace(
-        frame,
+    seen = frame.but(
         node=model.stands.get(frame.node, frame.node),
         active=ids(frame.active),
         received=ids(frame.received),
@@ -220,8 +225,7 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
     if node is None or node.kind != "group" or frame.kind not in ("op", "accumulate"):
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
-    return replace(
-        seen,
+    return seen.but(
         title=node.symbol,
         subtitle=node.name,
         caption=caption,
@@ -238,8 +242,7 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
     """Two steps inside a group joined into one."""
     count, node = one.count + next_.count, model.by_id[one.node]
     outer = set(one.active) | set(next_.active)
-    return replace(
-        one,
+    return one.but(
         count=count,
         caption=say("group_step", name=node.symbol, what=node.name, n=count),
         active=tuple(dict.fromkeys((*one.active, *next_.active))),

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from nbautograd._engine.compiler.source import Transformer
 from nbautograd.viz.program.scopes import bound_outside
 from nbautograd.viz.program.statements import Statement
 from nbautograd.viz.program.terms import Term, term_of
@@ -60,26 +61,25 @@ class _Leaves:
 
     def text(self, node: Any) -> str:
         """The code of a node."""
-        value: Any = None
-        match node:
-            case ast.Subscript(ast.Name(name), ast.Constant(int(number))) if name in self.families:
-                value = (name, number)
-            case ast.Name(name) if id(node) in self.outside and name in self.variables:
-                value = name
-            case ast.Constant(int(number)) if number.__class__ is int:
-                value = number
+        kind, value = node.__class__, None
+        if kind is ast.Name:
+            value = node.id if id(node) in self.outside and node.id in self.variables else None
+        elif kind is ast.Constant:
+            value = node.value if node.value.__class__ is int else None
+        elif kind is ast.Subscript:
+            match node:
+                case ast.Subscript(ast.Name(name), ast.Constant(int(number))) if name in self.families:
+                    value = (name, number)
         if value is not None:
             self.leaves.append(node)
             self.values.append(value)
             return "0" if isinstance(value, int) else "_"
         if isinstance(node, ast.AST):
-            return (
-                f"{type(node).__name__}({', '.join(self.text(getattr(node, field, None)) for field in node._fields)})"
-            )
+            return f"{kind.__name__}({', '.join([self.text(getattr(node, field, None)) for field in node._fields])})"
         return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
 
 
-class Exchanged(ast.NodeTransformer):
+class Exchanged(Transformer, ast.NodeTransformer):
     """Leaves exchanged for expressions."""
 
     def __init__(self, trees: Mapping[int, ast.expr]) -> None:

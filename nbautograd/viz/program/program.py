@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import itertools
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -137,6 +139,19 @@ def _plain(text: str) -> str:
     return " ".join("".join(c if c.isprintable() and c not in '"\\' else " " for c in text).split())
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Suspend the search for garbage in cycles: a long program is made of a million small trees, none in a cycle."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
+@uncollected()
 def write(
     root: Any,
     gradient: Any = None,

@@ -50,46 +50,53 @@ def local_names(tree: ast.AST) -> set[str]:
     return names
 
 
-def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> Iterator[ast.Name]:
+def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> list[ast.Name]:
     """The ``Name`` nodes that no function around them binds."""
-    if isinstance(node, ast.Name):
+    found: list[ast.Name] = []
+    _find_globals(node, scopes, now, found)
+    return found
+
+
+def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
+    if node.__class__ is ast.Name:
         if not any(node.id in scope for scope in scopes):
-            yield node
-        return
-    inner = scopes
-    if isinstance(node, _FUNCTIONS):
+            found.append(node)
+    elif isinstance(node, _FUNCTIONS):
         for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())):
-            yield from _globals(part, scopes, now)
+            _find_globals(part, scopes, now, found)
         if now and not isinstance(node, ast.Lambda):
             return
         inner = (*scopes, _locals(node))
-        body = node.body if isinstance(node.body, list) else [node.body]
-        for part in body:
-            yield from _globals(part, inner, now)
-        return
-    if isinstance(node, _COMPREHENSIONS):
+        for part in node.body if isinstance(node.body, list) else [node.body]:
+            _find_globals(part, inner, now, found)
+    elif isinstance(node, _COMPREHENSIONS):
         targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
-        yield from _globals(node.generators[0].iter, scopes, now)
+        _find_globals(node.generators[0].iter, scopes, now, found)
         inner = (*scopes, targets)
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.comprehension):
                 for child in (part.target, *([] if part is node.generators[0] else [part.iter]), *part.ifs):
-                    yield from _globals(child, inner, now)
+                    _find_globals(child, inner, now, found)
             else:
-                yield from _globals(part, inner, now)
-        return
-    if isinstance(node, ast.ClassDef):
+                _find_globals(part, inner, now, found)
+    elif isinstance(node, ast.ClassDef):
         for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
-            yield from _globals(part, scopes, now)
+            _find_globals(part, scopes, now, found)
         own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
         for statement in node.body:
             if not isinstance(statement, _FUNCTIONS):
                 own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for part in node.body:
-            yield from _globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now)
-        return
-    for part in ast.iter_child_nodes(node):
-        yield from _globals(part, inner, now)
+            _find_globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now, found)
+    else:
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if isinstance(child, ast.AST):
+                _find_globals(child, scopes, now, found)
+            elif child.__class__ is list:
+                for part in child:
+                    if isinstance(part, ast.AST):
+                        _find_globals(part, scopes, now, found)
 
 
 def _locals(function: Any) -> set[str]:

@@ -98,6 +98,8 @@ def tile(value: Any) -> Tile | None:
         return None
     if array.dtype.kind in "iu" and ((array > EXACT) | (array < -EXACT)).any():
         return None
+    if array.size == 1 and array.dtype.kind == "f":
+        return _of_number(float(array.item()), array.shape)
     shape, matrix = tuple(array.shape), as_matrix(array).astype(np.float64)
     rows, columns = matrix.shape
     finite = np.isfinite(matrix)
@@ -119,6 +121,13 @@ def tile(value: Any) -> Tile | None:
         counts["low"], counts["high"], counts["norm"] = (float(number_text(float(end), SUMMARY)) for end in ends)
         counts["histogram"] = tuple(np.histogram(numbers, BINS)[0].tolist())
     return Tile(shape, means.shape[1], _means(means), block, **counts, form=SUMMARY)
+
+
+def _of_number(number: float, shape: tuple[int, ...]) -> Tile:
+    nan = math.isnan(number)
+    if math.isfinite(number):
+        return Tile(shape, 1, (number,))
+    return Tile(shape, 1, (str(number),), nan=int(nan), inf=int(not nan))
 
 
 def _of_sample(digest: Digest) -> Tile | None:

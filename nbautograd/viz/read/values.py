@@ -37,6 +37,7 @@ ROOM = 36  # characters of a line
 SAMPLE = 100_000  # elements that a summary looks at
 FAR = 1000  # the same where they must be copied from another device
 ROUNDINGS = 16  # a mean of so many rounding errors is 0
+PLAIN = (np.ndarray, np.generic)  # what needs no translation
 EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64", "complex64", "complex128")}
 
 
@@ -110,7 +111,7 @@ def dtype_text(dtype: Any) -> str:
 def is_finite(value: Any) -> bool:
     """Whether there is no NaN and no infinity in it; True also for what cannot be read."""
     try:
-        kept = stored(value)
+        kept = None if isinstance(value, PLAIN) else stored(value)
         value = value if kept is None else kept
         array = getattr(value, "_a", value)
         if hasattr(array, "get") and hasattr(array, "dtype"):  # CuPy's: only the answer is copied
@@ -139,6 +140,8 @@ def stored(value: Any) -> Any:
 
 def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     """The value as a NumPy array; every so many-th element when there are more than ``sample``."""
+    if isinstance(value, PLAIN) and (sample is None or value.size <= sample):
+        return np.asarray(value)
     if "sparse" in str(getattr(value, "layout", "")):
         value = value.to_dense()
     detach = getattr(value, "detach", None)
@@ -163,6 +166,8 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
 
 def is_near(value: Any, most: int) -> bool:
     """Whether a tensor has at most ``most`` elements, and few if it has to be copied from another device."""
+    if isinstance(value, PLAIN):
+        return bool(value.size <= most)
     far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
     return _size(value) <= (min(most, FAR) if far else most)
 
@@ -173,7 +178,7 @@ def _is_written_out(value: Any, many: int) -> bool:
 
 
 def _size(value: Any) -> int:
-    return math.prod(getattr(value, "shape", ()))
+    return int(value.size) if isinstance(value, PLAIN) else math.prod(getattr(value, "shape", ()))
 
 
 def _safely(value: Any, write: Callable[[], str]) -> str:
@@ -272,6 +277,8 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
         longest = max(map(len, plain))
         return [v.rjust(longest) for v in plain]
     numbers: list[float] = flat.tolist()
+    if len(numbers) == 1:
+        return [printed(numbers[0])]
     decimals = not all(v == math.ceil(v) for v in numbers if math.isfinite(v))
     shown = [printed(v, decimals) for v in numbers]
     longest = max((len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0), default=1)
