@@ -7,6 +7,8 @@ import html
 import io
 import json
 import re
+import subprocess
+import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator
@@ -95,8 +97,11 @@ def test_an_exported_page_tells_none(book: Path, language: str) -> None:
 @both
 def test_what_checks_say_is_translated(book: Path, language: str) -> None:
     pages = tomllib.loads(book.read_text(encoding="utf-8"))
-    english = "\n".join(code for _, *codes in parts(book, "en") for code in codes)
-    assert [words for words in pages["chinese"] if words not in english] == []
+    own = [
+        pages.get("helpers", ""),
+        *(page[part] for page in pages.values() for part in ("check", "answer") if part in page),
+    ]
+    assert [words for words in pages["chinese"] if words not in "\n".join(own)] == []
     if language == "zh":
         for name, code, worked in parts(book, "zh"):
             plain = [text for text in texts(code) | texts(worked) if re.search("[a-z]{3,} [a-z]{2,} [a-z]", text)]
@@ -108,6 +113,16 @@ def test_what_checks_say_is_translated(book: Path, language: str) -> None:
 def test_an_unknown_exercise_is_named(ask: Any, name: str) -> None:
     with pytest.raises(ValueError, match=f"exercise {re.escape(repr(name))}: the course has no "):
         ask(name)
+
+
+def test_without_ipython_a_picture_is_printed() -> None:
+    program = "from nbautograd.exercises import *; import nbautograd as torch; from nbautograd import viz\n"
+    program += "u, v = (torch.tensor(n, requires_grad=True) for n in (2., 3.)); e = (u * u + v) / u\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program + "check('02.1', 4, 3)"], capture_output=True, encoding="utf-8", check=True
+    )
+    assert "2 leaves, 3 operations" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Exercise 1: not yet. not 4 leaves and 3 operations")
 
 
 def test_a_check_defines_nothing_for_the_reader() -> None:
