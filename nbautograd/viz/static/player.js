@@ -2,6 +2,7 @@ const RESULTS = 4; // leaves, or terms of one, that are told in a line
 const AROUND = 26; // pixels of a page that are around the player
 const CHIPS = 32; // of what is above the drawing where groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+const STRIP = 170; // pixels of the strip below the drawing that a telephone shows with it
 const ROOMY = 1000; // pixels: a player that has room for wide tables
 const AHEAD = 24; // steps for which the camera makes room
 
@@ -264,7 +265,9 @@ class Player {
     root.classList.remove("nb-rests"); // the strip is higher while a pass is played
     if (this.plays) this.equation.reserve();
     const above = this.groups.opened.size ? CHIPS : 0;
-    this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
+    // on a telephone the page is scrolled anyway: the whole graph counts more than the last lines of the strip
+    const below = stage.wide < TELEPHONE ? Math.min(strip.offsetHeight, STRIP) : strip.offsetHeight;
+    this.room = stage.within(roomAround(root) - below - above - AROUND);
     root.classList.toggle("nb-rests", rests);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), this.room);
   }
