@@ -27,7 +27,7 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
-WINDOWS = (820.0, 440.0), (352.0, 560.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
+WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
 CLEARLY = 0.95  # of what a drawing fills, where another one is better

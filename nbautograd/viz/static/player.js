@@ -2,12 +2,11 @@ const RESULTS = 4; // leaves, or terms of one, that are told in a line
 const AROUND = 26; // pixels of a page that are around the player
 const CHIPS = 32; // of what is above the drawing where groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
-const STRIP = 170; // pixels of the strip below the drawing that a telephone shows with it
 const ROOMY = 1000; // pixels: a player that has room for wide tables
 const AHEAD = 24; // steps for which the camera makes room
 
 /** A number without the point that PyTorch writes behind a whole one. */
-const bare = (text) => text.replace(/\.$/, "");
+const bare = (text) => drawnText(text).replace(/\.$/, "");
 const IS_NUMBER = /^[−-]?([\d.]+(e[+-]?\d+)?|nan|inf)$/;
 const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 
@@ -265,9 +264,7 @@ class Player {
     root.classList.remove("nb-rests"); // the strip is higher while a pass is played
     if (this.plays) this.equation.reserve();
     const above = this.groups.opened.size ? CHIPS : 0;
-    // on a telephone the page is scrolled anyway: the whole graph counts more than the last lines of the strip
-    const below = stage.wide < TELEPHONE ? Math.min(strip.offsetHeight, STRIP) : strip.offsetHeight;
-    this.room = stage.within(roomAround(root) - below - above - AROUND);
+    this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
     root.classList.toggle("nb-rests", rests);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), this.room);
   }
