@@ -117,7 +117,7 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def staggered(
     layer: Sequence[int], edges: Sequence[tuple[int, int]], thickness: Sequence[float], widest: float
 ) -> list[int]:
-    """The layers with the sources of those that are too wide in layers of their own before them, as far as needed."""
+    """Return the layers with the sources of too wide ones in layers before them, until no layer is too wide."""
     moved = list(layer)
     used = {dst for _, dst in edges}
     for place in range(max(layer, default=0), -len(layer), -1):

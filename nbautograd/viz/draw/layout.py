@@ -76,7 +76,7 @@ class Arranged:
 
     There is room for the texts on edges, but they are not yet placed: that takes longer than all the rest.
 
-    :param widest: how wide a drawing from top to bottom may be, as far as leaves below each other can make it narrower.
+    :param widest: the width in which a drawing from top to bottom should fit; leaves are put below each other for it.
     """
 
     def __init__(

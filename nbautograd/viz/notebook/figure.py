@@ -81,7 +81,7 @@ def arrange(
         for shape in others:
             if (least := _beyond(shaped(*best), window)) <= 1:
                 break
-            if _beyond(shaped(*shape), window) < least * CLEARLY:
+            if (needed := _beyond(shaped(*shape), window)) <= 1 or needed < least * CLEARLY:
                 best = shape
         chosen.append(complete(*best))
     return chosen

@@ -57,7 +57,7 @@ def number_text(value: float | str, form: str = "") -> str:
 
 
 def drawn(text: str) -> str:
-    """What PyTorch prints as a picture has it: without zeros at its end, with a minus sign.
+    """Rewrite numbers as PyTorch prints them for a picture: without zeros at the end, with a minus sign.
 
     >>> drawn("[-0.0430, 1.0000]"), drawn("-1. + 2.5e-05 = -inf"), drawn("0.2500-1.0000j")
     ('[−0.043, 1.]', '−1. + 2.5e−5 = −inf', '0.2500-1.0000j')
