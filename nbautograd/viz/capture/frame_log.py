@@ -108,7 +108,7 @@ class FrameLog:
             self.frames[-1] = last.but(leaves=last.leaves | leaves, ledger=last.ledger | ledger)
 
     def with_gradient(self, frame: Frame, edge: str, gradient: Any) -> Frame:
-        """The frame with what goes along an edge, unless nothing is drawn of it."""
+        """Return the frame with the gradient that goes along an edge, unless nothing is drawn of it."""
         if self.is_inner and not self.drawn.stands.get(edge, edge):
             return frame
         size = log_size(gradient)

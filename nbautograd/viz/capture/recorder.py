@@ -245,7 +245,7 @@ class Recorder:
         )
 
     def _receives(self, key: str, gradients: Sequence[Any]) -> tuple[tuple[str, str], ...]:
-        """What came to an operation, by name, with the terms of the sums."""
+        """Return the gradients that came to an operation, by name, with the terms of their sums."""
         receives = []
         for index, gradient in enumerate(gradients):
             if gradient is not None:

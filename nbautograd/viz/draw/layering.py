@@ -17,6 +17,7 @@ from nbautograd.viz.draw.labels import Size
 __all__ = ["HUGE", "SMALL", "LayeredGraph"]
 
 SMALL, HUGE = 160, 8000  # nodes and bends up to which many, and from which on few rounds are made
+GAP = 24.0  # about what is left between two nodes of a layer
 BEND = 2.0  # breadth of a line that passes
 
 
@@ -34,11 +35,14 @@ class LayeredGraph:
         labels: Sequence[Size],
         light: Sequence[bool],
         boxy: Sequence[bool],
+        widest: float = 0.0,
     ) -> None:
         self.count = len(sizes)
         self.sizes, self.edges, self.labels, self.light, self.boxy = sizes, edges, labels, light, boxy
         self.thickness = [size[1] for size in sizes]  # breadth of each node
         self.layer = assign_layers(self.count, edges)
+        if widest:
+            self.layer = staggered(self.layer, edges, self.thickness, widest)
         self.before: list[list[int]] = [[] for _ in range(self.count)]
         self.after: list[list[int]] = [[] for _ in range(self.count)]
         self.trunk: dict[int, list[int]] = {}
@@ -108,6 +112,28 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
         raise ValueError("the graph has a cycle")
     last = max(distance, default=0)
     return [last - d for d in distance]
+
+
+def staggered(
+    layer: Sequence[int], edges: Sequence[tuple[int, int]], thickness: Sequence[float], widest: float
+) -> list[int]:
+    """Return the layers with the sources of too wide ones in layers before them, until no layer is too wide."""
+    moved = list(layer)
+    used = {dst for _, dst in edges}
+    for place in range(max(layer, default=0), -len(layer), -1):
+        own = [v for v, where in enumerate(moved) if where == place]
+        if not own and place < 0:
+            break
+        sources = sorted((v for v in own if v not in used), key=lambda v: thickness[v])
+        passing = {src for src, dst in edges if moved[src] < place < moved[dst]}
+        total = sum(thickness[v] + GAP for v in own) + GAP * len(passing)
+        while total > widest and sources and len(own) > 1:
+            source = sources.pop()
+            own.remove(source)
+            moved[source] -= 1
+            total -= thickness[source]  # its line passes in its place
+    first = min(moved, default=0)
+    return [place - first for place in moved]
 
 
 def choose_lanes(layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[int, int]:

@@ -75,6 +75,8 @@ class Arranged:
     """A graph with all steps done once, of which layouts in several numbers of rows can be had.
 
     There is room for the texts on edges, but they are not yet placed: that takes longer than all the rest.
+
+    :param widest: the width in which a drawing from top to bottom should fit; leaves are put below each other for it.
     """
 
     def __init__(
@@ -84,12 +86,13 @@ class Arranged:
         direction: str,
         labels: Mapping[str, Size],
         margin: float = MARGIN,
+        widest: float = 0.0,
     ) -> None:
         if direction not in ("LR", "TB"):
             raise ValueError(f"direction must be 'LR' or 'TB', not {direction!r}")
         self.model, self.sizes, self.labels, self.direction = model, sizes, labels, direction
         self.frame = _Frame(direction == "LR", margin)
-        self.graph = _layered(model, sizes, labels, self.frame)
+        self.graph = _layered(model, sizes, labels, self.frame, max(widest - 2 * margin, 0.0))
         order = order_layers(self.graph)
         self.across = BreadthAssignment(self.graph, order)
         self.along = DepthAssignment(self.graph, order, self.across.breadth)
@@ -161,7 +164,9 @@ def _row_gap(labels: Mapping[str, Size]) -> float:
     return ROW_GAP + min(max((high for _, high in labels.values()), default=0.0), 2 * ROW_GAP)
 
 
-def _layered(model: GraphModel, sizes: Mapping[str, Size], labels: Mapping[str, Size], frame: _Frame) -> LayeredGraph:
+def _layered(
+    model: GraphModel, sizes: Mapping[str, Size], labels: Mapping[str, Size], frame: _Frame, widest: float
+) -> LayeredGraph:
     number = {node.id: i for i, node in enumerate(model.nodes)}
     return LayeredGraph(
         [frame.turned(sizes[node.id]) for node in model.nodes],
@@ -169,6 +174,7 @@ def _layered(model: GraphModel, sizes: Mapping[str, Size], labels: Mapping[str, 
         [frame.turned(labels.get(edge.id, (0.0, 0.0))) for edge in model.edges],
         light=[node.kind in ("constant", "leaf") for node in model.nodes],
         boxy=[node.kind != "op" for node in model.nodes],
+        widest=widest,
     )
 
 

@@ -42,6 +42,7 @@ from nbautograd.viz.draw.theme import LIGHT, MONO, SANS, SMALLEST
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["draw"]
@@ -216,9 +217,15 @@ class _Picture:
             if edge.id in self.state.sums:
                 grid = self.tiles.grids.get(edge.id)
                 count, tile = f"{self.state.sums[edge.id]:,}", self.tiles.of_edge(edge.id)
-                wide = grid.size[0] if grid is not None and tile else label_size(shown)[0]
+                wide = label_size(shown)[0]
                 said = count if shown == "Σ" and not tile else f"Σ {count}"
-                self.put(spot[0] - wide / 2 - 4, spot[1] + 4, said, "nb-sum-of", LIGHT["grad"], SMALLEST, anchor="end")
+                if grid is not None and tile:
+                    top = spot[1] - grid.size[1] / 2 - 4
+                    self.put(spot[0], top, said, "nb-sum-of", LIGHT["grad"], SMALLEST, anchor="middle")
+                else:
+                    self.put(
+                        spot[0] - wide / 2 - 4, spot[1] + 4, said, "nb-sum-of", LIGHT["grad"], SMALLEST, anchor="end"
+                    )
         self.out.append("</g>")
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
@@ -447,7 +454,7 @@ class _Picture:
 
 def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
     """The inside of a text element with as many lines as the text has; spaces keep their width."""
-    rows = [row.replace(" ", "\u00a0") for row in cut_lines(text).split("\n")]
+    rows = [row.replace(" ", "\u00a0") for row in drawn(cut_lines(text)).split("\n")]
     if len(rows) == 1:
         return escape(rows[0])
     first = -DOWN / 2 * (len(rows) - 1) if middle else 0.0

@@ -28,7 +28,7 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
-WINDOWS = (820.0, 440.0), (352.0, 440.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
+WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
 CLEARLY = 0.95  # of what a drawing fills, where another one is better
@@ -60,27 +60,29 @@ def arrange(
         return [labelled(grid(model, loop, sizes, labels or {}), labels or {})] * len(windows)
     if direction is not None:
         return [layout(model, sizes, direction=direction, labels=labels)] * len(windows)
-    shapes = [("LR", 1), ("TB", 1), *(("LR", rows) for rows in range(2, ROWS + 1) if len(model.nodes) <= FEW)]
+    wide = [("LR", 1, 0.0), ("TB", 1, 0.0)]
+    wide += [("LR", rows, 0.0) for rows in range(2, ROWS + 1) if len(model.nodes) <= FEW]
 
     @cache
-    def arranged(direction: str) -> Arranged:
-        return Arranged(model, sizes, direction, labels or {})
+    def arranged(direction: str, widest: float) -> Arranged:
+        return Arranged(model, sizes, direction, labels or {}, widest=widest)
 
     @cache
-    def shaped(direction: str, rows: int) -> Layout:
-        return arranged(direction).in_rows(rows)
+    def shaped(direction: str, rows: int, widest: float) -> Layout:
+        return arranged(direction, widest).in_rows(rows)
 
     @cache
-    def complete(direction: str, rows: int) -> Layout:
-        return labelled(shaped(direction, rows), labels or {})
+    def complete(direction: str, rows: int, widest: float) -> Layout:
+        return labelled(shaped(direction, rows, widest), labels or {})
 
     chosen = []
     for window in windows:
-        best, *others = shapes
+        is_narrow = window[0] < TELEPHONE and len(model.nodes) <= FEW
+        best, *others = [*wide, ("TB", 1, window[0])] if is_narrow else wide
         for shape in others:
             if (least := _beyond(shaped(*best), window)) <= 1:
                 break
-            if _beyond(shaped(*shape), window) < least * CLEARLY:
+            if (needed := _beyond(shaped(*shape), window)) <= 1 or needed < least * CLEARLY:
                 best = shape
         chosen.append(complete(*best))
     return chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from nbautograd.viz.capture.folded_sums import several
@@ -26,6 +27,7 @@ from nbautograd.viz.read.model import GraphModel, Node
 __all__ = ["Animation", "Recording"]
 
 CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and from how many terms on there is one
+ABOVE = 10.0  # of a tile that is a sum: how many are summed
 
 
 class Recording(Figure):
@@ -122,8 +124,10 @@ class Recording(Figure):
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
         for key, count in several(model).items():  # beside it, how many are summed, and their sizes as a curve
             if key in labels:
-                beside = max(width(f"Σ {count:,}", SMALLEST), CURVE if count >= CURVED else 0.0) + 6
-                labels[key] = labels[key][0] + 2 * beside, labels[key][1]
+                curve, said = (CURVE if count >= CURVED else 0.0), width(f"Σ {count:,}", SMALLEST)
+                (wide, high), is_tiled = labels[key], key in grids  # above a tile, else in the line of the number
+                room = curve and curve + 6 if is_tiled else max(said, curve) + 6
+                labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * ABOVE * is_tiled
         return arrange(model, sizes, self.direction, labels, windows)
 
     def _grids(self, scene: int, model: GraphModel) -> dict[str, Grid]:
@@ -140,10 +144,14 @@ class Recording(Figure):
     ) -> list[str]:
         words, grids = graph_text(model), self._grids(scene, model)
         seen = replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
-        return [
-            draw(model, places, seen, description=words, grids=grids, painted=painted)
-            for places in self.places(scene, model, windows)
-        ]
+
+        @cache
+        def drawn(number: int) -> str:
+            return draw(model, each[number], seen, description=words, grids=grids, painted=painted)
+
+        every = self.places(scene, model, windows)
+        each = {id(places): places for places in every}
+        return [drawn(id(places)) for places in every]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""

@@ -263,7 +263,7 @@ class _Writer(Transformer, ast.NodeTransformer):
         """Names that a comprehension binds are its own."""
         own = {n.id for part in node.generators for n in ast.walk(part.target) if isinstance(n, ast.Name)}
         inner = _Writer(self.to, self.module, self.variables | own, self.style, self.dtype, self.in_body)
-        return Transformer.generic_visit(inner, node)
+        return inner.generic_visit(node)  # type: ignore[no-any-return]
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp  # noqa: N815 - ast's names
 

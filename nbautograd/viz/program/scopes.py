@@ -90,11 +90,11 @@ def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: lis
             _find_globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now, found)
     else:
         for name in node._fields:
-            child = getattr(node, name, None)
-            if isinstance(child, ast.AST):
-                _find_globals(child, scopes, now, found)
-            elif child.__class__ is list:
-                for part in child:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                _find_globals(value, scopes, now, found)
+            elif value.__class__ is list:
+                for part in value:
                     if isinstance(part, ast.AST):
                         _find_globals(part, scopes, now, found)
 

@@ -8,12 +8,15 @@ what ``print`` says.
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
-__all__ = ["BOOLS", "INTEGERS", "SUMMARY", "number_text", "printed", "summary"]
+__all__ = ["BOOLS", "INTEGERS", "SUMMARY", "drawn", "number_text", "printed", "summary"]
 
 INTEGERS, BOOLS, SUMMARY = "d", "b", "m"
 """What the numbers of a tile are, unless they are floating elements: a mean or a norm has three digits."""
+_PRINTED = re.compile(r"(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\w.)\]])-(?=inf)")
+_COMPLEX = re.compile(r"\dj")
 LEAST, MOST = 1e-4, 1e8  # between which there is no power of ten
 WHOLE = 1e6  # up to which a whole mean or norm is not rounded
 
@@ -51,6 +54,24 @@ def number_text(value: float | str, form: str = "") -> str:
     if not shown or LEAST <= abs(float(shown)) <= (WHOLE if form == SUMMARY else MOST):
         return f"{shown:f}"
     return f"{shown:e}".replace("e+", "e")
+
+
+def drawn(text: str) -> str:
+    """Rewrite numbers as PyTorch prints them for a picture: without zeros at the end, with a minus sign.
+
+    >>> drawn("[-0.0430, 1.0000]"), drawn("-1. + 2.5e-05 = -inf"), drawn("0.2500-1.0000j")
+    ('[−0.043, 1.]', '−1. + 2.5e−5 = −inf', '0.2500-1.0000j')
+    """
+    return text if _COMPLEX.search(text) else _PRINTED.sub(_as_drawn, text)
+
+
+def _as_drawn(number: re.Match[str]) -> str:
+    sign, digits, power = number.groups()
+    if digits is None:
+        return "−"
+    short = digits.rstrip("0") if len(digits.partition(".")[2]) == 4 else digits
+    size = f"e{int(power[1:])}".replace("-", "−") if power else ""
+    return f"{'−' * bool(sign)}{short}{size}"
 
 
 def summary(value: float | complex) -> str:

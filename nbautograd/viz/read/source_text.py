@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute, node_name, operation_of, same_operation
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -120,6 +120,9 @@ def _expressions(source: str) -> Mapping[Place, _Expression]:
         elif isinstance(node, _KINDS) and target is not None:
             found[_span(node)] = _Expression(node, data, target, repeats)
         repeats = not isinstance(node, _SCOPES) and (repeats or isinstance(node, _REPEATING))
+        if pairs := _pairs(node):
+            waiting += [(value, name, repeats) for name, value in pairs]
+            continue
         for child in ast.iter_child_nodes(node):
             waiting.append((child, _target(node) if child is getattr(node, "value", None) else "", repeats))
     return found
@@ -135,6 +138,15 @@ def _target(node: ast.AST) -> str | None:
     if any(isinstance(target, (ast.Tuple, ast.List)) for target in targets):
         return None
     return next((target.id for target in targets if isinstance(target, ast.Name)), "")
+
+
+def _pairs(node: ast.AST) -> list[tuple[str, ast.expr]]:
+    """Return the variables and values of ``a, b = x, y``; none of any other statement."""
+    match node:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            return [*zip(names, values, strict=True)] if len(names) == len(values) else []
+    return []
 
 
 @lru_cache(500)
@@ -158,6 +170,12 @@ def _gives_tensor(tree: ast.expr) -> bool:
     name = called(tree)
     own = isinstance(tree.func, ast.Name) and hasattr(builtins, name) and name not in _VALUES
     return not own and name not in _PASSES
+
+
+def _is_one_operation(nodes: Sequence[Any], tree: ast.expr) -> bool:
+    """Return whether each run of an expression is one operation, which its outermost part names."""
+    operation, names = operation_of(tree), {node_name(node) for node in nodes}
+    return bool(operation) and all(same_operation(name, operation) for name in names)
 
 
 def _called_module(scope: Sequence[Any]) -> Any:
@@ -190,6 +208,7 @@ class SourceTexts:
         self.files: dict[str, Mapping[Place, _Expression]] = {}
         self.calls: dict[Any, _Expression] = {}  # of each operation the expression that called it
         self.made: dict[Any, _Expression] = {}  # and of those whose results are the values of expressions
+        self.turns: dict[Any, str] = {}  # of those that ran in a loop, the variables that got their results
         ran: dict[tuple[Any, int], list[Any]] = {}
         inside = Counter[Any]()  # operations in each call of a module
         for node in walk.order:
@@ -201,6 +220,8 @@ class SourceTexts:
             trace = trace_of(nodes[0])
             expression = self.expression(trace)
             if expression is None or not self.ran_once(nodes, expression):
+                if expression is not None and expression.target and _is_one_operation(nodes, expression.tree):
+                    self.turns |= dict.fromkeys(nodes, expression.target)
                 continue
             self.calls |= dict.fromkeys(nodes, expression)
             used = {to for node in nodes for to, _ in walk.next[node]}
@@ -247,7 +268,7 @@ class SourceTexts:
 
     def variable(self, node: Any) -> str:
         """Return the variable to which the code assigned exactly this result."""
-        return self.made[node].target if node in self.made else ""
+        return self.made[node].target if node in self.made else self.turns.get(node, "")
 
     def operand(self, node: Any, operand: Any) -> str:
         """Return the text of an operation's argument; empty if it is not certain which one it was."""

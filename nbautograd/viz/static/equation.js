@@ -7,7 +7,7 @@ const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // of a step's time: when the parts 
 const LONG_NAME = 20; // letters of a role and a name that may be cut
 const PARTS = { upstream: "upstream", factor: "local", sent: "sent" }; // of the chain rule, as the page calls them
 const FLOWS_BY = { CopySlices: "written_over" }; // what is said of operations of the engine itself
-const asShown = (text) => text.replaceAll("-", "−").replace(/\.$/, ""); // what the kernel has written, as in tiles
+const asShown = (text) => drawnText(text).replaceAll("-", "−").replace(/\.$/, ""); // what the kernel has written
 const LOCAL = { kind: "local" }; // the scale of a local derivative
 
 /**

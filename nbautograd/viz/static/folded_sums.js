@@ -77,17 +77,18 @@ function addSums(state, history, index, view) {
   }
 }
 
-/** Beside a sum on a line: of how many gradients it is, and of many, how their sizes go, as a curve. */
-function paintSums(stage, state) {
+/** Beside a sum on a line, once it is there: of how many gradients it is, and of many, a curve of their sizes. */
+function paintSums(stage, state, travelling) {
   for (const element of stage.svg.querySelectorAll(".nb-sum-of")) element.remove();
   for (const [line, { count, sizes }] of state.sums || []) {
     const text = state.labels.get(line), box = text && count > 1 && stage.labelBox(line, text);
-    const shown = box && (state.active.has(line) || state.done.has(line));
+    const shown = box && !travelling?.has(line) && (state.active.has(line) || state.done.has(line));
     if (!shown) continue;
-    const number = count.toLocaleString("en"), isSign = text === "Σ" && !stage.tiles.onEdge(state, line);
+    const number = count.toLocaleString("en"), tile = stage.tiles.onEdge(state, line), isSign = text === "Σ" && !tile;
     const said = isSign ? number : `Σ ${number}`;
-    const [, middle] = middleOf(box), parts = [s("title", {}, fill(stage.texts.sum_of, { count })),
-      s("text", { x: box.x - 4, y: middle + 4, "text-anchor": "end" }, said)];
+    const [center, middle] = middleOf(box), place = tile
+      ? { x: center, y: box.y - 4, "text-anchor": "middle" } : { x: box.x - 4, y: middle + 4, "text-anchor": "end" };
+    const parts = [s("title", {}, fill(stage.texts.sum_of, { count })), s("text", place, said)];
     const after = box.x + box.width + 4;
     if (count >= CURVE.least) parts.push(...curveOf(sizes, after, middle));
     stage.covers.append(s("g", { class: "nb-sum-of" }, ...parts));

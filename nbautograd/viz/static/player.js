@@ -6,7 +6,7 @@ const ROOMY = 1000; // pixels: a player that has room for wide tables
 const AHEAD = 24; // steps for which the camera makes room
 
 /** A number without the point that PyTorch writes behind a whole one. */
-const bare = (text) => text.replace(/\.$/, "");
+const bare = (text) => drawnText(text).replace(/\.$/, "");
 const IS_NUMBER = /^[−-]?([\d.]+(e[+-]?\d+)?|nan|inf)$/;
 const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 

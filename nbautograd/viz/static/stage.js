@@ -196,7 +196,7 @@ class Stage extends Camera {
     this.tiles.paint(state, travelling);
     this.paintLeaves(state);
     paintBeads(this, state);
-    paintSums(this, state);
+    paintSums(this, state, travelling);
   }
 
   /** Of an error: what was written to since it was saved, and its lines to the operation that needs it. */
@@ -261,7 +261,8 @@ class Stage extends Camera {
   }
 
   /** Text on as many lines as it has, each below the one before. */
-  lines(element, text, indent = 0) {
+  lines(element, printed, indent = 0) {
+    const text = drawnText(printed);
     if (element.dataset.shown === text) return;
     element.dataset.shown = text;
     element.classList.toggle("nb-bad-text", notFinite(text));
@@ -310,7 +311,8 @@ class Stage extends Camera {
   }
 
   /** Numbers on their way: a text, or the tile of an edge. */
-  token({ x, y }, text, kind = "", edge = null, number = -1) {
+  token({ x, y }, printed, kind = "", edge = null, number = -1) {
+    const text = drawnText(printed);
     const group = s("g", { class: `nb-token ${kind}`, transform: `translate(${x} ${y})` });
     const tile = edge && this.tiles.travelling(edge, number);
     const { width, height } = tile || extent(text), wide = width + (tile ? 6 : 14), high = height + 6;

@@ -20,6 +20,17 @@ function shortNumber(value, form = "") {
   return (shown < 0 || Object.is(shown, -0) ? "−" : "") + text;
 }
 
+const PRINTED_NUMBER = /(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\w.)\]])-(?=inf)/g;
+
+/** What the kernel has written as PyTorch prints it, as cells have it; whole numbers keep their point. */
+function drawnText(text) {
+  return /\dj/.test(text) ? text : text.replace(PRINTED_NUMBER, (all, sign, digits, power = "") => {
+    if (digits === undefined) return "−";
+    const short = /\.\d{4}$/.test(digits) ? digits.replace(/0+$/, "") : digits;
+    return (sign && "−") + short + power.replace(/e([+-])0*/, (e, by) => (by === "-" ? "e−" : "e"));
+  });
+}
+
 /** As PyTorch rounds it where it stands alone; a mean or a norm (`brief`) to three digits. */
 function roundedNumber(number, brief = false) {
   const size = Math.abs(number), whole = Number.isInteger(number);

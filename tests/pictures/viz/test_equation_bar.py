@@ -192,3 +192,15 @@ def test_the_scale_is_that_of_gradients_though_factors_have_their_numbers() -> N
     w, x = nb.tensor([1.0, 2.0], requires_grad=True), nb.tensor([1.0, 3.0])
     recording = viz.animate((w * x).sum(), namespace={"w": w, "x": x})  # the gradient of w is x, which is a factor
     assert recording.timeline.scale == 3.0
+
+
+def test_numbers_that_have_no_cells_stop_nothing(open_page: Any) -> None:
+    """Complex numbers have no tile, and tensors that are too large have none."""
+    with tracing.traced():
+        z = nb.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+        y = (z * z.conj()).real.sum()
+    page = open_page(viz.animate(y, namespace={"z": z, "y": y}))
+    for _ in range(int(page.locator(".nb-slider").get_attribute("max"))):
+        page.press(".nb-player", "ArrowRight")
+        expect(page.locator(".nb-active")).not_to_have_count(0)
+    assert page.troubles == []

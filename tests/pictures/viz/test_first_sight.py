@@ -150,6 +150,20 @@ def test_the_whole_is_seen_on_some_level(open_page: Any, name: str, size: str) -
     assert any("nb-leaf" in kind or "nb-group" in kind for kind in inside)
 
 
+NARROW = ["convolution", "perceptron", "folded_loop", "hooked", "blocks", "encoder"]
+
+
+@pytest.mark.parametrize("name", ["first_seed", "second_seed", *NARROW])
+def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
+    """Leaves that are too wide beside each other stand below each other."""
+    page = open_page(LARGER[name](), viewport={"width": 400, "height": 800})
+    seen = page.evaluate(SEEN)
+    assert [kind for kind, inside in seen["boxes"] if not inside] == [] and seen["over"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    key = page.locator(".nb-key.nb-some").bounding_box() if page.locator(".nb-key.nb-some").count() else None
+    assert key is None or key["x"] >= 0
+
+
 @pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 9)])
 def test_a_pass_is_played_on_the_level_that_is_seen(open_page: Any, make: Any, most: int) -> None:
     page = open_page(make(), viewport={"width": 1280, "height": 800})

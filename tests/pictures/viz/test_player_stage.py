@@ -162,7 +162,7 @@ def test_the_controls_are_in_one_row(pages: dict[str, Path], window: Any, width:
 def test_a_hook_covers_no_number_and_the_edge_shows_what_passed_it(pages: dict[str, Path], window: Any) -> None:
     page = show(window, pages["hooked"])
     page.locator(".nb-slider").fill("4")
-    expect(page.locator(".nb-hook")).to_have_text("⚓ [ 4., -8., 12.]→ [ 1., -1.,  1.]".replace(" ", "\u00a0"))
+    expect(page.locator(".nb-hook")).to_have_text("⚓ [ 4., −8., 12.]→ [ 1., −1.,  1.]".replace(" ", "\u00a0"))
     covered = page.evaluate("""() => {
         const hook = document.querySelector('.nb-hook').getBoundingClientRect();
         const labels = [...document.querySelectorAll('.nb-label')].filter(e => e.textContent);

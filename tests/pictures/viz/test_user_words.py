@@ -141,6 +141,11 @@ def test_programs_keep_names_that_can_be_assigned() -> None:
     assert "t1 = " in program.text
 
 
+def test_each_turn_of_a_loop_has_its_names() -> None:
+    code = f"{LEAVES}y = 0\nfor k in range(3):\n    q, p = w * k, w + k\n    q += p\n    y = y + q.sum()\n"
+    assert {"q₁", "q₂", "q₃", "p₁", "p₂", "y₁", "y₂"} <= set(labels(drawn(code)))
+
+
 def test_two_names_of_one_tensor() -> None:
     variables = ran(f"{LEAVES}y = (w * 3).sum()\nh = y\nweight = w")
     picture = viz.graph(variables["y"], namespace=variables)
