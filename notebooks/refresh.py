@@ -16,6 +16,9 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+import tests.one_cpu  # noqa: E402, F401  # outputs are stored as every processor computes them
+
 CHINESE = "\n%autograd --language 中文"
 WIDGET = "application/vnd.jupyter.widget-view+json"  # shows nothing but an error without its kernel
 
