@@ -91,7 +91,7 @@ Of the {total} public names of PyTorch 2.13 listed here, {present} exist ({100 *
 {refusing} more are there only to refuse, in [modules for other machines](modules.md). Where one is missing, the reason
 is given.
 
-A name leads to its entry in [the API](api/index.md). The line below what a function computes has its derivative: the
+A name leads to its entry in [the API](api/index.rst). The line below what a function computes has its derivative: the
 gradient of each operand, where $g$ is the gradient of the result. Where operands were broadcast, the gradient is then
 summed over the dimensions along which they were; where their dtypes differ, it is cast back.
 """
