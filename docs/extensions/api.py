@@ -124,7 +124,7 @@ class Pages:
             by_module.setdefault(reference.find(path).__module__, []).append(path)
         groups = by_module if len(classes) > MANY and len(by_module) > 2 else {"": classes}
         tables = []
-        for module, paths in groups.items():
+        for module, paths in sorted(groups.items(), key=lambda group: about(group[0])):
             rows = [(f":doc:`{path.rpartition('.')[2]} <{path}>`", summary(reference.find(path))) for path in paths]
             tables += [heading(about(module), "-")] * bool(module) + [table(rows)]
         return "\n\n".join(tables)
@@ -160,7 +160,7 @@ class Pages:
         for name, title in PACKAGES.items():
             module = importlib.import_module(f"nbautograd.{name}")
             names = getattr(module, "__all__", None) or [each for each in vars(module) if not each.startswith("_")]
-            lead = f"`nbautograd.{name}`: {(inspect.getdoc(module) or '').partition(chr(10) * 2)[0]}"
+            lead = f"``nbautograd.{name}``: {(inspect.getdoc(module) or '').partition(chr(10) * 2)[0]}"
             self.add(slug(name), title, lead, [f"{name}.{each}" for each in names if each not in DATA])
 
     def index(self) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from gettext import NullTranslations
 from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -78,6 +79,12 @@ def speak(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doct
         context["language"] = "zh-CN"
     if "furo_navigation_tree" in context:
         context["furo_navigation_tree"] = menu(context["furo_navigation_tree"], spoken)
+    for beside in ("prev", "next"):  # the last page of one language is not followed by the first of the other
+        if (
+            context.get(beside)
+            and language(normpath(f"{page}/../{context[beside]['link']}").removesuffix(".html")) != spoken
+        ):
+            context[beside] = None
     other = counterpart(page)
     if other in app.env.all_docs and context.get("body"):
         name, code = ("English", "en") if spoken == "zh" else ("中文", "zh-CN")

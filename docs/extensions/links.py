@@ -125,8 +125,33 @@ def edited(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _do
         context["theme_top_of_page_buttons"] = []
 
 
+BACK = re.compile(r'<a class="viewcode-back" href="([^"#]*)#([^"]*)">.*?</a>')
+LISTED = re.compile(r'<li><a href="([\w/]+)\.html">[^<]*</a></li>')
+
+
+def return_to_entries(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Lead from pages of source code to entries that exist, and list only modules that have such a page."""
+    if not page.startswith("_modules/") or "body" not in context:
+        return
+    entries = app.env.domains.python_domain.objects
+    modules = getattr(app.env, "_viewcode_modules", {})
+
+    def back(match: re.Match[str]) -> str:
+        entry = entries.get(match[2])
+        if entry is None:
+            return ""
+        address = app.builder.get_relative_uri(page, entry.docname)
+        return match[0].replace(f"{match[1]}#{match[2]}", f"{address}#{entry.node_id}")
+
+    def listed(match: re.Match[str]) -> str:
+        return match[0] if modules.get(match[1].replace("/", ".")) else ""
+
+    context["body"] = BACK.sub(back, LISTED.sub(listed, context["body"]))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", link)
     app.connect("autodoc-process-docstring", mention)
     app.connect("html-page-context", edited)
+    app.connect("html-page-context", return_to_entries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
