@@ -84,7 +84,7 @@ def ndtr(x: Any) -> Any:
 
 
 def logaddexp(x: Any, y: Any) -> Any:
-    """By the larger one, as far as there is one."""
+    """By the larger one, if any."""
     if isinstance(x, flint.acb):
         return (x.exp() + y.exp()).log()
     large, small = (x, y) if x > y else (y, x)

@@ -73,7 +73,7 @@ def prepared(operation: Any, size: Any) -> dict[str, Step]:
 
 
 def bare(operation: Any, size: Any) -> Step | None:
-    """The step of NumPy's calls alone; None where there is none."""
+    """The step of NumPy's calls alone; None if missing."""
     from measuring import clock
     from workloads.bare import BARE
     from workloads.layers import drawn

@@ -31,9 +31,9 @@ ROUNDS = 15
 
 
 def chosen(keys: list[str]) -> list[Any]:
-    """The workloads of these keys, all if there are none.
+    """The workloads of these keys, all without any.
 
-    :raises SystemExit: there is none of a key.
+    :raises SystemExit: no workload has a key.
     """
     from workloads.networks import WORKLOADS
 

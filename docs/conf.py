@@ -7,7 +7,10 @@ The site asks no other host for anything: formulas are MathML, and fonts are the
 
 from __future__ import annotations
 
+import os
 import sys
+import tomllib
+from functools import partial
 from pathlib import Path
 
 import nbautograd
@@ -15,14 +18,33 @@ import nbautograd
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "extensions")]
 
 from course import stored  # noqa: E402 - it is found there
+from links import address  # noqa: E402
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project = "nbautograd"
 copyright = "the authors of nbautograd"
 release = nbautograd.__version__
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml", "course", "api", "generated", "links"]
-exclude_patterns = ["extensions"]
+repository = os.environ.get("NBAUTOGRAD_REPOSITORY", PROJECT.get("urls", {}).get("Source", ""))
+"""The address of the sources: with it, pages have links for editing, and entries of the API lead there."""
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "mathml",
+    "course",
+    "api",
+    "generated",
+    "links",
+    "languages",
+    "searching",
+]
+extensions += ["sphinx.ext.linkcode" if repository else "sphinx.ext.viewcode"]
+exclude_patterns = ["extensions", "_templates"]
+templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
@@ -45,10 +67,14 @@ add_module_names = False
 python_maximum_signature_line_length = 100
 
 html_theme = "furo"
-html_title = "nbautograd"
+html_title = f"nbautograd {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": False}  # the arrow keys step through animations
+if repository:
+    html_theme_options["source_edit_link"] = f"{repository}/edit/main/docs/{{filename}}"
+    html_theme_options["source_view_link"] = f"{repository}/blob/main/docs/{{filename}}"
+linkcode_resolve = partial(address, repository)
 pygments_style = "default"

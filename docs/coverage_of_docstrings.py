@@ -72,7 +72,7 @@ def documented() -> dict[str, tuple[str, Any]]:
 
 
 def options(value: Any) -> list[str]:
-    """The names of the parameters, as far as one can know them."""
+    """The names of the parameters, where they can be known."""
     if isinstance(value, type):
         found = parameters(value)
     else:

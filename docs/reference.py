@@ -85,13 +85,13 @@ def page() -> str:
         sections.append("\n".join(rows))
     head = f"""<!-- Written by docs/reference.py from the registry of operations; do not edit. -->
 
-# What there is of PyTorch
+# PyTorch coverage
 
 Of the {total} public names of PyTorch 2.13 listed here, {present} exist ({100 * present / total:.0f} %);
-{refusing} more are there only to refuse, in [modules for other machines](modules.md). Where one is missing, the reason
-is given.
+{refusing} more exist only to explain why they do not work, in
+[modules for other machines](modules.md). The reason for each missing name is given.
 
-A name leads to its entry in [the API](api/index.md). The line below what a function computes has its derivative: the
+A name leads to its entry in [the API](api/index.rst). The line below what a function computes has its derivative: the
 gradient of each operand, where $g$ is the gradient of the result. Where operands were broadcast, the gradient is then
 summed over the dimensions along which they were; where their dtypes differ, it is cast back.
 """
@@ -112,7 +112,7 @@ def batching() -> list[str]:
     rows = [
         "\n## Operations inside of vmap\n",
         f"Of {total} operations, {total - len(alone)} compute all samples of a batch at once; other "
-        "functions are made of these. What random functions draw, `randomness` says.\n",
+        "functions are made of these. The argument `randomness` sets the draws of random functions.\n",
         "| how | operations |",
         "| --- | --- |",
         *(f"| {word} | {', '.join(f'`{name}`' for name in sorted(by_word[word]))} |" for word in sorted(by_word)),
@@ -141,7 +141,7 @@ WORDS = {
     "reduced": "the dimensions of a sample are reduced",
     "one product": "one product of matrices",
     "one index": "one index, with the numbers of the samples",
-    "folded": "samples and batch are one dimension meanwhile",
+    "folded": "samples and batch are merged into one dimension, and split again",
     "folded, or grouped": "samples are images of a batch or, with a kernel for each, groups of channels",
     "grouped": "samples are groups of channels",
     "strides of all samples": "the strides of all samples",

@@ -5,7 +5,7 @@ python docs/stubs.py --check   # fail if a stored one is out of date
 
 Operations attach their methods to Tensor while they are declared, and lazy families come by `__getattr__`. The stubs
 say statically what is there then: `_engine/core/_tensor_methods.pyi` is a class with the attached methods, from which
-Tensor is derived as far as type checkers are concerned; `__init__.pyi` is the package with its functions, and so for
+Tensor is derived for type checkers; `__init__.pyi` is the package with its functions, and so for
 namespaces; `return_types.pyi` are the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi`
 where there are several.
 """
@@ -122,7 +122,7 @@ def written(node: ast.FunctionDef) -> Signature:
 
 
 def signatures(name: str, function: Any, method: bool) -> list[Signature]:
-    """How a function may be called, as far as its type is concerned."""
+    """Return the calls that a function accepts, as types."""
     chosen = (overloads(Tensor).get(name) if method else None) or overloads().get(name)
     if chosen is None:
         own = inspect.signature(function)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ STORED = {
     "zh": "构建本页时没有安装 PyTorch。下面的图是笔记本中保存的静态图；运行该笔记本即可播放。",
 }
 RUN = {"en": "Run this page in your browser", "zh": "在浏览器中运行本页"}
+PICTURE = re.compile(r"data:image/svg\+xml;[^\"]+")
 PROFILE = 'c.NBAutograd.embed = True\nc.HistoryManager.hist_file = ":memory:"\n'
 
 
@@ -85,6 +87,7 @@ def copy(app: Sphinx) -> None:
         shutil.copyfile(source, target / name)
     index = target / "README.md"
     index.write_text(index.read_text(encoding="utf-8").replace("](../docs/", "](../"), encoding="utf-8")
+    thumbnails(target / "gallery.ipynb")
     for name in stored():
         below_the_title(Path(app.srcdir) / name, "stored", f":::{{note}}\n{STORED[language(name)]}\n:::")
     if app.config.course_lite:
@@ -99,14 +102,24 @@ def copy(app: Sphinx) -> None:
     os.environ["IPYTHONDIR"] = str(profile)
 
 
-def name_the_language(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Set the language of a Chinese page, for screen readers and search."""
-    if language(page) == "zh":
-        context["language"] = "zh-CN"
+def thumbnails(page: Path) -> None:
+    """Put the stored picture of each section of the gallery at its top, as a link to the section."""
+    title, found = "", {}
+    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown" and source.startswith("## "):
+            title = source.splitlines()[0].removeprefix("## ")
+        for output in cell.get("outputs", ()):
+            if picture := PICTURE.search("".join(output.get("data", {}).get("text/html", ""))):
+                found.setdefault(title, picture[0])
+    links = "".join(
+        f'<a href="#{anchor(title)}"><img alt="" src="{picture}"><span>{title}</span></a>'
+        for title, picture in found.items()
+    )
+    below_the_title(page, "thumbnails", f'<div class="thumbnails">{links}</div>')
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_lite", "", "env", str)
     app.connect("builder-inited", copy)
-    app.connect("html-page-context", name_the_language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

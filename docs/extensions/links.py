@@ -7,6 +7,8 @@ notebooks whose cells call it.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import re
 from collections import defaultdict
@@ -73,7 +75,7 @@ def used() -> dict[str, list[str]]:
     methods = set(
         next(f["names"] for f in reference.NAMES["family"] if f["title"].startswith("Tensor: public")).split()
     )
-    for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb")):
+    for path in sorted([*NOTEBOOKS.glob("*.ipynb")]):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
         names = set(CALL.findall(code)) | {".".join(pair) for pair in NN.findall(code)}
@@ -92,7 +94,64 @@ def mention(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: 
         lines += ["", f"Used in the course: {links}.", ""]
 
 
+def address(repository: str, domain: str, info: dict[str, str]) -> str | None:
+    """Return the address of the lines that define an entry of the API.
+
+    >>> address("https://host/project", "py", {"module": "nbautograd.nn", "fullname": "Identity"}).partition("#")[0]
+    'https://host/project/blob/main/nbautograd/nn/modules/linear.py'
+    """
+    try:
+        found: Any = importlib.import_module(info["module"])
+        for name in info["fullname"].split("."):
+            found = getattr(found, name)
+        found = inspect.unwrap(found)
+        lines, start = inspect.getsourcelines(found)
+        path = Path(inspect.getsourcefile(found) or "").resolve().relative_to(NOTEBOOKS.parent)
+    except (ImportError, AttributeError, TypeError, OSError, ValueError):  # a property, or generated code
+        return None
+    return f"{repository}/blob/main/{path.as_posix()}#L{start}-L{start + len(lines) - 1}" if domain == "py" else None
+
+
+def edited(_app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Lead from a page of the course to its notebook; pages of the API have no source of their own."""
+    if page.startswith("course/"):
+        for link in ("theme_source_edit_link", "theme_source_view_link"):
+            if context.get(link):
+                context[link] = context[link].replace(
+                    "/docs/{filename}", f"/notebooks/{page.removeprefix('course/')}.ipynb"
+                )
+    elif page.startswith("api/"):
+        context["theme_source_edit_link"] = context["theme_source_view_link"] = ""
+        context["theme_top_of_page_buttons"] = []
+
+
+BACK = re.compile(r'<a class="viewcode-back" href="([^"#]*)#([^"]*)">.*?</a>')
+LISTED = re.compile(r'<li><a href="([\w/]+)\.html">[^<]*</a></li>')
+
+
+def return_to_entries(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Lead from pages of source code to entries that exist, and list only modules that have such a page."""
+    if not page.startswith("_modules/") or "body" not in context:
+        return
+    entries = app.env.domains.python_domain.objects
+    modules = getattr(app.env, "_viewcode_modules", {})
+
+    def back(match: re.Match[str]) -> str:
+        entry = entries.get(match[2])
+        if entry is None:
+            return ""
+        address = app.builder.get_relative_uri(page, entry.docname)
+        return match[0].replace(f"{match[1]}#{match[2]}", f"{address}#{entry.node_id}")
+
+    def listed(match: re.Match[str]) -> str:
+        return match[0] if modules.get(match[1].replace("/", ".")) else ""
+
+    context["body"] = BACK.sub(back, LISTED.sub(listed, context["body"]))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", link)
     app.connect("autodoc-process-docstring", mention)
+    app.connect("html-page-context", edited)
+    app.connect("html-page-context", return_to_entries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -219,7 +219,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if len(values) != expected:
             raise AutogradError(
                 f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(values)}): "
-                f"backward() must return one for each argument of forward(), None where there is none"
+                f"backward() must return one for each argument of forward(), None for one without gradient"
             )
         by_edge: list[Any] = [None] * len(self.all_edges)
         for position, (slot, value) in enumerate(zip(self._slots, values, strict=True)):

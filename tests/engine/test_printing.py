@@ -186,7 +186,7 @@ ROLES = {"": lambda t: t, "leaf": lambda t: t, "product": lambda t: t * 1, "copy
 
 
 def few_values(draws):
-    """A dtype, a shape, and elements taken from a few values, so that notations that hang on all of them come up."""
+    """A dtype, a shape, and elements taken from a few values, so that notations that depend on all of them come up."""
     name = draws.one([*DTYPES, "bfloat16"])
     shape = draws.shape(5, draws.one([2, 4, 8]))
     shape = shape if np.prod(shape) <= 400 else shape[:2]

@@ -23,7 +23,7 @@ VERSION = torch.__version__.partition("+")[0]
 REAL = torch.float16, torch.bfloat16, torch.float32, torch.float64
 WIDE = {**dict.fromkeys(REAL, torch.float64), torch.complex64: torch.complex128, torch.complex128: torch.complex128}
 OTHER = {**WIDE, torch.float64: torch.float32, torch.complex128: torch.complex64}
-"""The precision in which each dtype's operations are run once more: one up, or, where there is none, one down."""
+"""The precision in which each dtype's operations are run once more: one up, or, at the top, one down."""
 COARSE = {torch.float32: torch.bfloat16, torch.float64: torch.float32}
 """Dtypes that hold what people write, such as 0.5, and hardly any other number of a dtype."""
 MOVED = 2

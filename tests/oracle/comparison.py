@@ -20,7 +20,7 @@ equally, so that ties stay ties. A number of ours passes if
 
 because ours may be off as theirs is, which makes 2 b, and twice that is for the roundings inside of PyTorch's kernels,
 which nobody sees. Of 1,930 outputs and gradients of 244 layers, at three levels of all kernels, the largest difference
-was 1.5 b, of single kernels that normalise 2.8 b; b is 1.5 to 3 units for an elementwise function, 3 to 20 for a
+was 1.5 b, of single kernels that normalize 2.8 b; b is 1.5 to 3 units for an elementwise function, 3 to 20 for a
 Transformer. ``steps`` is the number of steps of a training loop, elsewhere 1. NaN and infinities are in the same
 places. A number that no tensor gave (a learning rate, say) may be off by 4 units of float64. Integers, truth values,
 shapes, dtypes, classes, texts, and whether a gradient is required are equal.

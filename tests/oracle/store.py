@@ -53,7 +53,7 @@ def read(path: Path) -> tuple[str, Answers]:
 
 
 def write(path: Path, version: str, answers: Answers) -> None:
-    """Write the answers to a file, or remove it where there are none."""
+    """Write the answers to a file, or remove it if no answers are left."""
     read.cache_clear()
     if answers:
         path.parent.mkdir(parents=True, exist_ok=True)

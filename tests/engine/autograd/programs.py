@@ -97,7 +97,7 @@ class Program:
         self.numbers.append(len(self.tensors) + len(self.forgotten))
 
     def pick(self, *conditions: Callable[[Any], bool]) -> Any:
-        """The position of a tensor that meets the conditions; None if there is none."""
+        """The position of a tensor that meets the conditions; None if no one does."""
         positions = [i for i, t in enumerate(self.tensors) if all(c(t) for c in conditions)]
         return self.choose(positions) if positions else None
 

@@ -69,7 +69,7 @@ def outcome(library, function, tensors):
 
 
 def agree(ours, expected):
-    """A result and its gradients, as far as they are not 0; or an exception, of any kind."""
+    """Return a result and its gradients where they are not 0; or an exception, of any kind."""
     if isinstance(expected, oracle.Raised):
         assert isinstance(ours, (RuntimeError, TypeError, IndexError, ValueError)), (ours, expected)
         return

@@ -1,4 +1,4 @@
-"""Tensors made on the strict device, moved to it and back, written in place and optimised there."""
+"""Tensors made on the strict device, moved to it and back, written in place and optimized there."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def outcome(function: Callable[[], Any]) -> Any:
 
 
 def both(case: Case, *functions: Callable[[Any, Any], Any]) -> None:
-    """Functions of the library and a distribution come to the same."""
+    """Functions of the library and a distribution agree."""
     oracle.check(lambda T: [outcome(lambda f=f: f(T, case.build(T))) for f in functions])
 
 

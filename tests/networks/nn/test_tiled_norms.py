@@ -1,4 +1,4 @@
-"""Normalisation and softmax tile by tile: next to PyTorch, for shapes that are cut in different ways."""
+"""Normalization and softmax tile by tile: next to PyTorch, for shapes that are cut in different ways."""
 
 from __future__ import annotations
 

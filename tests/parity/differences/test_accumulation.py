@@ -278,7 +278,7 @@ def test_a_node_called_in_a_hook(torch: Any) -> Any:
 
 
 @differs(
-    "`grad` by a tensor gives what its hooks return",
+    "`grad` with respect to a tensor returns its gradient after hooks",
     pytorch=[[30.0, 30.0], [3.0, 3.0]],
     here=[[30.0, 30.0], [30.0, 30.0]],
 )

@@ -100,7 +100,7 @@ def test_only_inputs(torch: Any) -> Any:
 
 
 @differs(
-    "Where a Function or a hook sees gradients, a batch of them is a loop over passes",
+    "With hooks or custom Functions, batched gradients take one pass per element",
     pytorch=[1, Raised(RuntimeError), Raised(RuntimeError)],
     here=[2, [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
 )

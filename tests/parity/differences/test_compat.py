@@ -1,4 +1,4 @@
-"""Modules about compiling, processes, devices and backends: programs that come to the same under both libraries."""
+"""Compiling, processes, devices and backends: programs that give the same results under both libraries."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_engines_cannot_be_assigned(torch: Any) -> Any:
     torch.backends.quantized.supported_engines = []
 
 
-@differs("No library of PyTorch's is available", [True, True, True, True], [False, False, False, False])
+@differs("PyTorch's backend libraries are not used", [True, True, True, True], [False, False, False, False])
 def test_libraries_that_are_not_called(torch: Any) -> Any:
     backends = torch.backends
     return [each.is_available() for each in (backends.mkl, backends.mkldnn, backends.openmp, backends.nnpack)]

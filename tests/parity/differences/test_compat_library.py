@@ -1,4 +1,4 @@
-"""Operations of a program's own, by ``torch.library``: programs that come to the same under both libraries."""
+"""Operations of a program's own, by ``torch.library``: programs that give the same results under both libraries."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_custom_function_that_writes_drops_the_former_gradient(torch: Any) -> 
     return former, y.grad
 
 
-@differs("A custom function that is refused leaves gradients as they are", pytorch=None, here=[1.0, 1.0])
+@differs("A rejected custom function leaves gradients as they are", pytorch=None, here=[1.0, 1.0])
 def test_refused_write(torch: Any) -> Any:
     v = leaf(torch, 2).view(2)
     v.retain_grad()

@@ -197,7 +197,7 @@ def test_hooks_that_pickling_loses(torch: Any) -> Any:
 # -- ours ------------------------------------------------------------------------------------------------------------
 
 
-@differs("A hook that cannot be called is refused when it is registered", pytorch="in backward", here="at once")
+@differs("A hook that cannot be called raises when it is registered", pytorch="in backward", here="at once")
 def test_hooks_that_are_not_callable(torch: Any) -> Any:
     y = leaf(torch, 1.0) * 2
     try:

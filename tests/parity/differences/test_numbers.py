@@ -199,7 +199,7 @@ def test_a_reversed_array(torch: Any) -> Any:
 
 
 @differs(
-    "Sequences of unlike lengths are refused, whichever comes first",
+    "Ragged sequences raise an error, whichever comes first",
     TensorValue("float32", (2, 0), [[], []]),
     Raised(ValueError),
 )

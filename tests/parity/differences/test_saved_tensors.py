@@ -177,7 +177,7 @@ def test_indices_that_hooks_change(torch: Any) -> Any:
     return x.grad
 
 
-@differs("A recorded pass packs what its own steps save", pytorch=[-2.1795, -0.0429], here=[-4.359, -0.0858])
+@differs("A recorded pass packs the saved tensors of its own steps", pytorch=[-2.1795, -0.0429], here=[-4.359, -0.0858])
 def test_hooks_around_the_second_pass_of_what_is_one_step_in_pytorch(torch: Any) -> Any:
     _, second = derivatives(torch, lambda torch, x: (x * 2).tanh().sum(), False, True)
     return [round(v, 4) for v in second.tolist()]
@@ -304,7 +304,7 @@ def test_save_on_cpu_with_second_derivatives(torch: Any) -> Any:
     return g, torch.autograd.grad(g.sum(), x)[0]
 
 
-@differs("`save_on_cpu` keeps copies of what is on the CPU already", pytorch=[10.0], here=[2.0])
+@differs("`save_on_cpu` also copies tensors that are on the CPU already", pytorch=[10.0], here=[2.0])
 def test_write_after_save_on_cpu(torch: Any) -> Any:
     x = leaf(torch, 1.0)
     y = x * 1
@@ -376,9 +376,7 @@ def test_several_results_that_backward_needs(torch: Any) -> Any:
     (u.sum() + s.sum()).backward()
 
 
-@differs(
-    "Of a tensor whose shape is all that backward needs, the shape is all that is kept", pytorch=[2, 1], here=[1, 0]
-)
+@differs("Only the shape is saved where the shape is enough for backward", pytorch=[2, 1], here=[1, 0])
 def test_tensors_saved_for_their_shape(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.ones(1, 1, 4, 4, requires_grad=True)
@@ -390,9 +388,7 @@ def test_tensors_saved_for_their_shape(torch: Any) -> Any:
     return [first, len(seen) - first]
 
 
-@differs(
-    "A function that is written in steps saves what its own steps need", pytorch=[[1, 2, 2]] * 2, here=[[2, 2]] * 2
-)
+@differs("A composite function saves the tensors of its own steps", pytorch=[[1, 2, 2]] * 2, here=[[2, 2]] * 2)
 def test_steps_of_einsum(torch: Any) -> Any:
     seen: list[Any] = []
     x = torch.ones(2, 2, requires_grad=True)

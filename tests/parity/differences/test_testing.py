@@ -159,7 +159,7 @@ def test_a_bool_is_no_number(torch: Any) -> Any:
     torch.testing.assert_close(True, 1)
 
 
-@differs("`assert_close` refuses negative tolerances", [None, Raised(RuntimeError)], [Raised(ValueError)] * 2)
+@differs("`assert_close` rejects negative tolerances", [None, Raised(RuntimeError)], [Raised(ValueError)] * 2)
 def test_tolerances_are_not_negative(torch: Any) -> Any:
     def compared(value: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Random graphs: a traced function, eager, and the saved program come to the same bits, forward and backward."""
+"""Random graphs: a traced function, eager, and the saved program give the same bits, forward and backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other packages hang on syntax trees does not come along when a program is written."""
+"""Attributes that other packages attach to syntax trees do not come along when a program is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients drawn as wide, and of the colour, that the logarithm of their size asks for."""
+"""Gradients drawn as wide, and of the color, that the logarithm of their size asks for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_from_twenty_operations_on_sizes_are_drawn(open_page: Any) -> None:
     widths = [width for _, width, _, _ in flows]
     assert max(widths) == 3.6 and min(widths) == pytest.approx(1.1)
     assert len(set(widths)) > 5  # not only by class
-    assert len({colour for _, _, colour, _ in flows}) == 3
+    assert len({color for _, _, color, _ in flows}) == 3
     assert {effect for *_, effect in flows} == {"non-scaling-stroke"}  # as wide however small the drawing is shown
     page.keyboard.press("m")
     assert page.evaluate(CHAIN) == []

@@ -1,4 +1,4 @@
-"""Tiles in still pictures: sizes that never change, colours that can be told apart and read on, and little text."""
+"""Tiles in still pictures: sizes that never change, colors that can be told apart and read on, and little text."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def test_a_leaf_with_a_hook_after_its_accumulation_keeps_what_it_got() -> None:
 
 
 def test_the_graph_is_used_up_as_far_as_the_pass_came() -> None:
-    """The nodes that ran have given up what they saved, and a second pass says so; with retain_graph they have not."""
+    """The nodes that ran have freed their saved tensors, and a second pass says so; with retain_graph they have not."""
     x = nb.ones(2, requires_grad=True)
     middle = x.exp()
     y = (middle * middle).sum()

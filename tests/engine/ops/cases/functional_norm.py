@@ -1,4 +1,4 @@
-"""Cases of nn.functional: normalisation."""
+"""Cases of nn.functional: normalization."""
 
 from __future__ import annotations
 
