@@ -66,13 +66,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "估计的峰值：前向 {forward}，反向 {backward}（在 {at} 处）",
     ),
     "memory_checkpoint": (
-        "with checkpoint() around each {kind} ({count}): about {size} instead of {total}, for a second forward pass",
-        "若对每个 {kind}（共 {count} 个）使用 checkpoint()：约 {size}，而不是 {total}，代价是多算一次前向",
+        "with a checkpoint around each {kind} ({count}): about {size} instead of {total}, for a second forward pass",
+        "若对每个 {kind}（共 {count} 个）使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
     ),
     "memory_checkpoint_steps": (
-        "with checkpoint() around {count} parts of equal length: about {size} instead of {total}, "
+        "with checkpoints around {count} parts of equal length: about {size} instead of {total}, "
         "for a second forward pass",
-        "若分成等长的 {count} 段并使用 checkpoint()：约 {size}，而不是 {total}，代价是多算一次前向",
+        "若分成等长的 {count} 段并使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
     ),
     "memory_runs": ("this graph spans {n:,} runs of one line: {line}", "这个计算图跨越了同一行的 {n:,} 次运行：{line}"),
     "memory_runs_freed": (
@@ -80,8 +80,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "；其中 {n:,} 次已被反向传播用过",
     ),
     "memory_fix_item": (
-        "if only the number of {name} is needed: `{line}`; with `.detach()` it stays a tensor",
-        "如果只需要 {name} 的数值：`{line}`；用 `.detach()` 则仍是张量",
+        "if only the number of {name} is needed: `{line}`",
+        "如果只需要 {name} 的数值：`{line}`",
     ),
     "memory_fix_detach": (
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",

@@ -56,7 +56,7 @@ def test_modules_and_checkpoints(torch: Any) -> None:
     assert report.total == 12 * 4000
     assert report.kept.segments is not None and report.kept.segments[:2] == ("Sequential", 4)
     assert report.kept.segments[2] == 3 * 4000 + 3 * 4000  # inputs that are no leaf, and the saved tensors of one
-    assert "checkpoint() around each Sequential (4)" in report.text
+    assert "checkpoint around each Sequential (4)" in report.text
     assert [row[0] for row in report.tables[2].rows][:3] == ["net.0.0", "net.0.1", "net.0.2"]
 
 
