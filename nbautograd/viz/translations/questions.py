@@ -203,4 +203,27 @@ TEXTS: dict[str, tuple[str, str]] = {
         "死亡的 ReLU：{of:,} 个单元中有 {n:,} 个对每个样本都是 0{line}",
     ),
     "why_ends": ("{share} of the results of {name} are saturated{line}", "{name} 的结果有 {share} 已饱和{line}"),
+    "diff_label": (
+        "{a} and {b}: {n:,} operations match, {one:,} only in {a}, {other:,} only in {b}",
+        "{a} 与 {b}：{n:,} 个运算相同，{one:,} 个只在 {a} 中，{other:,} 个只在 {b} 中",
+    ),
+    "diff_label_1": (
+        "{a} and {b}: {n} operation matches, {one:,} only in {a}, {other:,} only in {b}",
+        "{a} 与 {b}：{n} 个运算相同，{one:,} 个只在 {a} 中，{other:,} 个只在 {b} 中",
+    ),
+    "diff_none": ("{a} and {b} are alike: {n:,} operations", "{a} 与 {b} 相同：{n:,} 个运算"),
+    "diff_only": ("only in {name}: {what}", "只在 {name} 中：{what}"),
+    "diff_shape": ("another shape, {one} and {other}: {what}", "形状不同，{one} 与 {other}：{what}"),
+    "diff_value": (
+        "{n:,} operations have other values, the first {one} and {other}: {what}",
+        "{n:,} 个运算的值不同，第一个是 {one} 与 {other}：{what}",
+    ),
+    "diff_value_1": (
+        "one operation has another value, {one} and {other}: {what}",
+        "一个运算的值不同，{one} 与 {other}：{what}",
+    ),
+    "diff_gradient": (
+        "the first other gradient of a backward pass, {one} and {other} (norms): {what}",
+        "反向传播中第一个不同的梯度，{one} 与 {other}（范数）：{what}",
+    ),
 }
