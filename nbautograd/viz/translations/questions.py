@@ -57,6 +57,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n:,} saved tensors in {storages:,} pieces of memory; {size} of it are parameters and data, which stay",
         "保存了 {n:,} 个张量，共 {storages:,} 块内存；其中 {size} 是参数和数据，不随计算图释放",
     ),
+    "memory_count_1": (
+        "one saved tensor; {size} of it are parameters and data, which stay",
+        "保存了一个张量；其中 {size} 是参数和数据，不随计算图释放",
+    ),
     "memory_freed": (
         "a backward pass has already freed what {n:,} of {of:,} operations saved",
         "{of:,} 个运算中有 {n:,} 个保存的值已被反向传播释放",
@@ -183,6 +187,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "gradients of the {n:,} parameters of {name}, norm {norm} together",
         "{name} 的 {n:,} 个参数的梯度，总范数 {norm}",
     ),
+    "why_module_1": ("gradient of the only parameter of {name}, norm {norm}", "{name} 唯一参数的梯度，范数 {norm}"),
     "why_frozen": ("requires_grad is False", "requires_grad 为 False"),
     "why_waits": ("no pass has come here yet", "反向传播还没有到这里"),
     "why_not_called": ("not used: its module was not called, or was cut off", "没有用到：它的模块没有被调用，或被切断"),
