@@ -26,7 +26,11 @@ def now() -> dict[str, Any]:
         "set_autocast_cache_enabled": nb.is_autocast_cache_enabled(),
         "set_default_device": nb.get_default_device(),
         "set_default_dtype": nb.get_default_dtype(),
-        "set_detect_anomaly": (nb.is_anomaly_enabled(), nb.is_anomaly_check_nan_enabled()),
+        "set_detect_anomaly": (
+            nb.is_anomaly_enabled(),
+            nb.is_anomaly_check_nan_enabled(),
+            nb.autograd.anomaly_mode.mode.check_forward,
+        ),
         "set_float32_matmul_precision": nb.get_float32_matmul_precision(),
         "set_grad_enabled": nb.is_grad_enabled(),
         "set_num_threads": nb.get_num_threads(),

@@ -9,6 +9,7 @@
     viz.code(y)             # forward and backward as a program that can be read, and run
     viz.grads()             # the gradients of all leaves here, as a table
     viz.why(w)              # w.grad by its paths; or the line that cuts it off, or makes it vanish
+    viz.diff(a, b)          # operations, shapes, values and gradients that two graphs do not share
     viz.memory(y)           # what the graph of y keeps for the backward pass, by line, and which line leaks
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
@@ -39,6 +40,7 @@ from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 if TYPE_CHECKING:
+    from nbautograd.viz.notebook.diff import Difference, diff
     from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
     from nbautograd.viz.notebook.practice import Practice, practice
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Animation",
     "Code",
+    "Difference",
     "Explanation",
     "MemoryReport",
     "Monitor",
@@ -58,6 +61,7 @@ __all__ = [
     "animate",
     "autograd",
     "code",
+    "diff",
     "grads",
     "graph",
     "memory",
@@ -74,8 +78,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    module = "why" if name == "Explanation" else name.lower().removesuffix("report")
-    if module in ("memory", "monitor", "practice", "tangent", "why") and name in __all__:  # at their first use
+    module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
+    if module in ("diff", "memory", "monitor", "practice", "tangent", "why") and name in __all__:  # at their first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -67,8 +67,8 @@ class BadNumber(NamedTuple):
     """Of a forward pass ``log``; of a backward pass the node, ``SqrtBackward0``."""
     result: str
     """Such as ``-inf``."""
-    index: tuple[int, ...]
-    count: int
+    element: tuple[int, ...]
+    many: int
     """The number of such elements."""
     size: int
     inputs: tuple[tuple[str, str], ...]
@@ -85,8 +85,8 @@ class BadNumber(NamedTuple):
 
     def told(self, texts: Mapping[str, str] = TEXTS, *, head: bool = True) -> tuple[str, ...]:
         """Return the report, a line for each thing, by texts such as ``TEXTS``."""
-        at = texts["bad_at"].format(index=f"[{', '.join(map(str, self.index))}]") if self.index else ""
-        count = texts["bad_count"].format(n=self.count, size=self.size) if self.size > 1 else ""
+        at = texts["bad_at"].format(index=f"[{', '.join(map(str, self.element))}]") if self.element else ""
+        count = texts["bad_count"].format(n=self.many, size=self.size) if self.size > 1 else ""
         made = texts["bad_vjp" if self.backward else "bad_made"]
         lines = [made.format(name=self.operation, result=self.result, at=at, count=count)] if head else []
         if self.place is not None and (line := _line(self.place, texts)):

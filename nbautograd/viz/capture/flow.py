@@ -19,7 +19,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Flow", "flow_of", "size_of"]
 
-NOTED = 3000  # operations of a freed graph whose gradients are computed again
+NOTED = 20_000  # operations of a freed graph whose gradients are computed again
 
 
 @dataclass(slots=True)

@@ -24,7 +24,6 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables, torch_name
 from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
-from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
 from nbautograd.viz.notebook.mixing import Mixing
@@ -35,7 +34,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", "memory", "why", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", "memory", "why", "diff", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -219,6 +218,22 @@ class AutogradMagics(Magics):
         return of_magic(series, silent)
 
     @magic_arguments()
+    @argument("expression", nargs="*", help="two tensors: their names, or expressions with a comma between them")
+    @line_magic
+    def diff(self, line: str) -> Any:
+        """Compare two graphs: operations, shapes, values and gradients: ``%diff a b``."""
+        from nbautograd.viz.notebook.diff import diff
+
+        options, silent = parsed(self.diff, line)
+        words = options.expression
+        given = tensors(
+            self.shell, "diff", " ".join(words) if len(words) != 2 else f"{words[0].strip(',')}, {words[1]}"
+        )
+        if len(given) != 2:
+            raise UsageError(f"%diff needs two tensors, but got {len(given)}: write for example %diff a b")
+        return of_magic(diff(*given, namespace=self.shell.user_ns), silent)
+
+    @magic_arguments()
     @argument("--theme", help="auto, light or dark")
     @argument("--direction", help="auto, LR or TB")
     @argument("--values", help="on, or off for shapes only")
@@ -279,7 +294,7 @@ class AutogradMagics(Magics):
                     if _has_graph(value) and settings.tensors == "graph":
                         drawn = api.graph(value, namespace=self.shell.user_ns)
             except Exception as error:
-                show_failed_forward(error, self.shell)
+                _draw_failed(error, self.shell)
                 raise
             finally:
                 own = sum(isinstance(each, Animation) for each in (*shown, value))
@@ -326,6 +341,13 @@ class AutogradMagics(Magics):
 
     def _gradient(self, magic: str, expression: str | None) -> Any:
         return None if expression is None else tensors(self.shell, f"{magic} --gradient", expression, 1)[0]
+
+
+def _draw_failed(error: Exception, shell: Any) -> None:
+    """Draw the graph up to the operation that failed."""
+    from nbautograd.viz.notebook.failed_forward import show_failed_forward
+
+    show_failed_forward(error, shell)
 
 
 def _passes(recording: Recording) -> int:
@@ -432,7 +454,7 @@ class _Loaded:
         """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
         error = getattr(result, "error_in_exec", None)
         if isinstance(error, Exception) and (settings.errors or hasattr(error, "bad")):
-            show_failed_forward(error, get_ipython())
+            _draw_failed(error, get_ipython())
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""

@@ -141,8 +141,8 @@ def _of_paths(
     if grad is None:
         lines += _why_none(tensor, name, root, title, walk, gradient)
     shown = grad if grad is not None else gradient
-    if grad is not None and gradient is not None:
-        lines += _passes(grad, gradient, name, title)
+    other = _passes(grad, gradient, name, title) if grad is not None and gradient is not None else []
+    lines += other
     paths = routes.largest(SHOWN, lambda node, edge: abs(flow.sent.get((node, edge), 0.0)))
     blame: Any = None
     told: list[str] = []
@@ -162,7 +162,7 @@ def _of_paths(
         lines.append(say(key, error=flow.told, root=title))
     lines += remarks(walk.ops)
     label = _label(tensor, name, grad)
-    if grad is not None and _kind(grad) == "number":
+    if grad is not None and _kind(grad) == "number" and not other:
         label = say("why_number", name=name, value=values.inline(grad), n=routes.count, root=title)
     return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
 

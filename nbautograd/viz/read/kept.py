@@ -236,14 +236,21 @@ def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any
 
 
 def _runs(walk: GraphWalk) -> Runs | None:
-    """Find the line that has run most often in this graph, each time from the result of its last run."""
+    """Find the line that has run most often in this graph, each time from the result of its last run.
+
+    All operations inside one call of a module are one run of the line that called it.
+    """
     found: dict[Any, list[Any]] = {}
+    calls: set[Any] = set()
     for node in walk.order:
         trace = trace_of(node)
         if trace is not None and trace.lineno:
             modules = tuple(id(block.module()) for block in trace.scope if getattr(block, "module", None) is not None)
             key = trace.filename, trace.lineno, trace.instruction, node_name(node), modules
-            found.setdefault(key, []).append(node)
+            call = key, trace.scope[0].number if trace.scope else node
+            if call not in calls:
+                calls.add(call)
+                found.setdefault(key, []).append(node)
     ranked = sorted((item for item in found.items() if len(item[1]) > 1), key=lambda item: -len(item[1]))
     best: tuple[int, int, Runs] | None = None
     for key, nodes in ranked[:KEYS]:

@@ -57,6 +57,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n:,} saved tensors in {storages:,} pieces of memory; {size} of it are parameters and data, which stay",
         "保存了 {n:,} 个张量，共 {storages:,} 块内存；其中 {size} 是参数和数据，不随计算图释放",
     ),
+    "memory_count_1": (
+        "one saved tensor; {size} of it are parameters and data, which stay",
+        "保存了一个张量；其中 {size} 是参数和数据，不随计算图释放",
+    ),
     "memory_freed": (
         "a backward pass has already freed what {n:,} of {of:,} operations saved",
         "{of:,} 个运算中有 {n:,} 个保存的值已被反向传播释放",
@@ -66,13 +70,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "估计的峰值：前向 {forward}，反向 {backward}（在 {at} 处）",
     ),
     "memory_checkpoint": (
-        "with checkpoint() around each {kind} ({count}): about {size} instead of {total}, for a second forward pass",
-        "若对每个 {kind}（共 {count} 个）使用 checkpoint()：约 {size}，而不是 {total}，代价是多算一次前向",
+        "with a checkpoint around each {kind} ({count}): about {size} instead of {total}, for a second forward pass",
+        "若对每个 {kind}（共 {count} 个）使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
     ),
     "memory_checkpoint_steps": (
-        "with checkpoint() around {count} parts of equal length: about {size} instead of {total}, "
+        "with checkpoints around {count} parts of equal length: about {size} instead of {total}, "
         "for a second forward pass",
-        "若分成等长的 {count} 段并使用 checkpoint()：约 {size}，而不是 {total}，代价是多算一次前向",
+        "若分成等长的 {count} 段并使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
     ),
     "memory_runs": ("this graph spans {n:,} runs of one line: {line}", "这个计算图跨越了同一行的 {n:,} 次运行：{line}"),
     "memory_runs_freed": (
@@ -80,8 +84,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "；其中 {n:,} 次已被反向传播用过",
     ),
     "memory_fix_item": (
-        "if only the number of {name} is needed: `{line}`; with `.detach()` it stays a tensor",
-        "如果只需要 {name} 的数值：`{line}`；用 `.detach()` 则仍是张量",
+        "if only the number of {name} is needed: `{line}`",
+        "如果只需要 {name} 的数值：`{line}`",
     ),
     "memory_fix_detach": (
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
@@ -183,6 +187,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "gradients of the {n:,} parameters of {name}, norm {norm} together",
         "{name} 的 {n:,} 个参数的梯度，总范数 {norm}",
     ),
+    "why_module_1": ("gradient of the only parameter of {name}, norm {norm}", "{name} 唯一参数的梯度，范数 {norm}"),
     "why_frozen": ("requires_grad is False", "requires_grad 为 False"),
     "why_waits": ("no pass has come here yet", "反向传播还没有到这里"),
     "why_not_called": ("not used: its module was not called, or was cut off", "没有用到：它的模块没有被调用，或被切断"),
@@ -203,4 +208,27 @@ TEXTS: dict[str, tuple[str, str]] = {
         "死亡的 ReLU：{of:,} 个单元中有 {n:,} 个对每个样本都是 0{line}",
     ),
     "why_ends": ("{share} of the results of {name} are saturated{line}", "{name} 的结果有 {share} 已饱和{line}"),
+    "diff_label": (
+        "{a} and {b}: {n:,} operations match, {one:,} only in {a}, {other:,} only in {b}",
+        "{a} 与 {b}：{n:,} 个运算相同，{one:,} 个只在 {a} 中，{other:,} 个只在 {b} 中",
+    ),
+    "diff_label_1": (
+        "{a} and {b}: {n} operation matches, {one:,} only in {a}, {other:,} only in {b}",
+        "{a} 与 {b}：{n} 个运算相同，{one:,} 个只在 {a} 中，{other:,} 个只在 {b} 中",
+    ),
+    "diff_none": ("{a} and {b} are alike: {n:,} operations", "{a} 与 {b} 相同：{n:,} 个运算"),
+    "diff_only": ("only in {name}: {what}", "只在 {name} 中：{what}"),
+    "diff_shape": ("another shape, {one} and {other}: {what}", "形状不同，{one} 与 {other}：{what}"),
+    "diff_value": (
+        "{n:,} operations have other values, the first {one} and {other}: {what}",
+        "{n:,} 个运算的值不同，第一个是 {one} 与 {other}：{what}",
+    ),
+    "diff_value_1": (
+        "one operation has another value, {one} and {other}: {what}",
+        "一个运算的值不同，{one} 与 {other}：{what}",
+    ),
+    "diff_gradient": (
+        "the first other gradient of a backward pass, {one} and {other} (norms): {what}",
+        "反向传播中第一个不同的梯度，{one} 与 {other}（范数）：{what}",
+    ),
 }

@@ -57,7 +57,7 @@ def test_the_forward_pass_stops_with_line_inputs_way_and_cure() -> None:
 def test_the_backward_pass_stops_with_what_the_formula_was_given() -> None:
     x = leaf(0.0, 4.0)
     bad = report(lambda: torch.where(x > 0, x.sqrt(), torch.zeros(2)).sum().backward(), check_forward=False)
-    assert bad is not None and (bad.operation, bad.result, bad.index) == ("SqrtBackward0", "nan", (0,))
+    assert bad is not None and (bad.operation, bad.result, bad.element) == ("SqrtBackward0", "nan", (0,))
     assert bad.inputs == (("g", "0"), ("result", "0")) and bad.cure == "zero_times" and x.grad is None
     assert bad.place is not None and "where" in TEXTS["cure_zero_times"]
 
@@ -91,7 +91,7 @@ def test_a_nan_of_the_data_stops_where_it_enters_the_graph() -> None:
     data, w = torch.tensor([1.0, float("nan")]), leaf(1.0, 1.0)
     assert report(lambda: (repr(data), data.isnan(), data + 1)) is None
     bad = report(lambda: (data * w).sum())
-    assert bad is not None and (bad.operation, bad.outside, bad.index, bad.cure) == ("mul", "data", (1,), "outside")
+    assert bad is not None and (bad.operation, bad.outside, bad.element, bad.cure) == ("mul", "data", (1,), "outside")
     assert "data already held it" in "\n".join(bad.told())
 
 

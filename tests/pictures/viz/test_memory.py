@@ -56,7 +56,7 @@ def test_modules_and_checkpoints(torch: Any) -> None:
     assert report.total == 12 * 4000
     assert report.kept.segments is not None and report.kept.segments[:2] == ("Sequential", 4)
     assert report.kept.segments[2] == 3 * 4000 + 3 * 4000  # inputs that are no leaf, and the saved tensors of one
-    assert "checkpoint() around each Sequential (4)" in report.text
+    assert "checkpoint around each Sequential (4)" in report.text
     assert [row[0] for row in report.tables[2].rows][:3] == ["net.0.0", "net.0.1", "net.0.2"]
 
 
@@ -90,6 +90,19 @@ def test_layers_of_one_call_are_no_runs(torch: Any) -> None:
         net = torch.nn.Sequential(*[torch.nn.Tanh() for _ in range(15)])
         y = net(torch.ones(3, requires_grad=True))
     assert viz.memory(y, namespace={"net": net}).kept.runs is None
+    with noted(torch):
+        rnn = torch.nn.LSTM(2, 2)
+        y = rnn(torch.ones(20, 1, 2))[0].sum()
+    assert viz.memory(y, namespace={"rnn": rnn}).kept.runs is None
+
+
+def test_calls_of_a_module_are_runs(torch: Any) -> None:
+    with noted(torch):
+        cell, h = torch.nn.RNNCell(2, 2), torch.zeros(1, 2)
+        for _ in range(12):
+            h = cell(torch.ones(1, 2), h)
+    report = viz.memory(h, namespace={"cell": cell, "h": h})
+    assert report.kept.runs is not None and report.kept.runs.count == 12 and "`h = h.detach()`" in report.text
 
 
 def test_a_graph_without_notes_is_read_too(torch: Any) -> None:

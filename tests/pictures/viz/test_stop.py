@@ -44,7 +44,7 @@ def test_the_forward_pass_stops_at_the_operation(run: Any) -> None:
     run("w = torch.tensor([2.0, 1.0], requires_grad=True)\nh = w - 1")
     result = run("y = h.log()")
     bad = stopped(result)
-    assert (bad.operation, bad.result, bad.index, bad.inputs) == ("log", "-inf", (1,), (("h", "0"),))
+    assert (bad.operation, bad.result, bad.element, bad.inputs) == ("log", "-inf", (1,), (("h", "0"),))
     assert [name for name, _ in bad.way] == ["w", "sub"] and bad.cure == "log"
     text = str(result.error_in_exec)
     assert "line 1: y = h.log()" in text and "line 2: h = w - 1" in text
@@ -58,7 +58,7 @@ def test_the_backward_pass_stops_at_the_operation(run: Any) -> None:
     run("x = torch.tensor([0.0, 4.0], requires_grad=True)")
     result = run("y = torch.where(x > 0, x.sqrt(), torch.zeros(2)).sum()\ny.backward()")
     bad = stopped(result)
-    assert bad.backward and (bad.operation, bad.result, bad.index) == ("SqrtBackward0", "nan", (0,))
+    assert bad.backward and (bad.operation, bad.result, bad.element) == ("SqrtBackward0", "nan", (0,))
     assert bad.cure == "zero_times" and "line 1: y = torch.where" in str(result.error_in_exec)
     picture = failed_forward(result.error_in_exec)
     assert picture is not None and [node.name for node in picture.model.nodes if node.failed] == ["SqrtBackward0"]

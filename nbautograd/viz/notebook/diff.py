@@ -1,0 +1,209 @@
+"""``%diff a b``: two graphs compared: operations that only one has, other shapes, other values, other gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.capture.flow import Flow, flow_of
+from nbautograd.viz.capture.torch_watch import settle
+from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.why_picture import picture_of
+from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import attribute, is_tensor, node_name, result_shape
+from nbautograd.viz.read.naming import SourceLines
+from nbautograd.viz.read.notes import Digest, trace_of
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["Difference", "diff"]
+
+READ = 100_000  # nodes
+COMPARED = 3000  # operations between the first and the last difference that are matched one by one
+SHOWN = 6  # lines of each kind
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation of one of the graphs."""
+
+    node: Any
+    name: str
+    module: str
+    shape: tuple[int, ...] | None
+    value: Any
+    where: str
+
+
+class Difference:
+    """The result of :func:`diff`: a notebook shows it with the second graph, a terminal as text.
+
+    :param label: the counts in one line.
+    :param lines: each difference.
+    :param picture: the second graph, in which the first difference is red; or None.
+    :returns: the comparison.
+    :raises TypeError: an argument is missing.
+
+    >>> print(Difference("a and b are alike", []))
+    a and b are alike
+    """
+
+    def __init__(self, label: str, lines: Sequence[str], picture: Picture | None = None) -> None:
+        self.label, self.lines, self.picture = label, tuple(lines), picture
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        return "\n".join([self.label, *(f"  {line}" for line in self.lines)])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        lines = "".join(f"<li>{escape(line, 600)}</li>" for line in self.lines)
+        shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
+        if self.picture is not None:
+            shown += output.image(self.picture.svg, self.picture.label)
+        return {"text/plain": self.text, "text/html": shown}
+
+
+@at_once
+def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any] | None = None) -> Difference:
+    """Compare the graphs of two results: of before and after a change, of two runs, of nbautograd and PyTorch.
+
+    Operations are matched in their order by name and module. Told are those that only one graph has, other shapes, the
+    first operations with another value, and the first that receive another gradient in a backward pass.
+
+    :param a, b: results, of nbautograd or of PyTorch.
+    :param tolerance: relative to the largest element.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: the comparison; it is true if there is a difference.
+    :raises TypeError: one of them is no tensor.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor([3.0], requires_grad=True)
+    >>> with viz.traced():
+    ...     a, b = (w * 2).exp(), (w * 2).relu().exp()
+    >>> print(viz.diff(a, b, namespace={"a": a, "b": b, "w": w}).label)
+    a and b: 2 operations match, 0 only in a, 1 only in b
+    """
+    for tensor in (a, b):
+        if not is_tensor(tensor):
+            raise TypeError(f"diff needs two tensors, but was given {type(tensor).__name__}")
+    names = namespace if namespace is not None else callers_names()
+    settle(names)
+    first, second = _name(a, names, "a"), _name(b, names, "b")
+    walks = GraphWalk(a, READ), GraphWalk(b, READ)
+    steps = [_steps(walk) for walk in walks]
+    pairs, only = _matched(*steps)
+    lines = [say("diff_only", name=name, what=_told(step)) for name, which in zip((first, second), only, strict=True)
+             for step in which[:SHOWN]]  # fmt: skip
+    blame = only[1][0].node if only[1] else None
+    shapes = [(one, other) for one, other in pairs if one.shape != other.shape]
+    lines += [
+        say("diff_shape", what=_told(other), one=str(one.shape), other=str(other.shape))
+        for one, other in shapes[:SHOWN]
+    ]
+    changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
+    if changed:
+        one, other = changed[0]
+        value = {"one": values.inline(one.value), "other": values.inline(other.value)}
+        lines.append(say("diff_value", n=len(changed), what=_told(other), **value))
+        blame = blame or other.node
+    lines += _gradients(a, b, walks, pairs, tolerance)
+    label = say("diff_label", a=first, b=second, n=len(pairs), one=len(only[0]), other=len(only[1]))
+    return Difference(label if lines else say("diff_none", a=first, b=second, n=len(pairs)), lines,
+                      picture_of(b, names, blame, lines[0] if lines else ""))  # fmt: skip
+
+
+def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:
+    found = (key for key, value in list(names.items()) if value is tensor and isinstance(key, str) and key[:1] != "_")
+    return one_line(next(found, other), 40)
+
+
+def _steps(walk: GraphWalk) -> list[Step]:
+    """Return the operations of a graph in the order in which they ran."""
+    lines, steps = SourceLines(SourceLocator.locate), []
+    for node, scope in zip(walk.order, walk.scopes(), strict=True):
+        trace = trace_of(node)
+        where = ""
+        if trace is not None and trace.lineno:
+            label, text = lines.of(trace)
+            where = say("memory_place", cell=one_line(label, 40), n=trace.lineno, text=one_line(text, 80))
+        modules = ".".join(str(block[0]) for block in scope)
+        value = attribute(trace, "value")
+        steps.append(Step(node, node_name(node), modules, result_shape(node, 0), value, where))
+    return steps
+
+
+def _matched(one: list[Step], other: list[Step]) -> tuple[list[tuple[Step, Step]], tuple[list[Step], list[Step]]]:
+    """Return the pairs that match, and the operations that only one graph has."""
+    keys = [[(step.name, step.module) for step in steps] for steps in (one, other)]
+    begin = 0
+    while begin < min(len(one), len(other)) and keys[0][begin] == keys[1][begin]:
+        begin += 1
+    end = 0
+    while end < min(len(one), len(other)) - begin and keys[0][-1 - end] == keys[1][-1 - end]:
+        end += 1
+    inner = one[begin : len(one) - end], other[begin : len(other) - end]
+    pairs = list(zip(one[:begin], other[:begin], strict=True))
+    only: tuple[list[Step], list[Step]] = [], []
+    if max(map(len, inner)) <= COMPARED:
+        parts = [[(step.name, step.module) for step in steps] for steps in inner]
+        for tag, i, j, k, m in SequenceMatcher(None, parts[0], parts[1], autojunk=False).get_opcodes():
+            if tag == "equal":
+                pairs += zip(inner[0][i:j], inner[1][k:m], strict=True)
+            else:
+                only[0].extend(inner[0][i:j])
+                only[1].extend(inner[1][k:m])
+    else:
+        only[0].extend(inner[0])
+        only[1].extend(inner[1])
+    if end:
+        pairs += zip(one[-end:], other[-end:], strict=True)
+    return pairs, only
+
+
+def _differ(one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether two noted values differ; values that were not noted do not."""
+    if one is None or other is None or isinstance(one, Digest) or isinstance(other, Digest):
+        return False
+    first, second = np.asarray(values.host(one)), np.asarray(values.host(other))
+    if first.shape != second.shape:
+        return True
+    scale = max(float(np.abs(first).max(initial=0)), float(np.abs(second).max(initial=0)))
+    return not np.allclose(first, second, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+
+
+def _gradients(
+    a: Any, b: Any, walks: tuple[GraphWalk, GraphWalk], pairs: list[tuple[Step, Step]], tolerance: float
+) -> list[str]:
+    """The first operation, in the order of a backward pass, that receives another gradient."""
+    flows: list[Flow] = []
+    for root, walk in zip((a, b), walks, strict=True):
+        leaves = [variable for node in walk.next if (variable := attribute(node, "variable")) is not None]
+        if root.grad_fn is None or not leaves:
+            return []
+        flows.append(flow_of(root, leaves, walk))
+    for one, other in reversed(pairs):
+        sizes = flows[0].received.get(one.node), flows[1].received.get(other.node)
+        if None not in sizes and _differ(np.asarray(sizes[0]), np.asarray(sizes[1]), max(tolerance, 1e-5)):
+            return [say("diff_gradient", what=_told(other), one=values.inline(sizes[0]), other=values.inline(sizes[1]))]
+    return []
+
+
+def _told(step: Step) -> str:
+    return f"{step.name} ({step.where})" if step.where else step.name
