@@ -29,10 +29,10 @@ def arranged(notebook: dict[str, Any], stills: bool = False) -> dict[str, Any]:
     ...          {"id": "graph", "cell_type": "code", "source": "%graph y", "metadata": {}},
     ...          {"id": "check-1", "cell_type": "code", "source": "", "metadata": {}}]
     >>> for cell in arranged({"cells": cells})["cells"]:
-    ...     print(cell["metadata"]["slideshow"]["slide_type"], repr(cell["source"]))
-    slide '# Why'
-    - '%load_ext nbautograd\\n%autograd --embed on'
-    subslide '%graph y'
+    ...     print(cell["metadata"]["slideshow"]["slide_type"], cell["source"].splitlines())
+    slide ['# Why']
+    - ['%load_ext nbautograd', '%autograd --embed on']
+    subslide ['%graph y']
     """
     cells: list[dict[str, Any]] = []
     has_code, with_text, room = False, False, LONG  # on the slide so far; just before; below the text
