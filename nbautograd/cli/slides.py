@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ def arranged(notebook: dict[str, Any], stills: bool = False) -> dict[str, Any]:
     ...          {"id": "graph", "cell_type": "code", "source": "%graph y", "metadata": {}},
     ...          {"id": "check-1", "cell_type": "code", "source": "", "metadata": {}}]
     >>> for cell in arranged({"cells": cells})["cells"]:
-    ...     print(cell["metadata"]["slideshow"]["slide_type"], repr(cell["source"]))
-    slide '# Why'
-    - '%load_ext nbautograd\\n%autograd --embed on'
-    subslide '%graph y'
+    ...     print(cell["metadata"]["slideshow"]["slide_type"], cell["source"].splitlines())
+    slide ['# Why']
+    - ['%load_ext nbautograd', '%autograd --embed on']
+    subslide ['%graph y']
     """
     cells: list[dict[str, Any]] = []
     has_code, with_text, room = False, False, LONG  # on the slide so far; just before; below the text
@@ -56,10 +57,7 @@ def arranged(notebook: dict[str, Any], stills: bool = False) -> dict[str, Any]:
 def run(path: Path, out: Path | None, stills: bool, reveal: str | None, require: str | None) -> int:
     """Run a notebook and write its slides; return the exit status."""
     try:
-        import nbformat
-        from nbclient import NotebookClient
-        from nbclient.exceptions import CellExecutionError
-        from nbconvert import SlidesExporter
+        nbformat, client, nbconvert = (import_module(name) for name in ("nbformat", "nbclient", "nbconvert"))
     except ImportError:
         say(MISSING)
         return 1
@@ -69,11 +67,12 @@ def run(path: Path, out: Path | None, stills: bool, reveal: str | None, require:
         say(f"cannot read {path}: {error}")
         return 1
     try:
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.resolve().parent)}}).execute()
-    except CellExecutionError as error:
+        place = {"metadata": {"path": str(path.resolve().parent)}}
+        client.NotebookClient(notebook, timeout=600, resources=place).execute()
+    except client.exceptions.CellExecutionError as error:
         say(f"{path.name} fails: {error.ename}: {error.evalue}")
         return 1
-    exporter = SlidesExporter()
+    exporter = nbconvert.SlidesExporter()
     exporter.reveal_scroll = True
     exporter.reveal_width, exporter.reveal_height = SIZE
     if reveal is not None:

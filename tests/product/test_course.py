@@ -20,7 +20,7 @@ from .jupyterlab import READY, RUN_ALL, browse, serve
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NUMBERED = sorted(path.name for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
 NAMES = [*NUMBERED, *sorted(path.name for path in FOLDER.glob("appendix_*.ipynb"))]
-WITHOUT_EXERCISES = {"00_why.ipynb", "appendix_tensors.ipynb"}
+WITHOUT_EXERCISES = {"00_why.ipynb", "appendix_derivations.ipynb", "appendix_tensors.ipynb"}
 LARGEST = 1_500_000  # bytes
 CHINESE = re.compile("[\u4e00-\u9fff]")
 MACHINE = re.compile(r"/(root|work|home|Users|mnt|srv|private)/|/tmp/(?!ipykernel_)|site-packages|[A-Z]:\\\\")

@@ -233,7 +233,7 @@ def _of_gradient(drawn: Question, given: Any) -> str | None:
     if isinstance(value, str):
         return say("practice_unread", given=value)
     shown = _text(value)
-    if isinstance(drawn.answer, list) and not (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
+    if isinstance(drawn.answer, list) and not (isinstance(value, list | tuple) or getattr(value, "ndim", False)):
         return say("practice_length", name=drawn.asked, n=len(drawn.answer))
     mistakes = (key for key, wrong in drawn.wrong.items() if wrong is not None and same(value, wrong))
     key = next(mistakes, "other")
