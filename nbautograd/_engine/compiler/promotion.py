@@ -297,7 +297,20 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*cast, *saved, input_meta, result.numpy)
 
 
-ONE_DTYPE = ("bmm", "dot", "index_add", "masked_scatter", "mm", "mv", "scatter_add", "vdot")
+ONE_DTYPE = (
+    "addbmm",
+    "addmm",
+    "addmv",
+    "baddbmm",
+    "bmm",
+    "dot",
+    "index_add",
+    "masked_scatter",
+    "mm",
+    "mv",
+    "scatter_add",
+    "vdot",
+)
 """Operations that need operands of one dtype; their bodies see half precision as float32."""
 
 

@@ -27,7 +27,7 @@ BETWEEN = "\n----\n"
 UNSTABLE = re.compile(
     r"eig|svd|qr|lowrank|lstsq|pinv|householder|cond|matrix_rank|lobpcg|empty|special|rand|multinomial"
 )
-"""What programs that are stored do not call: results that another processor or library may give otherwise."""
+"""Stored programs call none of these: another processor or library may give other results."""
 
 
 def accepted() -> list[tuple[re.Pattern[str], str]]:
