@@ -251,7 +251,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if g._a.dtype == dtype:
             return g
         check_kind(self, position, g, dtype)
-        return cast(g, dtype)  # type: ignore[no-any-return]
+        return cast(g, dtype)
 
 
 BackwardCFunction.__module__ = "nbautograd.autograd.function"

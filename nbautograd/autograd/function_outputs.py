@@ -45,7 +45,7 @@ def check_kind(node: Any, position: int, gradient: Tensor, dtype: Any) -> None:
 
 
 def refuse_in_transforms(cls: Any) -> NoReturn:
-    """Refuse a Function without ``setup_context`` inside ``vmap``, ``grad`` and the other transforms.
+    """Raise for a Function without ``setup_context`` inside ``vmap``, ``grad`` and the other transforms.
 
     :raises RuntimeError: always.
     """

@@ -24,8 +24,11 @@ from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = [
     "check_arguments",
+    "check_option",
+    "check_options",
     "name_operation",
     "not_implemented_or_raise",
+    "options_of",
     "public_name",
     "raise_bad_argument",
     "refuse_or_offer",
@@ -64,10 +67,15 @@ def with_argument_errors(function: F) -> F:
     """
     function.__qualname__ = function.__qualname__.lstrip("_")  # which Python names in errors of arguments
 
+    options = options_of(function)
+    first_option = min((position for _, position, _ in options), default=sys.maxsize)
+
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
         if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
             return answer
+        if len(args) > first_option or kwargs and options:
+            check_options(function, options, args, kwargs)
         try:
             return function(*args, **kwargs)
         except (AttributeError, TypeError) as error:
@@ -81,6 +89,51 @@ def with_argument_errors(function: F) -> F:
             raise
 
     return public  # type: ignore[return-value]
+
+
+_SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
+    "str": ("str", lambda value: isinstance(value, str)),
+    "str | None": ("str", lambda value: value is None or isinstance(value, str)),
+    "int": ("int", lambda value: isinstance(value, _INTS) and not isinstance(value, bool)),
+    "int | None": ("int", lambda value: value is None or isinstance(value, _INTS) and not isinstance(value, bool)),
+}
+"""For an annotation: its name in messages, and a test of a value, as strict as PyTorch's."""
+
+
+def options_of(function: Callable[..., Any]) -> list[tuple[str, int, str]]:
+    """Return the options of a function that have one of the simple annotations: name, position and annotation."""
+    code, hints = function.__code__, function.__annotations__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    kinds = [hint for hint in _SIMPLE if function.__module__.startswith("nbautograd._engine") or hint == "bool"]
+    return [
+        (name, i if i < code.co_argcount else sys.maxsize, hints[name])
+        for i, name in enumerate(names)
+        if hints.get(name) in kinds
+    ]
+
+
+def check_options(function: Callable[..., Any], options: list[tuple[str, int, str]], args: Any, kwargs: Any) -> None:
+    """Check the arguments of options.
+
+    :raises TypeError: an argument is of another type.
+    """
+    for name, position, hint in options:
+        if position < len(args):
+            check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
+        elif name in kwargs:
+            check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
+
+
+def check_option(function: str, name: str, value: Any, hint: str, position: int | None = None) -> None:
+    """Check one argument by its annotation.
+
+    :raises TypeError: it is of another type.
+    """
+    expected, matches = _SIMPLE[hint]
+    if not matches(value):
+        place = "" if position is None else f" (position {position + 1})"
+        raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
 
 
 def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 
-from nbautograd._engine.compiler.argument_errors import public_name
+from nbautograd._engine.compiler.argument_errors import options_of, public_name
 from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
 from nbautograd._engine.compiler.rewrite import substituted
@@ -67,6 +67,15 @@ class ForwardWriter:
             out = ", out" if op.has_out else ""
             arguments = ", ".join((*op.positional, *FORMER[: len(op.former)]))
             body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){out})")
+        if self.fixed is None:
+            for name, _, hint in options_of(op.body):
+                if hint in ("bool", "str"):
+                    unlike = (
+                        f"{name} is not True and {name} is not False"
+                        if hint == "bool"
+                        else f"{name}.__class__ is not str"
+                    )
+                    body.append(f"if {unlike}: check_option({public_name(op)!r}, {name!r}, {name}, {hint!r})")
         if op.rest:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:
@@ -278,7 +287,7 @@ class ForwardWriter:
             if len(op.tensors) == 1:
                 return [*lines, promote]
             return [*lines, f"try: {promote}", NAME_OPERATION]
-        widened = f"{computed}, input_meta, rounded_dtype = widen_all(({computed},))"
+        widened = f"{computed}, input_meta, rounded_dtype = widen_all(OP, ({computed},))"
         return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
     def load_on_device(self) -> list[str]:

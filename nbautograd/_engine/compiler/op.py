@@ -27,13 +27,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.argument_errors import check_arguments, with_argument_errors
+from nbautograd._engine.compiler.argument_errors import (
+    check_arguments,
+    check_options,
+    options_of,
+    with_argument_errors,
+)
 from nbautograd._engine.compiler.backward import make_node
 from nbautograd._engine.compiler.elementwise import is_one_step
 from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
@@ -379,10 +385,15 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
     if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
         return with_argument_errors(function)
 
+    options = options_of(function)
+    first_option = min((position for _, position, _ in options), default=sys.maxsize)
+
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
         if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
             return answer
+        if len(args) > first_option or kwargs and options:
+            check_options(function, options, args, kwargs)
         target = None
         if kwargs:
             target = kwargs.pop("out", None) if out else None

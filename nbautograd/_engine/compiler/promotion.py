@@ -297,9 +297,35 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*cast, *saved, input_meta, result.numpy)
 
 
-def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to."""
+ONE_DTYPE = (
+    "addbmm",
+    "addmm",
+    "addmv",
+    "baddbmm",
+    "bmm",
+    "dot",
+    "index_add",
+    "masked_scatter",
+    "mm",
+    "mv",
+    "scatter_add",
+    "vdot",
+)
+"""Operations that need operands of one dtype; their bodies see half precision as float32."""
+
+
+def widen_all(op: OpSchema, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return half-precision arrays in float32; how to undo that for gradients; and the dtype to round to.
+
+    :raises DtypeError: the operation needs operands of one dtype.
+    """
     inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
+    if op.name in ONE_DTYPE and any(a.dtype != inexact[0].dtype for a in inexact):
+        first, other = inexact[0].dtype, next(a.dtype for a in inexact if a.dtype != inexact[0].dtype)
+        raise DtypeError(
+            f"{op.name}(): expected operands to have the same dtype, expected scalar type "
+            f"{dtypes.scalar_type(first)} but found {dtypes.scalar_type(other)}: cast one of them with to()"
+        )
     kinds = {a.dtype for a in inexact if a.ndim} or {a.dtype for a in inexact}
     input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
     return (*map(upcast_half, arrays), input_meta, kinds.pop() if len(kinds) == 1 else F32)

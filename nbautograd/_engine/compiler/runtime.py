@@ -10,7 +10,12 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, version_counter
 from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
-from nbautograd._engine.compiler.argument_errors import name_operation, not_implemented_or_raise, refuse_or_offer
+from nbautograd._engine.compiler.argument_errors import (
+    check_option,
+    name_operation,
+    not_implemented_or_raise,
+    refuse_or_offer,
+)
 from nbautograd._engine.compiler.elementwise import CONSTANTS
 from nbautograd._engine.compiler.former_signatures import call_former
 from nbautograd._engine.compiler.lowering import compile_kernel
@@ -94,6 +99,7 @@ FORWARD: dict[str, Any] = {
     "ViewOfOutput": views.ViewOfOutput,
     "call_former": call_former,
     "check_devices": check_devices,
+    "check_option": check_option,
     "compute_tiled": _compute_tiled,
     "edge_of": _edge_of,
     "name_operation": name_operation,

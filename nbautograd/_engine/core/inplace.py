@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend, dtypes, version_counter
-from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
+from nbautograd._engine.core import dispatch_mode, out_dtypes, tracing
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
@@ -263,6 +263,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
             f"and {out.device} of the argument 'out'"
         )
+    if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
+        raise DtypeError(
+            f"{name.lstrip('_')}(): Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} "
+            f"instead: this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
+        )
     try:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:
@@ -271,8 +276,9 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     if out._a.shape != result._a.shape:
         if out.numel():
             _warn_resized(out, result)
-        fresh = backend.module(out.device).empty(result._a.shape, out._a.dtype)
+        fresh = strides.empty_as(result._a, out._a.dtype)
         fresh[...] = result._a
+        version_counter.record_write(fresh)
         out._a = fresh
         return out
     check_writable(out, name)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from nbautograd._engine.compiler.argument_errors import check_arguments
 from nbautograd._engine.compiler.op import composite, with_numpy_names
 from nbautograd._engine.compiler.registry import OPS
@@ -16,6 +14,7 @@ from nbautograd._engine.ops.linalg.addmm import addmm
 from nbautograd._engine.ops.linalg.einsum import einsum
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.distances import pdist, vector_norm
+from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 
@@ -133,7 +132,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1, x2 = x1.to(kind), x2.to(kind)
     if x1.dtype.rank < 2:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype!r}")
-    shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
+    shape = broadcast_shapes(x1._a.shape, x2._a.shape)
     x1, x2 = x1.expand(*shape), x2.expand(*shape)
     lengths = [vector_norm(x, 2.0, dim, True) for x in (x1, x2)]
     return (_over(x1, lengths[0], eps) * _over(x2, lengths[1], eps)).sum(dim)

@@ -157,7 +157,7 @@ class Variables:
             first = operands[op.tensors[0]].value if op.tensors else None
             if op.half_policy == UPCAST and upcast_half(first) is not first:
                 names = [n for n in op.tensors if n not in op.lists]
-                *_, self.rounded[call] = widen_all(tuple(operands[n].value for n in names))
+                *_, self.rounded[call] = widen_all(call.op, tuple(operands[n].value for n in names))
                 for n in names:
                     widen(operands[n])
         return operands, {name: operand.value for name, operand in operands.items()}

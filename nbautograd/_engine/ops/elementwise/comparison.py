@@ -348,6 +348,7 @@ def _in_place(compare: Callable[..., Tensor]) -> None:
             return with_tensor(input, other, result)
         return with_number(input, result)
 
+    compared.__name__ = compared.__qualname__ = name  # which Python names in errors of arguments
     setattr(Tensor, name + "_", make_inplace_method(name + "_", compared))
 
 

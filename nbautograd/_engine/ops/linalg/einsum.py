@@ -101,6 +101,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     >>> torch.einsum("ij,j->i", torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 10.]))
     tensor([21., 43.])
     """
+    if not isinstance(equation, (str, Tensor)):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind_of(equation)}")
     if not isinstance(equation, str):
         equation, operands = _from_lists((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):

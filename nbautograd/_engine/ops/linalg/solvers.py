@@ -51,6 +51,9 @@ __all__ = [
 
 def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
     """Check that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
+    for x, letter in ((a, "A"), (b, "B")):
+        if x._a.ndim < 2:
+            raise ShapeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
     if a._a.shape[-1] != b._a.shape[-2 if left else -1]:
         equation = "AX = B" if left else "XA = B"
         shapes = " and ".join(f"{x._a.shape[-2]}x{x._a.shape[-1]}" for x in (a, b))

@@ -13,7 +13,7 @@ from nbautograd._engine.ops.linalg.matmul import check_dot, check_same_dtype, pr
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.slicing import diagonal
 from nbautograd._names.docstrings import described
-from nbautograd.errors import ShapeError
+from nbautograd.errors import DtypeError, ShapeError
 
 __all__ = ["cross", "vdot"]
 
@@ -71,6 +71,11 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"linalg.cross: inputs must have the same number of dimensions, got {input._a.ndim} and {other._a.ndim}"
         )
+    if input.dtype is not other.dtype:
+        raise DtypeError(
+            f"linalg.cross: expected scalar type {dtypes.scalar_type(input.dtype)} but found "
+            f"{dtypes.scalar_type(other.dtype)}: cast one of them with to()"
+        )
     d = dimension(dim, input._a.ndim)
     if (input._a.shape[d : d + 1], other._a.shape[d : d + 1]) != ((3,), (3,)):
         raise ShapeError(
@@ -111,7 +116,9 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
         x = x.unsqueeze(0)
     if n is None or n <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}")
-    if x._a.dtype.kind in "biu":
+    if x._a.dtype.kind == "b":
+        raise DtypeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    if x._a.dtype.kind in "iu":
         x = x.to(dtypes.int64)
     powers = [x * 0 + 1, x]
     while len(powers) < n:

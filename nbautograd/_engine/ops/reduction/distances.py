@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -184,9 +185,7 @@ MODES: dict[str, Callable[[int], bool]] = {
 
 
 @composite(method=False)
-def cdist(
-    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
-) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Compute the p-norm distance between each row of ``x1`` and each row of ``x2``.
 
     :param x1: shape (..., P, M).

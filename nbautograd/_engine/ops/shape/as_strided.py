@@ -82,6 +82,9 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             [1, 2],
             [2, 3]])
     """
+    for name, value in (("size", size), ("stride", stride)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {kind_of(value)}")
     shape, strides = sizes((tuple(size),), "size"), sizes((tuple(stride),), "stride")
     if len(shape) != len(strides):
         raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
@@ -230,6 +233,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
         memory[:have] = restride(a, (have,), (1,), -home.offset)
         a = restride(memory, (0,), (1,), home.offset)
     self._a = restride(a, shape, strides)
+    version_counter.record_write(self._a)
     return self
 
 
@@ -420,7 +424,7 @@ detach_copy = _copies("detach_copy", lambda input: input.detach())
 diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
 expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
 narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
-permute_copy = _copies("permute_copy", lambda input, dims: transpose.permute(input, *dims))
+permute_copy = _copies("permute_copy", lambda input, dims: transpose.permute(input, dims))
 select_copy = _copies("select_copy", slicing.select)
 slice_copy = _copies("slice_copy", _slice)
 split_copy = _copies("split_copy", split.split)

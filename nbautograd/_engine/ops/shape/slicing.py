@@ -190,6 +190,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 def _windows(a: Any, dim: int, size: int, step: int) -> Any:
     d = dimension(dim, a.ndim)
+    size, step = as_int(size, "unfold(): argument 'size'"), as_int(step, "unfold(): argument 'step'")
     shape, strides = (a.shape, strides_of(a)) if a.ndim else ((1,), (1,))
     if size < 0:
         raise RuntimeError(f"unfold(): size is {size} but must be >= 0")

@@ -14,6 +14,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import cat_same, zeros_for_missing
 from nbautograd._engine.ops.shape.slicing import slice_, stretch
+from nbautograd.errors import kind_of
 
 __all__ = [
     "chunk",
@@ -115,6 +116,10 @@ def _even(step: Any, n: int, name: str) -> list[int]:
 
 def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
     """Check the sizes of the parts, which must sum to ``n``, and return them."""
+    if not isinstance(sizes, (tuple, list)):
+        raise TypeError(
+            f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind_of(sizes)}"
+        )
     output = [as_int(size, "split_with_sizes(): argument 'split_sizes'") for size in sizes]
     if sum(output) != n or min(output, default=0) < 0:
         what = "sum exactly to" if min(output, default=0) >= 0 else "have only non-negative entries and sum to"

@@ -204,6 +204,8 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     n = input._a.ndim
     sources = [source] if isinstance(source, int) else list(source)
     destinations = [destination] if isinstance(destination, int) else list(destination)
+    if isinstance(source, int) != isinstance(destination, int):
+        raise TypeError("movedim(): 'source' and 'destination' must both be ints, or both tuples of ints")
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "

@@ -164,6 +164,8 @@ def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None
 def _resized(name: str, x: Tensor, points: Sequence[int | None], dims: Sequence[int]) -> Tensor:
     """Return the signal trimmed or zero-padded to the given numbers of points."""
     shape = list(x.shape)
+    if not shape and dims:
+        raise IndexError(f"{name}(): Dimension specified as {dims[0]} but tensor has no dimensions")
     for n, d in zip(points, dims, strict=True):
         shape[d] = _points(name, shape[d] if n is None else n)
     low = tuple(map(min, shape, x.shape))

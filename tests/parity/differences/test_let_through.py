@@ -1,0 +1,92 @@
+"""Calls that PyTorch refuses for the type of an option, the dtype of ``out=``, or operands of several dtypes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tests.parity.differences.both import agrees
+
+CALLS = (
+    *("x.sum(0, {})", "x.sum(0, keepdim={})", "x.mean(0, {})", "x.max(0, {})", "x.argmax(0, {})", "x.sort(0, {})"),
+    *("x.sort(descending={})", "x.topk(2, largest={})", "x.any(0, keepdim={})", "x.unique(sorted={})"),
+    *("x.argsort(descending={})", "x.logsumexp(0, {})", "x.cumsum({})", "T.linalg.eigh(s, UPLO={})"),
+    *("T.linalg.vander(x[0], N={})", "T.scatter_reduce(x, 0, i, x, {})", "T.bucketize(x, x[0], out_int32={})"),
+    *("x.unique_consecutive(return_inverse={})", "x.nonzero(as_tuple={})", "T.linalg.pinv(s, hermitian={})"),
+    *("x.index_put((i[0],), x[:1], accumulate={})", "T.searchsorted(x[0], x, right={})", "T.round(x, decimals={})"),
+    *("x.quantile(0.5, interpolation={})", "T.div(x, 2, rounding_mode={})", "T.linalg.cholesky(s, upper={})"),
+    *("T.kthvalue(x, 1, 0, {})", "T.std(x, 0, keepdim={})", "T.nn.functional.embedding(i, x, sparse={})"),
+)
+VALUES = ("True", "False", "1", "0.5", "'x'", "(0, 1)", "[True]", "1j")
+
+
+def outcome(T: Any, text: str) -> str:
+    """Return the dtype and shape of a call's result, or the kind of its error."""
+    x = T.tensor([[3.0, 1.0], [2.0, 4.0]])
+    names = {"T": T, "x": x, "i": T.zeros(2, 2, dtype=T.int64), "s": x @ x.t() + T.eye(2)}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = eval(text, names)
+    except (TypeError, ValueError, IndexError) as error:
+        return "TypeError" if isinstance(error, TypeError) else type(error).__name__
+    except RuntimeError:
+        return "RuntimeError"
+    first = result[0] if isinstance(result, tuple) else result
+    return f"{first.dtype} {list(first.shape)}"
+
+
+@agrees
+def test_types_of_options(torch: Any) -> Any:
+    return [f"{call} {value} {outcome(torch, call.format(value))}" for call in CALLS for value in VALUES]
+
+
+UNARY = ("floor", "ceil", "trunc", "round", "sign", "sgn", "neg", "frac", "tril", "triu", "isneginf", "isposinf",
+         "signbit", "exp", "sqrt")  # fmt: skip
+ALONG = ("all", "any", "amax", "amin", "argmax", "argmin", "logcumsumexp", "softmax")
+KINDS = ("bool", "uint8", "int64", "float32", "float64", "complex64")
+
+
+@agrees
+def test_dtypes_of_out(torch: Any) -> Any:
+    """The version of ``out=`` after a resize, too."""
+    found = []
+    for name in (*UNARY, *ALONG):
+        for kind in ("float32", "int64"):
+            for dtype in KINDS:
+                out = torch.zeros(0, dtype=getattr(torch, dtype))
+                try:
+                    x = torch.ones(2, 2, dtype=getattr(torch, kind)).t()
+                    result = getattr(torch, name)(x, *[0] * (name in ALONG), out=out)
+                    found.append(f"{name} {kind} {dtype} {result.dtype} {list(result.shape)} {out._version}")
+                except RuntimeError:
+                    found.append(f"{name} {kind} {dtype} RuntimeError")
+    return found
+
+
+PRODUCTS = (
+    *("a @ b", "T.mm(a, b)", "T.mv(a, b[0])", "T.dot(a[0], b[0])", "T.vdot(a[0], b[0])", "T.bmm(a[None], b[None])"),
+    *("T.addmm(a, a, b)", "T.addmm(b, a, b)", "T.nn.functional.linear(a, b)", "T.einsum('ij,jk->ik', a, b)"),
+    *("T.tensordot(a, b)", "T.inner(a, b)", "T.linalg.vecdot(a, b)", "T.linalg.multi_dot([a, b])"),
+    *("T.scatter_add(a, 0, i, b)", "T.index_add(a, 0, i[0], b)", "T.masked_scatter(a, a > 0, b)", "T.cross(c, d)"),
+    *("T.linalg.cross(c, d)", "a + b", "T.where(a > 0, a, b)", "T.cat([a, b])", "T.outer(a[0], b[0])"),
+    *("T.nn.functional.mse_loss(a, b)", "T.nn.functional.cosine_similarity(a, b)", "T.kron(a, b)", "T.lerp(a, b, 0.5)"),
+)
+
+
+@agrees
+def test_products_of_several_dtypes(torch: Any) -> Any:
+    """Half precision is computed in float32, and has to be refused beside float32 all the same."""
+    found = []
+    kinds = ("float16", "bfloat16", "float32", "float64")
+    for first in kinds:
+        for second in kinds:
+            a, b = torch.ones(2, 2, dtype=getattr(torch, first)), torch.ones(2, 2, dtype=getattr(torch, second))
+            names = {"T": torch, "a": a, "b": b, "i": torch.zeros(2, 2, dtype=torch.int64)}
+            names |= {"c": torch.ones(3, dtype=a.dtype), "d": torch.ones(3, dtype=b.dtype)}
+            for text in PRODUCTS:
+                try:
+                    found.append(f"{text} {first} {second} {eval(text, names).dtype}")
+                except RuntimeError:
+                    found.append(f"{text} {first} {second} RuntimeError")
+    return found
