@@ -201,21 +201,11 @@ class AutogradMagics(Magics):
         from nbautograd.viz.notebook import practice
 
         options, silent = parsed(self.practice, line)
-        series, answer = practice.current(), " ".join(options.expression).strip()
-        if series is None or (options.level, options.seed) != (None, None):
-            if answer or options.show:
-                raise UsageError(f"%practice: {say('practice_no_series')}")
-            try:
-                series = practice.practice(1 if options.level is None else options.level, options.seed)
-            except ValueError as error:
-                raise UsageError(f"%{error}") from None
-        elif options.show:
-            return of_magic(series.show(), silent)
-        elif answer:
-            return of_magic(series.answer(answer), silent)
-        elif not series.is_open:
-            series.next()
-        return of_magic(series, silent)
+        try:
+            shown = practice.turn(" ".join(options.expression).strip(), options.level, options.seed, options.show)
+        except ValueError as error:
+            raise UsageError(f"%{error}") from None
+        return of_magic(shown, silent)
 
     @magic_arguments()
     @argument("expression", nargs="*", help="two tensors: their names, or expressions with a comma between them")
@@ -226,9 +216,7 @@ class AutogradMagics(Magics):
 
         options, silent = parsed(self.diff, line)
         words = options.expression
-        given = tensors(
-            self.shell, "diff", " ".join(words) if len(words) != 2 else f"{words[0].strip(',')}, {words[1]}"
-        )
+        given = tensors(self.shell, "diff", (", " if len(words) == 2 else " ").join(words).replace(",,", ","))
         if len(given) != 2:
             raise UsageError(f"%diff needs two tensors, but got {len(given)}: write for example %diff a b")
         return of_magic(diff(*given, namespace=self.shell.user_ns), silent)

@@ -19,7 +19,7 @@ from nbautograd.viz.notebook.practice_questions import LEVELS, Question, Ran, li
 from nbautograd.viz.read.introspect import is_tensor
 from nbautograd.viz.read.numbers import number_text
 
-__all__ = ["Practice", "Reply", "current", "practice"]
+__all__ = ["Practice", "Reply", "current", "practice", "turn"]
 
 IN_A_ROW = 3
 """Questions answered at the first try before the level rises."""
@@ -214,6 +214,25 @@ _current: list[Practice] = []
 def current() -> Practice | None:
     """Return the series that was begun last; None before the first one."""
     return _current[0] if _current else None
+
+
+def turn(answer: str, level: int | None, seed: int | None, show: bool) -> Any:
+    """Return the object that ``%practice`` shows: a question, the judgement of an answer, or the opened answer.
+
+    :raises ValueError: ``answer`` or ``show`` without a series, or no such level or seed.
+    """
+    series = current()
+    if series is None or (level, seed) != (None, None):
+        if answer or show:
+            raise ValueError(f"practice: {say('practice_no_series')}")
+        return practice(1 if level is None else level, seed)
+    if show:
+        return series.show()
+    if answer:
+        return series.answer(answer)
+    if not series.is_open:
+        series.next()
+    return series
 
 
 # -- mistakes --------------------------------------------------------------------------
