@@ -14,7 +14,7 @@ import numpy as np
 from nbautograd._engine.arrays import masking, precise
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.schema import METADATA, OpSchema
-from nbautograd._engine.compiler.source import Transformer, copied, evaluated, expression_of
+from nbautograd._engine.compiler.source import copied, evaluated, expression_of
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.definitions import NotBundled, module_of
 from nbautograd.viz.program.forms import FORMS, GUESSED
@@ -154,7 +154,7 @@ def _key(about: tuple[Any, ...], operands: Mapping[str, Operand]) -> Any:
     return *about, tuple(parts)
 
 
-class _Writer(Transformer, ast.NodeTransformer):
+class _Writer(ast.NodeTransformer):
     """Gives the names in a formula, or in the expression of a body, their meaning in the program."""
 
     def __init__(self, to: Expressions, module: str, variables: set[str], style: str, dtype: Any, body: bool = False):
@@ -263,7 +263,7 @@ class _Writer(Transformer, ast.NodeTransformer):
         """Names that a comprehension binds are its own."""
         own = {n.id for part in node.generators for n in ast.walk(part.target) if isinstance(n, ast.Name)}
         inner = _Writer(self.to, self.module, self.variables | own, self.style, self.dtype, self.in_body)
-        return inner.generic_visit(node)  # type: ignore[no-any-return]
+        return ast.NodeTransformer.generic_visit(inner, node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp  # noqa: N815 - ast's names
 
@@ -319,7 +319,7 @@ def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
     return arguments  # type: ignore[return-value]
 
 
-class WithoutConj(Transformer, ast.NodeTransformer):
+class WithoutConj(ast.NodeTransformer):
     """Nothing is complex."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
@@ -327,7 +327,7 @@ class WithoutConj(Transformer, ast.NodeTransformer):
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "conj" else node
 
 
-class Metadata(Transformer, ast.NodeTransformer):
+class Metadata(ast.NodeTransformer):
     """``input.shape`` as the shape itself."""
 
     def __init__(self, operands: Mapping[str, Operand]) -> None:
@@ -347,7 +347,7 @@ class Metadata(Transformer, ast.NodeTransformer):
         return node
 
 
-class Replaced(Transformer, ast.NodeTransformer):
+class Replaced(ast.NodeTransformer):
     """Names replaced by expressions."""
 
     def __init__(self, trees: Mapping[str, ast.expr]) -> None:
@@ -358,7 +358,7 @@ class Replaced(Transformer, ast.NodeTransformer):
         return node if tree is None else copied(tree)
 
 
-class Options(Transformer, ast.NodeTransformer):
+class Options(ast.NodeTransformer):
     """Options that are constants, in place; what depends on them can then be decided."""
 
     def __init__(self, operands: Mapping[str, Operand]) -> None:
@@ -374,14 +374,14 @@ class Options(Transformer, ast.NodeTransformer):
 _VARIABLE = "__variable__"
 
 
-class _Marked(Transformer, ast.NodeTransformer):
+class _Marked(ast.NodeTransformer):
     """Marks the names in an expression as variables of the program, which no name in a formula is."""
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return node if node.id.startswith(("__argument__", _VARIABLE)) else ast.Name(_VARIABLE + node.id, node.ctx)
 
 
-class Substituted(Transformer, ast.NodeTransformer):
+class Substituted(ast.NodeTransformer):
     """The variables of the program in a formula."""
 
     def __init__(self, operands: Mapping[str, Operand], style: str) -> None:
@@ -412,7 +412,7 @@ def _is_constant(tree: ast.expr) -> bool:
     )  # fmt: skip
 
 
-class Folded(Transformer, ast.NodeTransformer):
+class Folded(ast.NodeTransformer):
     """Decides what constants decide."""
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102 - ast's name

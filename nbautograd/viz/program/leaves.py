@@ -6,7 +6,6 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from nbautograd._engine.compiler.source import Transformer
 from nbautograd.viz.program.scopes import bound_outside
 from nbautograd.viz.program.statements import Statement
 from nbautograd.viz.program.terms import Term, term_of
@@ -79,7 +78,7 @@ class _Leaves:
         return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
 
 
-class Exchanged(Transformer, ast.NodeTransformer):
+class Exchanged(ast.NodeTransformer):
     """Leaves exchanged for expressions."""
 
     def __init__(self, trees: Mapping[int, ast.expr]) -> None:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nbautograd._engine.compiler.source import Transformer, copied
+from nbautograd._engine.compiler.source import copied
 from nbautograd.viz.program.lines import Line
 from nbautograd.viz.program.scopes import bound_outside
 
@@ -201,7 +201,7 @@ def replaced(tree: Any, trees: Mapping[str, ast.expr]) -> Any:
     return _Replaced(marked).visit(tree) if marked else tree
 
 
-class _Replaced(Transformer, ast.NodeTransformer):
+class _Replaced(ast.NodeTransformer):
     def __init__(self, marked: Mapping[int, ast.expr]) -> None:
         self.marked = marked
 
@@ -212,7 +212,7 @@ class _Replaced(Transformer, ast.NodeTransformer):
         return tree
 
 
-class _Gathered(Transformer, ast.NodeTransformer):
+class _Gathered(ast.NodeTransformer):
     """Lists of elements that follow each other, as comprehensions."""
 
     def __init__(self, families: set[str]) -> None:
