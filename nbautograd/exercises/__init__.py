@@ -43,7 +43,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.viz import settings
 from nbautograd.viz.language import current, say
 
-__all__ = ["answer", "check", "exercise", "given", "same", "score", "variants", "written"]
+__all__ = ["answer", "book_of", "check", "exercise", "given", "same", "score", "variants", "written"]
 
 Check = Callable[..., "str | Iterable[str] | None"]
 
@@ -107,7 +107,7 @@ def exercise(number: int, *answers: Any, points: float = 1, untouched: bool = Fa
 def check(name: str, *answers: Any, points: float = 1, untouched: bool = False, variant: int = 0) -> None:
     """Check the answers to an exercise of the course, and print the result.
 
-    :param name: the notebook and the number of the exercise, such as ``"03.1"`` or ``"appendix.2"``.
+    :param name: the notebook and the number of the exercise, such as ``"03.1"`` or ``"bugs.2"``.
     :param answers: the reader's answers, as for :func:`exercise`, and likewise ``points`` and ``untouched``.
     :param variant: the exercise with other numbers; 0 has those of the course.
     :raises ValueError: the course has no exercise of this name, or it has no such variant.
@@ -188,6 +188,16 @@ def written(name: str, part: str, language: str | None = None, variant: int = 0)
     return _filled(code, _variant(name, page, variant))
 
 
+def book_of(notebook: str) -> str:
+    """Return the part of a notebook's name that names its exercises.
+
+    >>> book_of("03_backward"), book_of("appendix_bugs")
+    ('03', 'bugs')
+    """
+    first, _, rest = notebook.partition("_")
+    return first if first.isdecimal() else rest
+
+
 def variants(name: str) -> list[dict[str, str]]:
     """Return the texts that an exercise puts into its notebook, for each variant, by the text of the course.
 
@@ -225,7 +235,7 @@ def _filled(text: str, numbers: dict[str, int]) -> str:
 @cache
 def _pages(book: str) -> dict[str, Any]:
     """Return what the file of a notebook says of its exercises, by its number; nothing if there is no such file."""
-    files = [file for file in Path(__file__).parent.glob("*.toml") if file.stem.partition("_")[0] == book]
+    files = [file for file in Path(__file__).parent.glob("*.toml") if book_of(file.stem) == book]
     return tomllib.loads(files[0].read_text(encoding="utf-8")) if files else {}
 
 

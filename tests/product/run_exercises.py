@@ -17,7 +17,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbautograd.cli.course import edition
-from nbautograd.exercises import score, written
+from nbautograd.exercises import book_of, score, written
 from nbautograd.viz import language
 
 Cell = dict[str, Any]
@@ -55,7 +55,7 @@ def read(path: Path) -> Cell:
 
 
 def worked(path: Path, number: str, language: str) -> Cell:
-    code = written(f"{path.stem.partition('_')[0]}.{number}", "answer", language)
+    code = written(f"{book_of(path.stem)}.{number}", "answer", language)
     return {"id": f"answer-{number}", "source": code, "metadata": {}}
 
 

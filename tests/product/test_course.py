@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from nbautograd.exercises import book_of
 from tests import needs
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
@@ -127,7 +128,7 @@ def test_exercises_have_a_place_and_a_check(name: str) -> None:
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
     assert len(numbers) >= 2 or name in WITHOUT_EXERCISES
     for number in numbers:
-        check, own = cells[f"check-{number}"], f"{name.partition('_')[0]}.{number}"
+        check, own = cells[f"check-{number}"], f"{book_of(name.removesuffix('.ipynb'))}.{number}"
         lines = source(check).removeprefix("if pytorch:\n").splitlines()
         assert [line.strip().partition(")")[0].partition(",")[0] for line in lines] == [
             f'check("{own}"', f'# answer("{own}"',

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import nbautograd.exercises
-from nbautograd.exercises import answer, check, given, written
+from nbautograd.exercises import answer, book_of, check, given, written
 from tests import needs
 
 BOOKS = sorted(Path(nbautograd.exercises.__file__).parent.glob("*.toml"))
@@ -34,7 +34,7 @@ both = pytest.mark.parametrize(
 def parts(book: Path, language: str) -> Iterator[tuple[str, str, str]]:
     """Yield the exercises of a notebook: name, code of the check, code of the answer."""
     for number in filter(str.isdecimal, tomllib.loads(book.read_text(encoding="utf-8"))):
-        name = f"{book.stem.partition('_')[0]}.{number}"
+        name = f"{book_of(book.stem)}.{number}"
         yield name, written(name, "check", language), written(name, "answer", language)
 
 

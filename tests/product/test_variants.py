@@ -21,13 +21,13 @@ from nbautograd import nn, viz
 from nbautograd.cli import main
 from nbautograd.cli.course import edition, varied
 from nbautograd.cli.lab import course
-from nbautograd.exercises import check, variants, written
+from nbautograd.exercises import book_of, check, variants, written
 from tests import needs
 
 from .test_grading import written as answered
 
 NAMES = [
-    f"{book.stem.partition('_')[0]}.{number}"
+    f"{book_of(book.stem)}.{number}"
     for book in sorted(Path(nbautograd.exercises.__file__).parent.glob("*.toml"))
     for number, page in tomllib.loads(book.read_text(encoding="utf-8")).items()
     if "variants" in page
