@@ -164,7 +164,7 @@ def digests(n: int) -> list[str]:
 
 
 def runs(n: int) -> str:
-    """Whether all runs give the same bytes."""
+    """Return whether all runs give the same bytes."""
     here = [digests(n) for _ in range(3)]
     for threads in ("1", "2"):
         environment = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}

@@ -99,7 +99,7 @@ def measured(operation: Any, size: Any, rounds: int) -> dict[str, Any]:
     count = {name: max(1, int(TURN / max(sum(step(1)), 1e-6))) for name, step in steps.items()}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     for index in range(rounds):
-        for name in list(steps)[:: 1 if index % 2 else -1]:  # nobody always comes first
+        for name in list(steps)[:: 1 if index % 2 else -1]:  # no side always comes first
             gc.collect()
             times[name].append(steps[name](count[name]))
     figures = {}

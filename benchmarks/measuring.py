@@ -69,9 +69,9 @@ def clock() -> Callable[[], float]:
 
 
 def seconds(program: Program, calls: int) -> float:
-    """How long so many calls take."""
+    """Return how long so many calls take."""
     now = clock()
-    gc.collect()  # nobody pays for another's garbage
+    gc.collect()  # no side pays for another's garbage
     start = now()
     for _ in range(calls):
         program()
@@ -91,7 +91,7 @@ def in_turn(
     calls = dict.fromkeys(programs, 1)
     names = list(programs)
     for index in range(-2, rounds):  # a call to see how many make a turn, and a round to warm up
-        shift = index % len(names)  # nobody always comes first
+        shift = index % len(names)  # no side always comes first
         for name in names[shift:] + names[:shift]:
             each = timed(programs[name], calls[name]) / calls[name]
             if index == -2:

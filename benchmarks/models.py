@@ -56,7 +56,7 @@ class Trainer:
         self.process.communicate()
 
     def seconds(self, calls: int) -> float:
-        """How long so many steps take.
+        """Return how long so many steps take.
 
         :raises RuntimeError: the process has ended.
         """

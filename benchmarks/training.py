@@ -48,8 +48,8 @@ def measure(trainings: dict[str, dict[str, Any]], rounds: int, steps: int) -> di
     gc.freeze()  # what the imports made is not looked through again and again
     for index in range(rounds):
         for script, pair in trainings.items():
-            for name in list(LIBRARIES)[:: 1 if index % 2 else -1]:  # nobody always comes first
-                gc.collect()  # nobody pays for another's garbage
+            for name in list(LIBRARIES)[:: 1 if index % 2 else -1]:  # no side always comes first
+                gc.collect()  # no side pays for another's garbage
                 start = time.perf_counter()
                 pair[name].run(steps)
                 times[script][name].append((time.perf_counter() - start) / steps)

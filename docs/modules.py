@@ -50,7 +50,7 @@ def libraries(module: types.ModuleType) -> list[str]:
 
 
 def refusal(path: str) -> str:
-    """How many names of PyTorch's refuse, in the module and below it, and why."""
+    """Return how many names of PyTorch's refuse, in the module and below it, and why."""
     reason = refused.why(path)
     if reason is None:
         return ""

@@ -27,7 +27,7 @@ class Child:
         self.done = set(Journal(folder, rehearsal).items(step.name))
 
     def is_mine(self, number: int, item: str) -> bool:
-        """Whether this process is to do the item, the ``number``-th of all."""
+        """Return whether this process is to do the item, the ``number``-th of all."""
         return item not in self.done and number % self.step.workers == self.worker
 
     def tell(self, **line: Any) -> None:

@@ -88,7 +88,7 @@ extern "C" __global__ void spin(long long cycles) { long long start = clock64();
 
 
 def returns_early(side: Side, step: Step) -> bool | None:
-    """Whether a step that is issued behind a kernel of about a second returns before that kernel has ended."""
+    """Return whether a step that is issued behind a kernel of about a second returns before that kernel has ended."""
     if side.clock == "host":
         return None
     import cupy

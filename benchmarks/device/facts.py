@@ -96,7 +96,7 @@ def driver() -> dict[str, Any]:
 
 
 def precision() -> dict[str, Any]:
-    """Whether products of float32 are of float32 in both libraries, as all rows want it."""
+    """Return whether products of float32 are of float32 in both libraries, as all rows want it."""
     import torch
 
     exact()
@@ -110,7 +110,7 @@ def precision() -> dict[str, Any]:
 
 
 def bfloat16() -> dict[str, Any]:
-    """Whether CuPy has arrays of that dtype, which our tensors on CUDA have not."""
+    """Return whether CuPy has arrays of that dtype, which our tensors on CUDA have not."""
     import cupy
     import ml_dtypes
 

@@ -50,7 +50,7 @@ class Journal:
         return next((x["status"] for x in reversed(self.lines) if x["what"] == "step" and x["step"] == step), "")
 
     def is_over(self, step: str) -> bool:
-        """Whether there is nothing left to do."""
+        """Return whether there is nothing left to do."""
         return self.status(step) in OVER
 
     def items(self, step: str) -> dict[str, dict[str, Any]]:

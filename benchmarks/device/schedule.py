@@ -120,7 +120,7 @@ class Runner:
         return list(self.journal.items(step.name).values())
 
     def counts(self, step: Step) -> str:
-        """How many of the step's items ended how."""
+        """Return how many of the step's items ended how."""
         kinds = [item["status"] for item in self.items(step)]
         return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds)) or "nothing recorded"
 

@@ -46,7 +46,7 @@ def candidates(text: str, by_table: bool) -> list[str]:
 
 
 def is_name(literal: nodes.literal) -> bool:
-    """Whether inline code is in a list of names, or in the first column of a table, not in a sentence."""
+    """Return whether inline code is in a list of names, or in the first column of a table, not in a sentence."""
     node: Any = literal
     while node is not None and not isinstance(node, nodes.entry):
         node = node.parent

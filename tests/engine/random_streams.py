@@ -17,7 +17,7 @@ SAME_KERNELS = has_kernels("AVX2", "X86_V3") and not has_kernels("AVX512F", "AVX
 
 
 def drawn_by_mkl() -> bool:
-    """Whether PyTorch takes some distributions from Intel's library now, as it does on Intel's processors."""
+    """Return whether PyTorch takes some distributions from Intel's library now, as it does on Intel's processors."""
     if State.mode == "stored":  # answers come from elsewhere
         return False
     torch = oracle.live()

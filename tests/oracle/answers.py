@@ -116,7 +116,7 @@ def raised(error: BaseException, says: str = "") -> Raised:
 
 
 def is_of(value: Any, *names: str) -> bool:
-    """Whether a value's class, or one of its bases, has one of these names in a library of tensors."""
+    """Return whether a value's class, or one of its bases, has one of these names in a library of tensors."""
     return any(
         cls.__name__ in names and cls.__module__.partition(".")[0] in ("nbautograd", "torch")
         for cls in type(value).__mro__

@@ -201,12 +201,12 @@ def has_shadow(value: Any) -> bool:
 
 
 def is_strided(t: torch.Tensor) -> bool:
-    """Whether a tensor has numbers in a block of memory, or is one of zeros without (a derivative of sign)."""
+    """Return whether a tensor has numbers in a block of memory, or is one of zeros without (a derivative of sign)."""
     return t.layout is torch.strided and not t.is_nested and t.device.type != "meta"
 
 
 def is_view(schema: Any) -> bool:
-    """Whether an operation's results lie in its operands' memory, and nothing is written."""
+    """Return whether an operation's results lie in its operands' memory, and nothing is written."""
     infos = [result.alias_info for result in schema.returns]
     return bool(infos) and all(info is not None and not info.is_write for info in infos)
 
@@ -216,7 +216,7 @@ COPIES = {*("_to_copy", "alias", "cat", "clone", "copy", "copy_", "fill_", "gath
 
 
 def is_copy(func: Any) -> bool:
-    """Whether an operation only moves numbers, so that none is rounded."""
+    """Return whether an operation only moves numbers, so that none is rounded."""
     return func._schema.name.rpartition("::")[2] in COPIES
 
 
@@ -231,7 +231,7 @@ def written_operands(schema: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
 
 
 def has_many_digits(t: torch.Tensor) -> torch.Tensor:
-    """Where numbers are none of those that people write: only these are moved, lest 0 becomes negative."""
+    """Return where numbers are none of those that people write: only these are moved, lest 0 becomes negative."""
     if t.dtype.is_complex:
         return has_many_digits(torch.view_as_real(t)).any(-1)
     coarse = COARSE.get(t.dtype)
@@ -253,7 +253,7 @@ def noisy(
 
 
 def doublings(func: Any, operands: list[torch.Tensor], results: Any) -> float:
-    """How often the terms that an operation adds up for one number double, by the sizes of operands and results.
+    """Return how often the terms that an operation adds up for one number double, by the sizes of operands and results.
 
     Of a product of matrices (m, k) and (k, n) there are k terms, the root of m k times k n over m n. What factors an
     (m, n) matrix is exact for a matrix that is moved by max(m, n) units (Higham, Accuracy and Stability, 9.3 and 19.4).

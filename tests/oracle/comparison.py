@@ -42,7 +42,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 def difference(ours: Any, theirs: Any, *, steps: int = 1, exact: bool = False, place: str = "") -> str | None:
-    """Where and how our plain data differ from PyTorch's, or None.
+    """Return where and how our plain data differ from PyTorch's, or None.
 
     :param exact: whether numbers, too, have to be the same.
     """

@@ -24,7 +24,7 @@ ELSEWHERE = (
 
 
 def counts(source: str) -> tuple[int, int]:
-    """How often a file compares numbers itself, and asks a live PyTorch."""
+    """Return how often a file compares numbers itself, and asks a live PyTorch."""
     compared = asked = 0
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):

@@ -91,7 +91,7 @@ def serve(home: Path, root: Path, app: str = "jupyterlab", **notebook_settings: 
 
 
 def _address(home: Path, server: subprocess.Popen[bytes], token: str) -> str:
-    """Where the server listens, once it answers."""
+    """Return where the server listens, once it answers."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert server.poll() is None, (home / "lab.log").read_text(encoding="utf-8")

@@ -71,13 +71,13 @@ def errors(cell: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def red(path: str) -> int:
-    """How many outputs JupyterLab shows in red: errors and warnings."""
+    """Return how many outputs JupyterLab shows in red: errors and warnings."""
     found = [output for cell in code(path) for output in cell["outputs"]]
     return sum(output["output_type"] == "error" or output.get("name") == "stderr" for output in found)
 
 
 def pictures(path: str) -> int:
-    """How many drawings are stored."""
+    """Return how many drawings are stored."""
     found = [output.get("data", {}).get("text/html", ()) for cell in code(path) for output in cell["outputs"]]
     return sum("".join(html).count('src="data:image/svg') for html in found)
 
@@ -219,7 +219,7 @@ def anchors(path: Path) -> set[str]:
 
 
 def links(path: Path) -> list[str]:
-    """Where a notebook's text or a page leads to, inside the project."""
+    """Return where a notebook's text or a page leads to, inside the project."""
     if path.suffix == ".ipynb":
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         written = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")

@@ -108,7 +108,7 @@ class Lab:
         return found["JSHeapUsedSize"], found["JSEventListeners"]
 
     def held(self) -> int:
-        """How many players and lenses the page holds, those that it does not show included."""
+        """Return how many players and lenses the page holds, those that it does not show included."""
         prototype = self.cdp.send("Runtime.evaluate", {"expression": "HTMLDivElement.prototype"})["result"]["objectId"]
         found = self.cdp.send("Runtime.queryObjects", {"prototypeObjectId": prototype})["objects"]["objectId"]
         count = "function () { return this.filter((element) => element.classList.contains('nb-player')).length; }"

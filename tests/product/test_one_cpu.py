@@ -22,7 +22,7 @@ HERE = pytest.mark.skipif(not features().get("AVX2"), reason="a processor withou
 
 
 def asked(**variables: str) -> tuple[bool, dict[str, str]]:
-    """Whether a new process' NumPy has kernels for AVX-512, and its environment; nothing may be warned of."""
+    """Return whether a new process' NumPy has kernels for AVX-512, and its environment; nothing may be warned of."""
     command = [sys.executable, "-W", "error", "-c", ASKED]
     environment = {**one_cpu.given_environment(), **variables}
     done = subprocess.run(command, env=environment, cwd=Path(__file__).parents[2], capture_output=True, check=False)

@@ -73,7 +73,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _goes_on(paragraph: str) -> bool:
-    """Whether a paragraph inside a cell is code, given that the one before is."""
+    """Return whether a paragraph inside a cell is code, given that the one before is."""
     if paragraph[0].isspace():
         return True
     unfinished = paragraph + "\n" + " " * 8 + "pass"  # a class may have a blank line below the head of a method

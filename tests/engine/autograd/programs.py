@@ -168,7 +168,7 @@ def trace(T: Any, choose: Choose, steps: int) -> list[Step]:
 
 
 def is_over(ours: Step, theirs: Step) -> bool:
-    """Whether the libraries differ as ``docs/differences.md`` says, so that nothing more can be compared."""
+    """Return whether the libraries differ as ``docs/differences.md`` says, so that nothing more can be compared."""
     our_error, their_error = ours[1], theirs[1]
     if ours[0] != theirs[0] and {ours[0].split()[1], theirs[0].split()[1]} == {"flat", "itself"}:
         return True  # the layouts of results may differ, and what is contiguous

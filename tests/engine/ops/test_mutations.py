@@ -185,7 +185,7 @@ def test_wrong_formulas_are_noticed(name):
 
 
 def noticed(case: Case) -> bool:
-    """Whether a case comes out otherwise than it did."""
+    """Return whether a case comes out otherwise than it did."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

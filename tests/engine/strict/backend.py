@@ -122,7 +122,7 @@ class StrictBackend:
         )
 
     def address(self, array: Any) -> int:
-        """Where in memory the first element is."""
+        """Return where in memory the first element is."""
         return int(array.data.ptr)
 
     def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:

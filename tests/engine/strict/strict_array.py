@@ -147,7 +147,7 @@ def _index(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _is_whole(item: Any) -> bool:
-    """Whether a part of an index is for one dimension (a mask is for as many as it has)."""
+    """Return whether a part of an index is for one dimension (a mask is for as many as it has)."""
     numbers = isinstance(item, StrictArray) and item._v.dtype.kind != "b"
     return numbers or isinstance(item, (int, np.integer, slice)) and not isinstance(item, bool)
 

@@ -61,7 +61,7 @@ def _told(case: Case, place: Any, given: dict[str, Any], sample: Any) -> dict[st
 
 
 def _is_on_one_device(case: Case) -> bool:
-    """Whether there is a tensor, and no number beside a temperature: that would make a tensor on the CPU."""
+    """Return whether there is a tensor, and no number beside a temperature: that would make a tensor on the CPU."""
     given = case.tensors(nb)
     tensors = [isinstance(value, nb.Tensor) for value in given.values()]
     return all(tensors) if "temperature" in given else any(tensors)

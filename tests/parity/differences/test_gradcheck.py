@@ -160,7 +160,7 @@ def sum_of(*parts: Any) -> Any:
 
 
 def verdict(check: Any) -> Any:
-    """Whether a check passes; or its error, and which key words that has."""
+    """Return whether a check passes; or its error, and which key words that has."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

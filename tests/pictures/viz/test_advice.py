@@ -154,7 +154,7 @@ def parameters() -> frozenset[str]:
 
 
 def exists(path: str) -> bool:
-    """Whether a name, with or without what it is in, is one of the library's or of Python's."""
+    """Return whether a name, with or without what it is in, is one of the library's or of Python's."""
     parts = path.lstrip(".").removeprefix("torch.").removeprefix("nbautograd.").removeprefix("viz.").split(".")
     for home in homes():
         value = home
@@ -166,7 +166,7 @@ def exists(path: str) -> bool:
 
 
 def is_name(piece: str, around: str) -> bool:
-    """Whether a piece is no code to run but a name or an argument; that must exist."""
+    """Return whether a piece is no code to run but a name or an argument; that must exist."""
     if re.fullmatch(r"\w+=[\w'\"-]+", piece):  # an argument
         assert piece.partition("=")[0] in parameters(), f"there is no parameter {piece}"
         return True

@@ -232,7 +232,7 @@ def title_node(model: GraphModel, frames: Any, at: int) -> str:
 
 
 def together(model: GraphModel, frames: Any, end: int) -> bool:
-    """Whether a frame belongs to the step of the one before it, with the additions to leaves."""
+    """Return whether a frame belongs to the step of the one before it, with the additions to leaves."""
     if "start" in (frames[end - 1].kind, frames[end].kind):
         return False
     nodes = [title_node(model, frames, at) for at in range(len(frames))]

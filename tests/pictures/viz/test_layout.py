@@ -122,7 +122,7 @@ def test_lines_in_lanes_pass_beside_the_boxes(window: int, direction: str) -> No
 
 
 def calls(function: Callable[[], object]) -> int:
-    """How many calls a function makes: what it costs, on whatever machine."""
+    """Return how many calls a function makes: what it costs, on whatever machine."""
     counted = 0
 
     def count(*_: object) -> None:

@@ -20,7 +20,7 @@ NEAR = 2.15
 
 
 def steps(run: Callable[[], Any]) -> int:
-    """How many lines of the package run; of a comprehension, one for each element."""
+    """Return how many lines of the package run; of a comprehension, one for each element."""
     count = 0
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:

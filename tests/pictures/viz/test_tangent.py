@@ -16,7 +16,7 @@ from nbautograd import viz
 
 
 def paths(picture: Any) -> list[str]:
-    """Where the lines go: the curve, then the straight ones."""
+    """Return where the lines go: the curve, then the straight ones."""
     assert ElementTree.fromstring(picture.svg).tag.endswith("svg")
     return [d for d in re.findall(r'<path d="(M[^"]*)"', picture.svg) if "L" in d]
 

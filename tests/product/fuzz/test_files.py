@@ -1,4 +1,4 @@
-"""Damaged, hostile and enormous files: ``load`` refuses them with its own errors, quickly, and executes nothing."""
+"""Damaged, hostile and enormous files: ``load`` rejects them with its own errors, quickly, and executes nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ sys.addaudithook(Watch.hook)
 
 
 def reading(data: bytes, read: Callable[..., Any] = nb.load) -> Any:
-    """Read under guard: the object, or None where the file was refused as it should be."""
+    """Read under guard: the object, or None where the file was rejected as it should be."""
     files()
     Watch.seen.clear()
     try:

@@ -73,9 +73,9 @@ class Graphs(RuleBasedStateMachine):
         self.hooks: list[list[Any]] = []
 
     def both(self, step: Callable[..., Any], *used: list[Any], more: bool = False) -> list[Any] | None:
-        """The step in both libraries: their results, or None if both refuse.
+        """The step in both libraries: their results, or None if both reject it.
 
-        :param more: whether ours may do what PyTorch refuses.
+        :param more: whether ours may do what PyTorch rejects.
         """
         results: list[Any] = []
         errors: list[Exception | None] = []
@@ -157,7 +157,7 @@ class Graphs(RuleBasedStateMachine):
     def passing(self, run: Callable[..., Any], *used: list[Any]) -> list[Any] | None:
         """A backward pass; after one that fails, PyTorch may have accumulated and freed a part.
 
-        What ``x.mul_(x)`` saves is kept here, and lost in PyTorch, which then refuses the pass.
+        What ``x.mul_(x)`` saves is kept here, and lost in PyTorch, which then rejects the pass.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

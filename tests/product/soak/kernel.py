@@ -143,7 +143,7 @@ class Kernel:
             pass
 
     def measure(self) -> dict[str, int]:
-        """How much the kernel holds, once all that can be let go has been."""
+        """Return how much the kernel holds, once all that can be let go has been."""
         assert self.run("%reset -f").status == "ok"
         assert self.run(MEASURE).status == "ok"
         found: dict[str, int] = json.loads(self.run("print(_measure())").text)

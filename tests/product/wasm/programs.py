@@ -279,7 +279,7 @@ def modules() -> list[str]:
 
 
 def run_examples(name: str) -> dict[str, Any]:
-    """How many examples a module has, and what was not as it is written."""
+    """Return how many examples a module has, and what was not as it is written."""
     module, out = importlib.import_module(name), io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
