@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tests.parity.differences.both import agrees
+import pytest
+
+from tests.parity.differences.both import agrees, differs
 
 CALLS = (
     *("x.sum(0, {})", "x.sum(0, keepdim={})", "x.mean(0, {})", "x.max(0, {})", "x.argmax(0, {})", "x.sort(0, {})"),
@@ -90,3 +92,11 @@ def test_products_of_several_dtypes(torch: Any) -> Any:
                 except RuntimeError:
                     found.append(f"{text} {first} {second} RuntimeError")
     return found
+
+
+@differs("A call that fails changes nothing", pytorch=[1.0, 0.0], here=[0.0, 0.0])
+def test_calls_that_fail(torch: Any) -> Any:
+    x = torch.zeros(2)
+    with pytest.raises(IndexError):
+        x[[0, 5]] = torch.ones(2)
+    return x.tolist()
