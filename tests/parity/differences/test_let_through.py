@@ -1,4 +1,4 @@
-"""Calls that PyTorch refuses for the type of an option, the dtype of ``out=``, or operands of several dtypes."""
+"""Calls for which PyTorch raises: an option of another type, ``out=`` of another dtype, operands of several dtypes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ PRODUCTS = (
 
 @agrees
 def test_products_of_several_dtypes(torch: Any) -> Any:
-    """Half precision is computed in float32, and has to be refused beside float32 all the same."""
+    """Half precision is computed in float32, and raises beside float32 all the same."""
     found = []
     kinds = ("float16", "bfloat16", "float32", "float64")
     for first in kinds:
