@@ -1,11 +1,13 @@
-"""Calls that PyTorch refuses for the type of an option, the dtype of ``out=``, or operands of several dtypes."""
+"""Calls for which PyTorch raises: an option of another type, ``out=`` of another dtype, operands of several dtypes."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from tests.parity.differences.both import agrees
+import pytest
+
+from tests.parity.differences.both import agrees, differs
 
 CALLS = (
     *("x.sum(0, {})", "x.sum(0, keepdim={})", "x.mean(0, {})", "x.max(0, {})", "x.argmax(0, {})", "x.sort(0, {})"),
@@ -76,7 +78,7 @@ PRODUCTS = (
 
 @agrees
 def test_products_of_several_dtypes(torch: Any) -> Any:
-    """Half precision is computed in float32, and has to be refused beside float32 all the same."""
+    """Half precision is computed in float32, and raises beside float32 all the same."""
     found = []
     kinds = ("float16", "bfloat16", "float32", "float64")
     for first in kinds:
@@ -90,3 +92,11 @@ def test_products_of_several_dtypes(torch: Any) -> Any:
                 except RuntimeError:
                     found.append(f"{text} {first} {second} RuntimeError")
     return found
+
+
+@differs("A call that fails changes nothing", pytorch=[1.0, 0.0], here=[0.0, 0.0])
+def test_calls_that_fail(torch: Any) -> Any:
+    x = torch.zeros(2)
+    with pytest.raises(IndexError):
+        x[[0, 5]] = torch.ones(2)
+    return x.tolist()

@@ -386,7 +386,7 @@ def scalar_tensor(
     """
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
-    kind = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
+    kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()
     return full(
         (),
         number_in(s, kind, "scalar_tensor"),

@@ -52,6 +52,8 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
     """
     prefix, name = f"{function}(): " if function else "", _C_SCALAR.get(kind.name)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")
     if kind.rank == 0:

@@ -133,6 +133,11 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
             [0.3000, 0.4000]])
     """
     ndim = input._a.ndim
+    if input.dtype.rank < 2:
+        raise DtypeError(
+            "renorm(): linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
     if not p > 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, but p={p} was given")
     if maxnorm < 0:
