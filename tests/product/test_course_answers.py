@@ -73,13 +73,16 @@ def source(cell: dict[str, Any]) -> str:
 def test_neither_source_nor_outputs_tell_a_check_or_an_answer(book: Path, language: str) -> None:
     cells = json.loads(notebook_of(book, language).read_text(encoding="utf-8"))["cells"]
     shown = json.dumps([cell.get("outputs") for cell in cells], ensure_ascii=False) + "".join(map(source, cells))
-    programs = [statements(source(cell)) for cell in cells if cell["cell_type"] == "code"]
+    programs = [source(cell) for cell in cells if cell["cell_type"] == "code"]
     for name, code, worked in parts(book, language):
         told = texts(code) | texts(worked)
         assert told
         assert not [text for text in told if text in shown], name
         alone = statements(worked)
-        assert not any(alone <= program for program in programs), name
+        telling = [program for program in programs if alone <= statements(program)]
+        if book.stem == "appendix_bugs":  # where the cure moves a line, the statements of the bug are its own
+            telling = [program for program in telling if flat(worked) in flat(program)]
+        assert not telling, name
 
 
 @pytest.mark.sweep
