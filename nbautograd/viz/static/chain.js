@@ -127,7 +127,7 @@ class Chain {
   partsOf() { return this.came.map((_, i) => (i ? `upstream${i}` : "upstream")); }
 
   /** The element that is written out where none is chosen. */
-  get largest() { return this.rows?.only >= 0 ? this.rows.only : largestAt(this.sent.cells); }
+  get largest() { return this.rows?.only >= 0 ? this.rows.only : largestAt(this.sent?.cells ?? []); }
 
   /** How many letters the longest of all local derivatives has: their tile is as wide for each element. */
   get longest() {
