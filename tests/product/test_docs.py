@@ -291,7 +291,7 @@ def test_without_pytorch_its_notebook_is_shown_as_it_was_stored(tmp_path: Path) 
 
 SITE = Path(os.environ.get("NBAUTOGRAD_SITE", ROOT / "build" / "site"))
 built = pytest.mark.skipif(not (SITE / "index.html").exists(), reason=needs.reason("the site"))
-LOOKED_AT = ["index", "course/03_backward", "api/nn.Linear", "reference"]
+LOOKED_AT = ["index", "autograd", "course/03_backward", "api/nn.Linear", "reference"]
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +324,7 @@ def test_a_page_asks_no_other_host(browser: Any, name: str) -> None:
 
 @built
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["index", "course/03_backward", "course/zh/03_backward"])
+@pytest.mark.parametrize("name", ["index", "autograd", "zh/autograd", "course/03_backward", "course/zh/03_backward"])
 def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
     from playwright.sync_api import expect
 

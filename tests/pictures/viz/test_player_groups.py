@@ -12,6 +12,8 @@ from tests import needs
 needs.package("playwright")
 from playwright.sync_api import expect
 
+import nbautograd as nb
+from nbautograd import viz
 from nbautograd.viz.notebook import export
 from nbautograd.viz.notebook.api import Picture
 from nbautograd.viz.read import fold
@@ -113,3 +115,13 @@ def test_the_kernel_draws_what_the_page_does_not_hold(browser: Any, make: Any) -
     expect(page.locator(".nb-openable")).to_have_count(1)
     assert page.evaluate("asked.length") == 1  # what it has drawn once it keeps
     page.close()
+
+
+def test_a_pass_over_complex_numbers_plays(open_page: Any) -> None:
+    """A step whose gradients are complex has no tiles; the strip shows it without them."""
+    z = nb.tensor(3 + 4j, requires_grad=True)
+    page = open_page(viz.animate(z.abs() ** 2, namespace={"z": z}))
+    page.locator(".nb-player").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert page.locator(".nb-player").get_attribute("data-step") == "4" and page.troubles == []
