@@ -415,8 +415,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 answer = cls.forward(*args, **kwargs)
                 cls.setup_context(node, args, answer)
-                if recorded:
-                    check_saved(node, tensors, answer if isinstance(answer, tuple) else (answer,))
+                same = tensors if recorded else [t for t in tensors if t._fn is None]
+                check_saved(node, same, answer if isinstance(answer, tuple) else (answer,))
         several = isinstance(answer, tuple)
         outputs = list(answer) if several else [answer]
         check_dirty(node, outputs)
