@@ -18,16 +18,8 @@ from nbautograd._engine.core.tensor import Tensor, new, wrap
 from nbautograd._engine.fusion.lazy_gradient import materialize_pending
 from nbautograd._engine.ops._internal import cast, sum_to
 from nbautograd._names.docstrings.methods import describe_methods
-from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
+from nbautograd.autograd import function_jvp, function_outputs, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
-from nbautograd.autograd.function_outputs import (
-    check_dirty,
-    check_kind,
-    check_saved,
-    connect,
-    record,
-    refuse_in_transforms,
-)
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
@@ -250,7 +242,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 ) from None
         if g._a.dtype == dtype:
             return g
-        check_kind(self, position, g, dtype)
+        function_outputs.check_kind(self, position, g, dtype)
         return cast(g, dtype)
 
 
@@ -398,7 +390,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
         if plain_style and (batched.in_transform() or batched.levels()):
-            refuse_in_transforms(cls)
+            function_outputs.refuse_in_transforms(cls)
         tensors = [a for a in args if isinstance(a, Tensor)]
         if batched.levels() and any(batched.level_of(a) for a in tree_flatten(args)[0]):
             from nbautograd.autograd.function_vmap import apply_batched
@@ -415,15 +407,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 answer = cls.forward(*args, **kwargs)
                 cls.setup_context(node, args, answer)
-                if recorded:
-                    check_saved(node, tensors, answer if isinstance(answer, tuple) else (answer,))
+                same = tensors if recorded else [t for t in tensors if t._fn is None]
+                function_outputs.check_saved(node, same, answer if isinstance(answer, tuple) else (answer,))
         several = isinstance(answer, tuple)
         outputs = list(answer) if several else [answer]
-        check_dirty(node, outputs)
+        function_outputs.check_dirty(node, outputs)
         if recorded:
-            record(node, args, tensors, outputs, before)
+            function_outputs.record(node, args, tensors, outputs, before)
         else:
-            connect(node, tensors, outputs, False)
+            function_outputs.connect(node, tensors, outputs, False)
         for level in levels:
             function_jvp.set_tangents(node, args, outputs, level)
         return tuple(outputs) if several else outputs[0]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
-from nbautograd._engine.core import dispatch_mode, out_dtypes, tracing
+from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
@@ -263,6 +263,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
             f"and {out.device} of the argument 'out'"
         )
+    from nbautograd._engine.core import out_dtypes  # few programs need it
+
     if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
         raise DtypeError(
             f"{name.lstrip('_')}(): Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} "

@@ -210,8 +210,11 @@ tensor(2.)""",
 >>> import nbautograd as torch
 >>> class Double(torch.autograd.Function):
 ...     @staticmethod
-...     def forward(ctx, x):
+...     def forward(x):
 ...         return 2 * x
+...     @staticmethod
+...     def setup_context(ctx, inputs, output):
+...         pass
 ...     @staticmethod
 ...     def jvp(ctx, tangent):
 ...         return 2 * tangent

@@ -296,6 +296,12 @@ def _threshold(input: Tensor, limit: float, value: float) -> Tensor:
     return np.where(input <= limit, input.dtype.type(value), input)
 
 
+def _limit_for(input: Tensor, limit: float) -> float:
+    """Return the limit in the dtype of the input: truncated for integers."""
+    is_integer = isinstance(input, Tensor) and input.dtype.rank < 2
+    return int(limit) if is_integer and isinstance(limit, float) and abs(limit) < 2**63 else limit
+
+
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Return ``input`` where it exceeds ``threshold``, otherwise ``value``.
 
@@ -303,7 +309,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     >>> torch.nn.functional.threshold(torch.tensor([-1., 2.]), 1, 20)
     tensor([20.,  2.])
     """
-    return in_place_or_not("threshold", _threshold, inplace, input, threshold, value)
+    return in_place_or_not("threshold", _threshold, inplace, input, _limit_for(input, threshold), value)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
@@ -313,7 +319,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     >>> torch.nn.functional.threshold_(torch.tensor([-1., 2.]), 1, 20)
     tensor([20.,  2.])
     """
-    return in_place_or_not("threshold", _threshold, True, input, threshold, value)
+    return in_place_or_not("threshold", _threshold, True, input, _limit_for(input, threshold), value)
 
 
 # -- piecewise linear ------------------------------------------------------------------------------------------------

@@ -100,3 +100,39 @@ def test_calls_that_fail(torch: Any) -> Any:
     with pytest.raises(IndexError):
         x[[0, 5]] = torch.ones(2)
     return x.tolist()
+
+
+@agrees
+def test_thresholds_of_integers(torch: Any) -> Any:
+    """Both numbers are in the dtype of the input."""
+    threshold = torch.nn.functional.threshold
+    x = torch.tensor([-9, -8, 0, 3])
+    return threshold(x, -8.5, -0.5), threshold(x, 2.9, 7.9), threshold(x.double(), -8.5, -0.5)
+
+
+@agrees
+def test_saved_inputs_that_are_returned(torch: Any) -> Any:
+    """They raise whether or not an input requires grad, unless nothing is recorded."""
+
+    def outcome(requires_grad: bool, recorded: bool) -> str:
+        members = {
+            "forward": staticmethod(lambda x: x),
+            "setup_context": staticmethod(lambda ctx, inputs, output: ctx.save_for_backward(*inputs)),
+        }
+        function = type("AsItIs", (torch.autograd.Function,), members)
+        with torch.set_grad_enabled(recorded):
+            try:
+                return str(function.apply(torch.ones(2, requires_grad=requires_grad)).tolist())
+            except RuntimeError as error:
+                return str(error).partition(".")[0]
+
+    return [outcome(requires_grad, recorded) for requires_grad in (True, False) for recorded in (True, False)]
+
+
+@agrees
+def test_versions_of_resized_results(torch: Any) -> Any:
+    outs = [torch.zeros(0), torch.zeros(2), torch.zeros(0), torch.zeros(1)]
+    torch.full((2,), 3.0, out=outs[0])
+    torch.ones(2, out=outs[1])
+    torch.eye(2, out=outs[2])
+    return [(t, t._version) for t in (*outs, outs[3].resize_(1, 1))]

@@ -111,8 +111,7 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
         )
     result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
     if out._a.shape != shape:
-        out._a = result._a
-        return out
+        out._a = out._a[:0] if out._a.ndim else out._a.reshape((-1,))[:0]
     return resize_into(out, result, name)
 
 
