@@ -47,7 +47,7 @@ def transformers() -> set[str]:
 def saving() -> set[str]:
     """Return the files of the package whose code the first ``torch.save`` of a tensor runs, in a fresh process."""
     code = """
-import io, sys
+import io, pathlib, sys  # pathlib asks for a module that only Windows has, and with it the package's import hook
 import nbautograd as torch
 x, files = torch.ones(2), set()
 sys.setprofile(lambda frame, event, argument: files.add(frame.f_code.co_filename))

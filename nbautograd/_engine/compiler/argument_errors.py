@@ -105,7 +105,8 @@ def options_of(function: Callable[..., Any]) -> list[tuple[str, int, str]]:
     """Return the options of a function that have one of the simple annotations: name, position and annotation."""
     code, hints = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    kinds = [hint for hint in _SIMPLE if function.__module__.startswith("nbautograd._engine") or hint == "bool"]
+    own = (function.__module__ or "").startswith("nbautograd._engine")  # a function without a module is a reader's
+    kinds = [hint for hint in _SIMPLE if own or hint == "bool"]
     return [
         (name, i if i < code.co_argcount else sys.maxsize, hints[name])
         for i, name in enumerate(names)

@@ -14,8 +14,6 @@ from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
-from nbautograd.viz.draw.loop_grid import grid
-from nbautograd.viz.draw.mermaid import to_mermaid
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -57,6 +55,8 @@ def arrange(
     if direction is None and settings.direction != "auto":
         direction = settings.direction
     if direction is None and (loop := loop_of(model)) is not None:
+        from nbautograd.viz.draw.loop_grid import grid  # only loops need it
+
         return [labelled(grid(model, loop, sizes, labels or {}), labels or {})] * len(windows)
     if direction is not None:
         return [layout(model, sizes, direction=direction, labels=labels)] * len(windows)
@@ -397,6 +397,8 @@ class Figure:
     @property
     def mermaid(self) -> str:
         """The source of a Mermaid flowchart of the last graph."""
+        from nbautograd.viz.draw.mermaid import to_mermaid
+
         return to_mermaid(self.scenes[-1]) if self.scenes else "flowchart LR\n"
 
     @property

@@ -200,7 +200,7 @@ def test_saving(tmp_path: Path) -> None:
         assert path.stat().st_size > 100
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"picture.{s}" for s in ("dot", "html", "svg", "txt")]
     with pytest.raises(
-        ValueError, match=r"cannot save as '\.gif'; use one of \.dot, \.html, \.pdf, \.png, \.svg, \.txt"
+        ValueError, match=r"cannot save as '\.gif'; use one of \.dot, \.html, \.json, \.mmd, \.pdf, \.png, \.svg, \.txt"
     ):
         shown.save(tmp_path / "picture.gif")
 

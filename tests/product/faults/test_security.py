@@ -76,9 +76,10 @@ def imports(module: str) -> set[str]:
 def test_only_declarations_and_typed_cells_are_executed() -> None:
     """``_engine/compiler/source.py`` compiles what declarations, and programs and traces written of them, give it,
     ``viz/notebook/magics.py`` and ``magic_line.py`` what the user typed behind a magic, and ``cli/graded_run.py`` the
-    notebooks that a teacher grades."""
+    notebooks that a teacher grades. Exercises run checks of the package's own files, and practice its programs."""
     typed = {"viz/notebook/magics.py", "viz/notebook/magic_line.py"}
-    assert files("eval", "exec", "compile") <= {"_engine/compiler/source.py", *typed}
+    of_course = {"exercises/__init__.py", "viz/notebook/practice_questions.py"}
+    assert files("eval", "exec", "compile") <= {"_engine/compiler/source.py", *typed, *of_course}
     assert files("shell.ev", "self.shell.ev", "shell.run_cell", "self.shell.run_cell") <= {
         "viz/notebook/magics.py", "cli/graded_run.py",
     }  # fmt: skip
