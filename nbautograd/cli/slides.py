@@ -7,11 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from nbautograd._engine.base.installing import extra
 from nbautograd.cli.server import say
 
 __all__ = ["add_parser", "arranged", "run"]
 
-MISSING = "slides need nbformat, nbclient and nbconvert; they come with: pip install 'nbautograd[lab]'"
 LOADED = "%load_ext nbautograd"
 LEFT_OUT = ("check", "answer", "score")
 """Kinds of cells that are for readers at their own screens."""
@@ -59,7 +59,7 @@ def run(path: Path, out: Path | None, stills: bool, reveal: str | None, require:
     try:
         nbformat, client, nbconvert = (import_module(name) for name in ("nbformat", "nbclient", "nbconvert"))
     except ImportError:
-        say(MISSING)
+        say(f"slides need nbformat, nbclient and nbconvert; they come with: {extra('lab')}")
         return 1
     try:
         notebook = nbformat.from_dict(arranged(nbformat.read(path, 4), stills))

@@ -40,8 +40,8 @@ import numpy as np
 
 from nbautograd._engine.base.users_code import is_users
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.viz import settings
 from nbautograd.viz.language import current, say
+from nbautograd.viz.settings import settings
 
 __all__ = ["answer", "book_of", "check", "exercise", "given", "same", "score", "variants", "written"]
 

@@ -123,7 +123,7 @@ def test_the_wheels_are_enough_for_a_player(tmp_path: Path) -> None:
     for wheel in tmp_path.glob("*.whl"):
         shutil.unpack_archive(wheel, folder, "zip")
     assert not [*folder.rglob("*.so")] and not (folder / "nbautograd" / "course").exists()
-    assert own.stat().st_size < 2_000_000
+    assert own.stat().st_size < 2_050_000
     (code,) = re.findall(r"```python\n(import nbautograd.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     done = subprocess.run(
         [sys.executable, "-c", UNPACKED, str(folder), code], cwd=tmp_path, text=True, capture_output=True, check=False
@@ -170,7 +170,7 @@ def test_players_open_in_the_shell_of_pyodides_kernel(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     published, sent = json.loads(done.stdout.splitlines()[-1])
     widget = ["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"]
-    assert published == [widget, widget] and sent.count("comm_open") == 4  # each with its layout
+    assert published == [widget, widget] and sent.count("comm_open") == 6  # each with its layout, and their script
 
 
 # -- the site ----------------------------------------------------------------------------------------------------------

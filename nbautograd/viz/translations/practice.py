@@ -36,8 +36,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "连续答对 {n} 题：下一题进入第 {level} 级。",
     ),
     "practice_no_answer": (
-        "answer() needs an answer, for example answer(6) or answer('w, a')",
-        "answer() 需要一个答案，例如 answer(6) 或 answer('w, a')",
+        "an answer is missing, for example %practice 6, or .answer('w, a')",
+        "缺少答案，例如 %practice 6 或 .answer('w, a')",
     ),
     "practice_no_series": (
         "there is no question yet; %practice draws one",

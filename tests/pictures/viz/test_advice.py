@@ -136,7 +136,7 @@ def changed(program: str, piece: str) -> Iterator[str]:
 @cache
 def homes() -> tuple[Any, ...]:
     kinds = (nb.nn.Linear, nb.optim.SGD, nb.optim.lr_scheduler.LRScheduler, nb.distributions.Distribution)
-    modules = (nb, nb.nn.functional, nb.linalg, nb.optim, nb.autograd, nb.protocol, viz, builtins, os, math)
+    modules = (nb, nb.nn.functional, nb.linalg, nb.optim, nb.autograd, nb.protocol, viz, exercises, builtins, os, math)
     return (nb.Tensor, nb.nn.Linear(1, 1), nb.autograd.Function, *kinds, *modules)
 
 

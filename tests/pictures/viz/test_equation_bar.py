@@ -181,7 +181,7 @@ def test_what_is_not_finite_is_red(open_page: Any) -> None:
     page = open_page(viz.animate(z, namespace={"x": x, "y": y, "z": z}))
     red = page.locator(".nb-stage text.nb-bad-text")
     page.press(".nb-player", "Home")
-    expect(red.filter(visible=True)).to_have_text(["nan", "-inf"])
+    expect(red.filter(visible=True)).to_have_text(["nan", "−inf"])
     assert red.first.evaluate("text => getComputedStyle(text).fill") == "rgb(179, 18, 63)"
     page.press(".nb-player", "End")
     open_tab(page, "leaves")

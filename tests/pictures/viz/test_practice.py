@@ -148,7 +148,7 @@ def test_what_is_said_to_mistakes() -> None:
     assert "One of the lines" in fails.answer("none").text and "Line 1 runs" in fails.answer(1).text
     assert "not the number of a line" in fails.answer(99).text and fails.answer(f"line {line}").right
     assert series("fails", none=lambda q: q.answer == 0).answer("none").right
-    with pytest.raises(TypeError, match="needs an answer"):
+    with pytest.raises(TypeError, match="an answer is missing"):
         fails.answer()
 
 

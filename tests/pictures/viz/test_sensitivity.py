@@ -333,7 +333,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
                 const answer = JSON.parse(await window.kernel(JSON.stringify(message)));
                 if (answer) listeners["msg:custom"](answer);
               } };
-            render(model, document.getElementById("nb-place"));
+            render(model, document.getElementById("nb-place"), data.texts);
         """  # fmt: skip
         payload = export.json_for_script(shown.data())
         body = (
