@@ -29,7 +29,7 @@ from tests import needs
 needs.package("IPython")
 
 import nbautograd as nb
-from nbautograd import cli, viz
+from nbautograd import cli, exercises, viz
 from nbautograd._engine.base.missing_graph import TEXTS as CAUSES
 from nbautograd.cli import doctor
 from nbautograd.viz.language import LANGUAGES
