@@ -235,18 +235,20 @@ PLAYERS = ("player", "predict", "lens", "monitor")
 def growth(lab: Lab, name: str) -> tuple[float, float]:
     """Bytes of heap and listeners by which the page grows with each run of a cell, at its best.
 
-    JupyterLab's own listeners come in batches of more than a hundred, now and then.
+    JupyterLab's own listeners come in batches of more than a hundred, now and then, and on a busy machine the browser
+    may still hold what it drops later. What is never given back shows in every round.
     """
-    best = float("inf"), float("inf")
-    for _ in range(4):
+    best, held = (float("inf"), float("inf")), False
+    for _ in range(8):
         heap, listeners = lab.measure()
         for _ in range(RERUNS):
             lab.run(name)
-        assert wait_until(lambda: lab.held() <= len(PLAYERS) + KEPT), lab.held()  # anywidget keeps one for two seconds
+        held |= wait_until(lambda: lab.held() <= len(PLAYERS) + KEPT, 10)  # anywidget keeps one for two seconds
         now = lab.measure()
         best = min(best[0], (now[0] - heap) / RERUNS), min(best[1], (now[1] - listeners) / RERUNS)
-        if best[1] <= 0:
+        if held and best[0] <= 200_000 and best[1] < 2:
             break
+    assert held, lab.held()
     return best
 
 
