@@ -88,7 +88,7 @@ def test_the_wheel_holds_all_that_runs_and_nothing_else(packages: dict[str, Path
     course = {name.replace("notebooks/", "nbautograd/course/") for name in tracked("notebooks", "*.ipynb")}
     wanted = tracked("nbautograd", "*.py") | tracked("nbautograd", "*.pyi") | {"nbautograd/py.typed"}
     wanted |= tracked("nbautograd/_names", "*.txt") | tracked("nbautograd/viz/static", "*.*") | course
-    wanted |= tracked("nbautograd/cli/jupyter", "*.json")
+    wanted |= tracked("nbautograd/cli/jupyter", "*.json") | tracked("nbautograd/exercises", "*.toml")
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert {"nbautograd/__init__.pyi", "nbautograd/_engine/core/_tensor_methods.pyi"} <= wanted  # for editors
     assert any(name.endswith("licenses/LICENSE") for name in names)
