@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -12,13 +12,11 @@ import numpy as np
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture.flow import Flow, flow_of
 from nbautograd.viz.capture.torch_watch import settle
-from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.answers import Answer, name_in, picture_of
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
-from nbautograd.viz.notebook.picture import Picture
-from nbautograd.viz.notebook.why_picture import picture_of
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute, is_tensor, node_name, result_shape
 from nbautograd.viz.read.naming import SourceLines
@@ -44,12 +42,13 @@ class Step:
     where: str
 
 
-class Difference:
+class Difference(Answer):
     """The result of :func:`diff`: a notebook shows it with the second graph, a terminal as text.
 
     :param label: the counts in one line.
     :param lines: each difference.
     :param picture: the second graph, in which the first difference is red; or None.
+    :param table: rows below the lines; or None.
     :returns: the comparison.
     :raises TypeError: an argument is missing.
 
@@ -57,26 +56,8 @@ class Difference:
     a and b are alike
     """
 
-    def __init__(self, label: str, lines: Sequence[str], picture: Picture | None = None) -> None:
-        self.label, self.lines, self.picture = label, tuple(lines), picture
-
-    @property
-    def text(self) -> str:
-        """All of it in words."""
-        return "\n".join([self.label, *(f"  {line}" for line in self.lines)])
-
-    def __repr__(self) -> str:
-        return self.text
-
     def __bool__(self) -> bool:
         return bool(self.lines)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        lines = "".join(f"<li>{escape(line, 600)}</li>" for line in self.lines)
-        shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
-        if self.picture is not None:
-            shown += output.image(self.picture.svg, self.picture.label)
-        return {"text/plain": self.text, "text/html": shown}
 
 
 @at_once
@@ -130,8 +111,7 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
 
 
 def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:
-    found = (key for key, value in list(names.items()) if value is tensor and isinstance(key, str) and key[:1] != "_")
-    return one_line(next(found, other), 40)
+    return one_line(name_in(names, tensor) or other, 40)
 
 
 def _steps(walk: GraphWalk) -> list[Step]:

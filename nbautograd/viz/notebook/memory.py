@@ -14,6 +14,7 @@ from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.answers import name_in, place_text
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.notebook.monitor_picture import WIDE, card
@@ -209,10 +210,7 @@ def _itemed(line: str) -> str:
 
 
 def _place(line: tuple[str, int] | None) -> str:
-    if line is None:
-        return ""
-    label, text = SourceLocator.locate(*line)
-    return say("memory_place", cell=one_line(label, 40), n=line[1], text=one_line(text, 80)).rstrip(": ：")
+    return "" if line is None else place_text(line)
 
 
 @at_once
@@ -241,6 +239,6 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
     namespace = namespace if namespace is not None else callers_names()
     settle(namespace)
     walk = GraphWalk(tensor, READ)
-    name = next((n for n, v in namespace.items() if v is tensor and isinstance(n, str) and n[:1] != "_"), "out")
+    name = name_in(namespace, tensor) or "out"
     cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
     return MemoryReport(read_kept(walk, namespace), name, (*cut, *remarks(walk.ops)))

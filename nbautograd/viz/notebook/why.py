@@ -14,14 +14,12 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
 from nbautograd.viz.capture.flow import Flow, flow_of, size_of
 from nbautograd.viz.capture.torch_watch import settle
-from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
-from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table, named_leaves
-from nbautograd.viz.notebook.why_picture import picture_of
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute, is_tensor, node_name, operands_of, result_shape, saved_of
 from nbautograd.viz.read.notes import line_of, remarks, trace_of
@@ -41,7 +39,7 @@ SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 
 FLAT = ("sign", "round", "floor", "ceil", "trunc")
 
 
-class Explanation:
+class Explanation(Answer):
     """The answer of :func:`why`: a notebook shows it with the graph, a terminal as text.
 
     :param label: the answer in one line.
@@ -55,29 +53,6 @@ class Explanation:
     w.grad is None
       no pass has run
     """
-
-    def __init__(
-        self, label: str, lines: Sequence[str], picture: Picture | None = None, table: Table | None = None
-    ) -> None:
-        self.label, self.lines, self.picture, self.table = label, tuple(lines), picture, table
-
-    @property
-    def text(self) -> str:
-        """All of it in words."""
-        table = [repr(self.table)] if self.table is not None else []
-        return "\n".join([self.label, *(f"  {line}" for line in self.lines), *table])
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        lines = "".join(f"<li>{escape(line, 600)}</li>" for line in self.lines)
-        shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
-        if self.table is not None:
-            shown += self.table._repr_html_()
-        if self.picture is not None:
-            shown += output.image(self.picture.svg, self.picture.label)
-        return {"text/plain": self.text, "text/html": shown}
 
 
 @at_once
@@ -222,7 +197,7 @@ def _strongest(paths: Sequence[Path], flow: Flow, kind: str) -> tuple[Any, list[
     where, logs = pick(by_line.items(), key=lambda item: sum(item[1]))
     if where is not None and len(logs) > 3:
         product_ = f"10^{sum(logs):.0f}" if abs(sum(logs)) >= 4 else number_text(10 ** sum(logs), SUMMARY)
-        lines.append(say("why_line", n=len(logs), factor=product_, line=_text(where)))
+        lines.append(say("why_line", n=len(logs), factor=product_, line=place_text(where)))
     return node, lines
 
 
@@ -270,7 +245,7 @@ def _path_line(path: Path, flow: Flow, name: str, tensor: Any) -> str:
         factor = flow.factor(node, edge)
         times = f" ×{number_text(factor, SUMMARY)}" if factor is not None else ""
         place = line_of(node)
-        where = f" ({_text(place, short=True)})" if place is not None else ""
+        where = f" ({place_text(place, short=True)})" if place is not None else ""
         steps.append(f"{plain(node_name(node))}{times}{where}")
     if len(steps) > STEPS:
         left_out = say("why_left_out", n=len(steps) - STEPS + 1)
@@ -299,7 +274,9 @@ def _stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> lis
     ran = {place for node in (walk.order if walk is not None else ()) if (place := line_of(node)) is not None}
     lines = []
     for stop in stops(name, _reach(name, walk), ran)[:SHOWN]:
-        lines.append(say(f"why_stop_{stop.kind}", what=stop.what, line=_text((stop.filename, stop.line)), name=name))
+        lines.append(
+            say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
+        )
     return lines or [say("why_unused", name=name)]
 
 
@@ -438,7 +415,7 @@ def _root(tensor: Any, names: Mapping[str, Any]) -> Any:
 
 
 def _name(tensor: Any, names: Mapping[str, Any], other: str = "w") -> str:
-    direct = next((k for k, v in list(names.items()) if v is tensor and isinstance(k, str) and k[:1] != "_"), "")
+    direct = name_in(names, tensor)
     return one_line(direct or next((k for k, v in named_leaves(names).items() if v is tensor), other), 60)
 
 
@@ -448,10 +425,4 @@ def _called(node: Any) -> str:
 
 def _place(node: Any) -> str:
     place = line_of(node)
-    return "" if place is None else f" ({_text(place)})"
-
-
-def _text(place: tuple[str, int], short: bool = False) -> str:
-    label, text = SourceLocator.locate(*place)
-    told = say("memory_place", cell=one_line(label, 40), n=place[1], text="" if short else one_line(text, 80))
-    return told.rstrip(": ：")
+    return "" if place is None else f" ({place_text(place)})"

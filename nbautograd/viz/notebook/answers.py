@@ -1,0 +1,72 @@
+"""The parts that the answers to ``%why``, ``%diff`` and ``%memory`` share: lines, picture, names, places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.tables import Table
+from nbautograd.viz.read.builder import build
+
+__all__ = ["Answer", "name_in", "picture_of", "place_text"]
+
+
+class Answer:
+    """An answer of one line and its reasons: a notebook shows it with a graph, a terminal as text."""
+
+    def __init__(
+        self, label: str, lines: Sequence[str], picture: Picture | None = None, table: Table | None = None
+    ) -> None:
+        self.label, self.lines, self.picture, self.table = label, tuple(lines), picture, table
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        table = [repr(self.table)] if self.table is not None else []
+        return "\n".join([self.label, *(f"  {line}" for line in self.lines), *table])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        lines = "".join(f"<li>{escape(line, 600)}</li>" for line in self.lines)
+        shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
+        if self.table is not None:
+            shown += self.table._repr_html_()
+        if self.picture is not None:
+            shown += output.image(self.picture.svg, self.picture.label)
+        return {"text/plain": self.text, "text/html": shown}
+
+
+def name_in(names: Mapping[str, Any], tensor: Any) -> str:
+    """Return the variable that holds a tensor, private ones left out; empty if none does."""
+    items = list(names.items())
+    return next((name for name, value in items if value is tensor and isinstance(name, str) and name[:1] != "_"), "")
+
+
+def place_text(place: tuple[str, int], short: bool = False) -> str:
+    """Return the cell or file of a line, its number and, unless ``short``, its code."""
+    label, text = SourceLocator.locate(*place)
+    told = say("memory_place", cell=one_line(label, 40), n=place[1], text="" if short else one_line(text, 80))
+    return told.rstrip(": ：")
+
+
+def picture_of(root: Any, names: Mapping[str, Any], blame: Any = None, message: str = "") -> Picture | None:
+    """Return the graph of a result; None if it cannot be drawn.
+
+    :param blame: the node that is drawn red, with this message.
+    """
+    try:
+        model = build(root, names, fold=None)
+    except Exception:  # the answer stands without a picture
+        return None
+    key = model.entire.handles.of(blame) if blame is not None else None
+    key = model.stands.get(key, key) if key is not None else None
+    nodes = tuple(replace(node, failed=message) if node.id == key else node for node in model.nodes)
+    return Picture(replace(model, nodes=nodes))
