@@ -151,7 +151,7 @@ def differs_written_anew(html: str) -> bool:
 
 
 def edited(html: str, change: Callable[[ElementTree.Element], bool]) -> list[str] | None:
-    """What differs after an edit of the first drawing in which there is something to edit; None if missing."""
+    """Return the differences after an edit of the first drawing that has something to edit; None if none has."""
     for svg in svgs(html):
         root = ElementTree.fromstring(svg)
         if change(root):
