@@ -247,7 +247,7 @@ def budgets(rounds: int) -> list[list[str]]:
 
 
 def processor() -> str:
-    """What this computer's processor calls itself."""
+    """Return the name of this computer's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

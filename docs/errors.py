@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE / "errors.md"
 TABLE = HERE / "errors.toml"
 NAME = "example.py"
-"""What an example's text is called in messages, which quote its lines."""
+"""The file name of an example's text in messages, which quote its lines."""
 HEAD = """<!-- Written by docs/errors.py, which runs every example; do not edit. -->
 
 # Errors, their causes and their cures
@@ -36,7 +36,7 @@ exception can be caught by the type that PyTorch raises in its place: `ShapeErro
 
 
 def raised(example: str, setup: str = "") -> BaseException | None:
-    """What a piece of code raises, run as a cell where it has magics."""
+    """Return the exception of a piece of code, run as a cell if it has magics."""
     import nbautograd
     from nbautograd import viz
 

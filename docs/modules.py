@@ -39,7 +39,7 @@ def row(path: str) -> str:
 
 
 def summary(text: str) -> str:
-    """What the first line of a module's docstring says after the module's name."""
+    """Return the first line of a module's docstring without the module's name."""
     said = inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ").partition(": ")[2].replace("``", "`")
     return said[:1].upper() + said[1:]
 

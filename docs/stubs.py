@@ -60,7 +60,7 @@ ALIASES = {
     "Device": "device | str | int | None",
     "Operand": "Tensor | Number | np.ndarray[Any, Any] | np.generic",
 }
-"""What signatures abbreviate; the names are defined beside the methods."""
+"""The abbreviations in signatures; the names are defined beside the methods."""
 UNARY = "__neg__ __pos__ __abs__ __invert__"
 BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 ORDER = "__lt__ __le__ __gt__ __ge__"
@@ -376,7 +376,7 @@ def home(name: str) -> str:
 
 
 def own_names(cls: type[Any]) -> set[str]:
-    """What the source of a class and of those that it is derived from defines: type checkers see it there."""
+    """Return the names that the source of a class and of its bases defines: type checkers see those there."""
     names: set[str] = set()
     for each in cls.__mro__[:-1]:
         for node in defined(each)[1].body:

@@ -20,7 +20,7 @@ WHOLE = "the step itself"
 
 
 class Child:
-    """What a step's function is called with."""
+    """The arguments of a step's function."""
 
     def __init__(self, step: Step, folder: Path, rehearsal: bool, pipe: int, worker: int) -> None:
         self.step, self.folder, self.rehearsal, self.pipe, self.worker = step, folder, rehearsal, pipe, worker
@@ -64,7 +64,7 @@ class Child:
                 raise SystemExit(AGAIN)
 
     def is_sound(self) -> bool:
-        """Whether CUDA still answers: after an illegal access it fails whatever is asked, until the process ends."""
+        """Return whether CUDA still answers: after an illegal access every call fails until the process ends."""
         try:
             library = import_module("nbautograd")
             if library.cuda.is_initialized():

@@ -20,7 +20,7 @@ def run(child: Child) -> None:
 
 
 def executed(child: Child) -> dict[str, Any]:
-    """What came of its cells; a cell that raises stops no other."""
+    """Return the results of its cells; a cell that raises stops no other."""
     import nbformat
     from nbclient import NotebookClient
 

@@ -31,7 +31,7 @@ def write(journal: Journal, steps: list[Step]) -> Path:
 
 
 def facts(journal: Journal) -> dict[str, dict[str, str]]:
-    """What is known of the machine, by item."""
+    """Return the facts about the machine, by item."""
     return {item: line.get("facts", {}) for item, line in journal.items("facts").items()}
 
 
@@ -121,7 +121,7 @@ def reason(message: str) -> str:
 
 
 def troubles(journal: Journal, steps: list[Step]) -> str:
-    """What failed, hung or died, with the end of what it said."""
+    """Return the steps that failed, hung or died, with the end of their output."""
     found = []
     for step in steps:
         for item, line in journal.items(step.name).items():

@@ -116,7 +116,7 @@ class Runner:
         self.say(f"{step.name}: {status} after {seconds:.0f} s; {self.counts(step)}")
 
     def items(self, step: Step) -> list[dict[str, Any]]:
-        """What is known of the step's items."""
+        """Return the facts about the step's items."""
         return list(self.journal.items(step.name).values())
 
     def counts(self, step: Step) -> str:

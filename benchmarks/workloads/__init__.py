@@ -1,4 +1,4 @@
-"""What is compared: every workload with the programs that compute the same in each library.
+"""Define the compared workloads, with the programs that compute the same in each library.
 
 A program does the whole of its work when it is called and gives its results, which are compared before anything is
 timed. nbautograd and PyTorch run the very same code; the others are written as their users would.

@@ -196,7 +196,7 @@ def parameters(function: Any) -> str:
 
 
 def table_of(cupy: Any) -> dict[str, Any]:
-    """What the installed CuPy has of NumPy's and SciPy's names: ``{part: {name: parameters}}``."""
+    """Return the names of NumPy and SciPy in the installed CuPy: ``{part: {name: parameters}}``."""
     import cupyx.scipy
     import cupyx.scipy.special
     import scipy.linalg
@@ -246,7 +246,7 @@ UFUNC = "out dtype casting"
 
 
 def missing(use: Use, table: dict[str, Any]) -> str | None:
-    """What CuPy lacks for this call; None where nothing."""
+    """Return the names that CuPy lacks for this call, or None."""
     known = table["numpy" if use.kind == "module" else use.kind].get(use.name)
     if known is None:
         return "CuPy has no such name"

@@ -1,4 +1,4 @@
-"""How long things live: deep graphs, memory that goes when nobody needs it any more, and none that stays."""
+"""Check lifetimes: deep graphs, memory that is freed when nothing needs it, and no leaks."""
 
 from __future__ import annotations
 

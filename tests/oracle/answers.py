@@ -1,4 +1,4 @@
-"""What a program answers, under either library, as plain data: the same for both, and written to files as JSON."""
+"""Write a program's answer under either library as plain data: equal for both, and stored in files as JSON."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Measured(float):
 
 
 class MeasuredComplex(complex):
-    """The same of a complex number."""
+    """A measured complex number."""
 
     bound: float
 
 
 class Sample(NamedTuple):
-    """What is stored of a large array: some of its numbers, the sums of blocks of all of them, and their digest."""
+    """The stored part of a large array: some of its numbers, the sums of blocks of all of them, and their digest."""
 
     numbers: np.ndarray[Any, Any]
     sums: np.ndarray[Any, Any]
@@ -85,7 +85,7 @@ class Raised(NamedTuple):
     kind: str
     words: list[str]
     says: str = ""
-    """What the test asked for, and the message has."""
+    """The words that the test expects, and the message has."""
 
 
 class Warned(NamedTuple):

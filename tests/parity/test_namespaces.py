@@ -178,7 +178,7 @@ def test_every_name_of_the_table_is_found() -> None:
 
 
 def alone(code: str, T: Any) -> Any:
-    """What a process prints that has imported nothing else."""
+    """Return the output of a process that has imported nothing else."""
     code = f"import json\nimport {T.__name__} as T\n{code}"
     command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])

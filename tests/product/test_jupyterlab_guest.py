@@ -145,7 +145,7 @@ PARTS = {"cells": ".nb-equation-bar [role=slider]", "search": ".nb-search", "ans
 
 
 def focused(lab: Lab, place: str) -> Any:
-    """What has the focus now, in a new output."""
+    """Return the focused element, in a new output."""
     cell, _, part = place.partition(": ")
     shown = lab.run(cell)
     if cell == "frame":
@@ -228,7 +228,8 @@ def test_escape_gives_the_keys_back(lab: Lab) -> None:
 
 RERUNS = 8
 KEPT = 4
-"""How many players a page may hold beside those that it shows: browsers keep the elements that they showed last."""
+"""The number of players that a page may hold beside those that it shows: browsers keep the elements that they showed
+last."""
 PLAYERS = ("player", "predict", "lens", "monitor")
 
 

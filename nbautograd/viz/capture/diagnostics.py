@@ -1,4 +1,4 @@
-"""What a recording works out beside the numbers: where a NaN comes from, what is freed, sizes of gradients, vᵀJ."""
+"""Compute the notes of a recording beside its numbers: origin of a NaN, freed nodes, sizes of gradients, vᵀJ."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> 
 
 
 def is_freed(node: Any) -> bool:
-    """Whether a pass has taken away what a node saved."""
+    """Return whether a pass has freed the saved tensors of a node."""
     read = getattr(node, "saved_values", None)
     try:
         if callable(read):
@@ -97,7 +97,9 @@ def is_freed(node: Any) -> bool:
 
 
 def reset(was: str, grad: Any) -> str:
-    """What became of a gradient that was ``was`` after the last pass: ``none``, ``zeroed``, ``changed`` or nothing."""
+    """Return the change of a gradient that was ``was`` after the last pass: ``none``, ``zeroed``, ``changed`` or
+    nothing.
+    """
     if values.inline(grad) == was:
         return ""
     if grad is None:

@@ -59,7 +59,7 @@ class FrameLog:
         return self.drawn if is_large(self.drawn) else self.model
 
     def timeline(self, passes: int) -> Timeline:
-        """What has been recorded in so many passes."""
+        """Return the timeline of these passes."""
         self.settle()
         frames = list(self.frames)
         if self.dropped:
@@ -174,7 +174,7 @@ class FrameLog:
 
 
 def is_large(model: GraphModel) -> bool:
-    """Whether a pass through the graph has a step for each of its groups, not for each of its operations."""
+    """Return whether a pass has a step for each group of the graph instead of each operation."""
     return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
 
 

@@ -20,7 +20,7 @@ LONG = 30  # characters of a sum that is written out in a box
 
 
 class _Joint:
-    """What has reached one computed value in the current pass.
+    """The gradients that have reached one computed value in the current pass.
 
     :param expected: how many terms will come; one where there is no sum.
     :param kept: the tensor, if it keeps its gradient and is alive.

@@ -1,4 +1,4 @@
-"""What the player gets of frames, graphs and tiles, as JSON."""
+"""Write frames, graphs and tiles as JSON for the player."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _TOLD = (
 
 
 def scene_json(model: GraphModel) -> dict[str, Any]:
-    """What the player tells of a graph's nodes, and how they hang together."""
+    """Return a graph's nodes and edges for the player."""
     nodes = {}
     for node in model.nodes:
         about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
@@ -121,7 +121,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
 
 
 def saved_text(node: Node) -> str:
-    """What a node keeps for the backward pass, in words."""
+    """Return the text of the tensors that a node keeps for the backward pass."""
     if node.saved is None:
         return ""
     if not node.saved:

@@ -44,7 +44,7 @@ class _Call:
     arrays: Mapping[Parameter, np.ndarray[Any, Any]]
     options: Mapping[str, Any]
     result: np.ndarray[Any, Any] | None
-    """What was recorded."""
+    """The recorded result."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Replay:
 
     @property
     def agrees(self) -> bool:
-        """Whether the recorded values come to what was recorded."""
+        """Return whether the computed values agree with the recorded result."""
         if self._agrees is None:
             try:
                 results, _ = self._forward({})

@@ -32,9 +32,10 @@ SMALL = 4096  # bytes of a tensor that is copied
 COPIES = 500  # tensors of which a copy is kept for the next operation that they go to
 ROWS = 32  # of a sample, and columns
 HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
-"""What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
+"""Functions that PyTorch calls between making a node and computing: they save written tensors and resolve
+conjugates."""
 PACKAGES = ("torch", "nbautograd", "contextlib")
-"""Where an operation's caller is not looked for."""
+"""Packages in which the caller of an operation is not looked for."""
 
 
 def pytorch() -> Any:
@@ -50,7 +51,7 @@ _current: TorchWatch | None = None
 
 
 def watching() -> TorchWatch | None:
-    """What watches now, or None."""
+    """Return the current watcher, or None."""
     return _current
 
 
@@ -260,7 +261,7 @@ class TorchWatch:
             writes.append((weakref.ref(tensor), tensor._version + 1, code.co_filename, line))
 
     def _meet(self, given: list[tuple[str, Any]]) -> bool:
-        """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
+        """Return whether a gradient goes to one of the arguments; note the nodes that made them."""
         wanted, tensor_class = False, self._torch.Tensor
         for _, value in given:
             if isinstance(value, tensor_class):
@@ -342,7 +343,7 @@ class TorchWatch:
         noted.outputs = [ref, *(weakref.ref(one) for one in tensors[1:])]
 
     def _digest(self, tensor: Any) -> Any:
-        """What is kept of a large result."""
+        """Return the digest that is kept of a large result."""
         if not tensor.is_floating_point() or tensor.layout is not self._torch.strided:
             return None
         flat = tensor.detach()

@@ -85,7 +85,7 @@ class LayeredGraph:
         self.before[v].append(u)
 
     def branches_off(self, k: int) -> bool:
-        """Whether edge k shares its way with others."""
+        """Return whether edge k shares its route with others."""
         src, dst = self.edges[k]
         return self.layer[dst] - self.layer[src] > 1 and self.travellers[src] > 1
 

@@ -1,4 +1,4 @@
-"""Where each node of a graph goes, and along what line each edge runs: a layered (Sugiyama) layout in plain Python.
+"""Place the nodes and edges of a graph: a layered (Sugiyama) layout in plain Python.
 
 1. Layer assignment, and 2. dummy nodes where an edge passes a layer: ``layering``.
 3. Crossing reduction: ``crossings``.
@@ -42,7 +42,7 @@ class Layout:
     boxes: dict[str, Box]
     routes: dict[str, tuple[Point, ...]]
     labels: dict[str, Point]
-    """Where the middle of the text on an edge goes."""
+    """The middle of the text on an edge."""
     layers: dict[str, int]
     direction: str
     trunks: tuple[tuple[Point, ...], ...] = ()
@@ -183,7 +183,7 @@ class _Frame:
     """From depth and breadth to x and y, with a margin around the whole."""
 
     across: bool
-    """Whether depth is x."""
+    """True if depth is x."""
     margin: float
 
     def turned(self, size: Size) -> Size:

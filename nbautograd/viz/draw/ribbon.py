@@ -41,7 +41,7 @@ class _Row:
 
 
 class Ribbon:
-    """Where points (depth, breadth) of a layered layout go when it is cut into so many rows.
+    """The map from points (depth, breadth) of a layered layout to rows of a page.
 
     ``possible`` is False where too many lines would turn, or lines run beside the drawing.
     """
@@ -148,15 +148,15 @@ class Ribbon:
     # -- where things go -------------------------------------------------------------------
 
     def point(self, depth: float, breadth: float) -> Point:
-        """Where a point goes."""
+        """Return the position of a point."""
         return self.within(self.row_of(depth), depth, breadth)
 
     def within(self, row: _Row, depth: float, breadth: float) -> Point:
-        """The same for a point of a row that is known."""
+        """Return the position of a point of a known row."""
         return self.left + depth - row.start, row.top + breadth - row.low
 
     def node(self, layer: int) -> Callable[[float, float], Point]:
-        """Where points of a node in a layer go."""
+        """Return the map for points of a node in a layer."""
         row = self.row_of(self.along.starts[layer])
         return lambda depth, breadth: self.within(row, depth, breadth)
 
@@ -177,5 +177,5 @@ class Ribbon:
 
 
 def _out(count: int) -> float:
-    """How far the outermost of so many returning lines goes beyond its row."""
+    """Return the distance of the outermost of so many returning lines from its row."""
     return TURN + NEXT_TURN * (count - 1) if count else 0.0

@@ -233,7 +233,7 @@ def highlighted(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """What is marked in a program, from where to where."""
+    """Yield the tokens of a program to highlight, each with its start and end."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

@@ -78,7 +78,7 @@ class PassRing:
 
     @property
     def recordings(self) -> dict[int, Recording]:
-        """What there is, by the number of the step."""
+        """Return the recordings by the number of the step."""
         first = [self.first] if self.first else []
         return dict(sorted([*first, *self.outstanding, *self.last], key=lambda entry: entry[0]))
 

@@ -94,7 +94,7 @@ class Recording(Figure):
         return self.timeline.frames_json()
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
-        """What changes with a leaf's value, computed anew."""
+        """Compute the changes that follow from a leaf's new value."""
         return nudge.answer(self.replay, asked)
 
     @property

@@ -1,4 +1,4 @@
-"""How operations are written where there are several ways: in the same way wherever they are computed alike."""
+"""Choose how to write an operation that has several forms: the same form wherever it is computed alike."""
 
 from __future__ import annotations
 

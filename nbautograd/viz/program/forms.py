@@ -45,4 +45,4 @@ GUESSED: dict[str, tuple[str, ...]] = {
     "sum_to": ("input.sum(axis=0)", "input.copy()"),
     "mm_like": ("input @ mat2", "(mat2.T @ input.T).T"),
 }
-"""The same of operations that add up in another order than NumPy does, or not: tried, and taken where they agree."""
+"""Forms of operations that may add up in another order than NumPy does: tried, and used if they agree."""

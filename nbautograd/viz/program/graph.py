@@ -25,7 +25,7 @@ class Value:
     """A tensor of the graph: a leaf, a constant, or a result of an operation."""
 
     wanted: str
-    """What it would be called."""
+    """The preferred name."""
     array: Any = None
     """A leaf's or a constant's."""
     tensor: Any = None
@@ -239,7 +239,7 @@ def _reachable(start: Node) -> list[Any]:
 
 
 def is_freed(node: Any) -> bool:
-    """Whether a pass has freed what a node had saved."""
+    """Return whether a pass has freed the saved tensors of a node."""
     return any(getattr(node, slot) is FREED for slot in node.saved)
 
 

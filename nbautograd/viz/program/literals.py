@@ -23,7 +23,7 @@ INLINE = 16
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays or scalars are the same bit for bit, and lie in memory in the same order."""
+    """Return whether two arrays or scalars are the same bit for bit, with the same order in memory."""
     if a.__class__ is not b.__class__ or not isinstance(a, (np.ndarray, np.generic)):
         return False
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -36,7 +36,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def same_elements(a: Any, b: Any) -> bool:
-    """Whether two arrays of one dtype have the same elements bit for bit, however they lie in memory."""
+    """Return whether two arrays of one dtype have the same elements bit for bit, in any order in memory."""
     return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
 
 

@@ -196,7 +196,7 @@ class Modules:
         return names
 
     def local_names(self, call: _Call) -> dict[str, str]:
-        """What the variables of a module are called in its function."""
+        """Return the names of a module's variables in its function."""
         names = self.local_of({"saved"})
         dotted = [self.wanted[name].split(".") for name in call.inputs if "." in self.wanted.get(name, "")]
         common = 0
@@ -235,7 +235,7 @@ def _taken(statements: Iterable[Statement], index: Statements) -> list[str]:
 
 
 def _shape(statements: Iterable[Statement], order: Sequence[str]) -> tuple[Any, ...]:
-    """What is the same in statements that do the same with other variables."""
+    """Return the common structure of statements that differ in their variables only."""
     marks = {name: ast.Name(f"__{i}", ast.Load()) for i, name in enumerate(order)}
     shape: list[Any] = []
     for statement in statements:

@@ -126,7 +126,7 @@ class NumpyWriter(Variables):
         return method(tree, "astype", parsed(dtype_text(rounded)))
 
     def key(self, call: Call, slot: int | None) -> Any:
-        """What operations have in common that are to be written in the same way."""
+        """Return the key of operations that must be written in the same way."""
         arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
         arrays += self.cotangent(call).values() if slot is not None else ()
         return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
@@ -248,7 +248,7 @@ class NumpyWriter(Variables):
             self.send(call, target, tree, expected[slot], slot, ready)
 
     def backward_of_list(self, call: Call, expected: list[Any], ready: Ready) -> None:
-        """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
+        """Write the backward of an operation on a list of tensors, whose formula gives all gradients at once."""
         (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
             raise refuse(call.node, "it takes a list of tensors and others besides")
@@ -299,7 +299,7 @@ class NumpyWriter(Variables):
         }
 
     def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
-        """What a node sends to one of its inputs, brought back to its shape and dtype."""
+        """Return the gradient that a node sends to one of its inputs, reduced to its shape and dtype."""
         op = call.op
         operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
         arrived = {i: self.gradient.get(value) for i, value in call.outputs.items()}

@@ -24,7 +24,7 @@ def global_names(tree: ast.AST, now: bool = False) -> set[str]:
 
 
 def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
-    """Where a statement or an expression names something that is no variable of a function or comprehension in it."""
+    """Yield the names in a statement or an expression that are no variables of a function or comprehension in it."""
     yield from _globals(tree, ())
 
 

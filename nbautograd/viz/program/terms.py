@@ -22,7 +22,7 @@ PLUS = '''def plus(total, term):
 
 
 class Term:
-    """What a statement adds, and to what."""
+    """The term that a statement adds, and its target."""
 
     def __init__(self, kind: str, target: ast.expr, value: ast.expr) -> None:
         self.kind, self.target, self.value = kind, target, value
@@ -62,7 +62,7 @@ def term_of(statement: Statement) -> Term | None:
 
 
 def kind_of_all(kinds: Collection[str]) -> str:
-    """How statements of these kinds can be written in the same way."""
+    """Return the form in which statements of all these kinds can be written."""
     alike = {*kinds}
     if len(alike) == 1:
         return alike.pop()

@@ -22,12 +22,12 @@ SCATTERING = {"select": "select_scatter", "slice_": "slice_scatter", "diagonal":
 
 
 def is_write(node: Any) -> bool:
-    """Whether a node is what a base has become when a view of it was written to."""
+    """Return whether a node is the base after a write to a view of it."""
     return type(node) is CopySlices
 
 
 def is_view_of_written(node: Any) -> bool:
-    """Whether a node is what a view has become when its base was written to."""
+    """Return whether a node is the view after a write to its base."""
     return type(node) is AsStridedBackward0
 
 
@@ -63,7 +63,7 @@ def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str,
 
 
 def _geometry(node: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """How the base lies in memory, and how the view does."""
+    """Return the memory layout of the base and of the view."""
     if node.layout is None:
         base = np.empty(shape, np.int8)
     else:

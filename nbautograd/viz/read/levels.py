@@ -151,7 +151,7 @@ def _deep(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
 
 
 def count(model: GraphModel) -> int:
-    """How many levels there are, without the one at which all operations are drawn."""
+    """Return the number of levels, without the one at which all operations are drawn."""
     tree = model.entire.tree
     return max((depth for depth, _ in _deep(tree)), default=0) if tree is not None else 0
 

@@ -1,4 +1,4 @@
-"""What the player says: it gets these as data and puts the numbers in itself."""
+"""Translate the player's texts: it gets these as data and puts the numbers in itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the player says where gradients are predicted, and of the forward pass."""
+"""Translate the player's texts about predictions of gradients, and about the forward pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operation does with the elements of a gradient: a sentence for each family. ``{name}`` is the input."""
+"""Translate the sentence of each family of operations on the elements of a gradient. ``{name}`` is the input."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Program:
         return self.seen()
 
     def seen(self) -> Step:
-        """What was done, whether it raised, what is known of all tensors; what values and gradients have changed."""
+        """Return the step, its error, the facts about all tensors, and the values and gradients that have changed."""
         facts = [f"{self.facts} {self.error == ''}"]
         for number, t in zip(self.numbers, self.tensors, strict=True):
             version = "i" if t.is_inference() else t._version
@@ -154,7 +154,7 @@ class Program:
 
 
 def trace(T: Any, choose: Choose, steps: int) -> list[Step]:
-    """What is seen of a program of so many steps, before the first one and after each."""
+    """Return the observations of a program of so many steps, before the first one and after each."""
     program = Program(choose, T)
     found = [program.seen()]
     with warnings.catch_warnings():

@@ -372,7 +372,7 @@ def main() -> None:
 
 
 def examine(entry: Entry, options: Any) -> str | None:
-    """What is wrong with an entry, or None."""
+    """Return the error of an entry, or None."""
     if entry.ours is None:
         return "MISSING"
     try:

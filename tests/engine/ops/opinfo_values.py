@@ -41,7 +41,7 @@ Ours moves by less than 1e-14 between OpenBLAS's kernels.
 
 
 class DisagreementError(AssertionError):
-    """What differs between the two libraries."""
+    """A difference between the two libraries."""
 
 
 # -- from PyTorch to ours --------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ LEFT = {
         function select, method select, function select_copy, function slice_copy, method size, method stride,
         function pairwise_distance""",
 }
-"""What takes other names only, and why."""
+"""Functions that take other names only, and the reason."""
 
 
 def value(library: Any, kind: str, name: str) -> Any:

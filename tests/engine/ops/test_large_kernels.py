@@ -1,4 +1,4 @@
-"""What is computed in another way where there is much of it: next to PyTorch, at sizes on both sides of the limit."""
+"""Compare kernels that differ for large sizes with PyTorch's, at sizes on both sides of the limit."""
 
 from __future__ import annotations
 

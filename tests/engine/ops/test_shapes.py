@@ -53,7 +53,7 @@ def test_reductions(name):
 
 
 def part_of_a_key(draws):
-    """What stands in the brackets of an index."""
+    """Draw one part of an index."""
 
     def end():
         return draws.choice([None, *range(-5, 6)])

@@ -121,7 +121,7 @@ def geometry(x):
 
 
 def overlaps(x):
-    """Whether two elements are one place in memory."""
+    """Return whether two elements share one place in memory."""
     lines = zip(x.shape[::-1], x.stride()[::-1], strict=True)
     places = sum(np.arange(n).reshape(-1, *(1,) * i) * s for i, (n, s) in enumerate(lines))
     return np.unique(places).size < x.numel()

@@ -37,7 +37,7 @@ def make(torch: Any, name: str, dtype: str = "float64", requires_grad: bool = Fa
 
 
 def described(value: Any) -> Any:
-    """What both libraries have to agree on: layout and elements."""
+    """Return the properties on which both libraries must agree: layout and elements."""
     if isinstance(value, (tuple, list)):
         return type(value)(map(described, value)) if type(value) in (tuple, list) else value
     if not hasattr(value, "layout"):

@@ -33,7 +33,7 @@ def _words(text: str) -> list[str]:
 
 
 TABLE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cupy_names.json").read_text())
-"""What CuPy has, from a real wheel of it: see ``test_cupy_names.py``."""
+"""The names in CuPy, from a real wheel of it: see ``test_cupy_names.py``."""
 
 UFUNCS = frozenset(name for name, parameters in TABLE["numpy"].items() if parameters == "ufunc")
 FUNCTIONS = {name: parameters for name, parameters in TABLE["numpy"].items() if parameters != "ufunc"}
@@ -160,7 +160,7 @@ def _wrapped(index: Any, n: int) -> Any:
 
 
 class Flags(NamedTuple):
-    """What CuPy says of an array's memory; there is no ``writeable``, neither to read nor to set."""
+    """CuPy's flags of an array's memory; there is no ``writeable``, neither to read nor to set."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -168,7 +168,7 @@ class Flags(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Where an array's first element lies."""
+    """The address of an array's first element."""
 
     ptr: int
 
@@ -176,7 +176,7 @@ class Memory(NamedTuple):
 SYNCS: list[str] = []
 """Every time the host would have waited for the device, and what for."""
 FETCHED: list[int] = []
-"""How many bytes each copy to the host had."""
+"""The number of bytes of each copy to the host."""
 
 
 class StrictArray:

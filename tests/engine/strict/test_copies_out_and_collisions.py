@@ -1,4 +1,6 @@
-"""What tests for a CUDA device found before they ran on one: copies between devices, ``out=``, values at one place."""
+"""Check the errors that tests for a CUDA device found before they ran on one: copies between devices, ``out=``,
+collisions.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def test_out_on_another_device(call: Any, there: str) -> None:
 
 @pytest.mark.parametrize(("here", "there"), [("cpu", "strict"), ("strict", "cpu")])
 def test_copies_from_another_device(here: str, there: str) -> None:
-    """What PyTorch brings to the device of the tensor that is written to, as when a state is loaded."""
+    """Check the tensors that PyTorch copies to the device of the tensor that is written to, for example on loading a
+    state.
+    """
     y = nb.arange(4.0, device=there).reshape(2, 2)
     for write, expected in (
         (lambda x: x.copy_(y), [[0, 1], [2, 3]]),

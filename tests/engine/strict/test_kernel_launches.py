@@ -1,4 +1,4 @@
-"""How many kernels run for what, with which operands; what is compiled again, and what has none."""
+"""Count the kernels of each operation and their operands, the recompilations, and the operations without a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would wait for the device, what it does not check by itself, and that neither is forgotten."""
+"""List the calls that would wait for the device, and the checks that it does not make by itself."""
 
 from __future__ import annotations
 

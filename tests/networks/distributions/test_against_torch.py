@@ -25,7 +25,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """What a function returns, or the class of what it raises."""
+    """Return the result of a function, or the class of its exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

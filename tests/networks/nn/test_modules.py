@@ -291,7 +291,7 @@ def described(T: Any, given: Case) -> list[Any]:
 
 
 def used(T: Any, given: Case) -> list[Any]:
-    """What comes out in training, in evaluation and without a graph, and the state that is left."""
+    """Return the results in training, in evaluation and without a graph, and the final state."""
     layer = begun(T, given)
     if given.text not in IN_FLOAT32:
         layer.double()

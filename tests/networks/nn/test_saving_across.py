@@ -34,12 +34,12 @@ FORMATS = {"zip": {}, "stream": {"_use_new_zipfile_serialization": False}}
 
 
 def across(value: Any, **options: Any) -> Any:
-    """What PyTorch makes of a value that is saved here."""
+    """Return PyTorch's reading of a value that is saved here."""
     return torch.load(written(value, **options), weights_only=True)
 
 
 def back(value: Any, **options: Any) -> Any:
-    """What is made here of a value that PyTorch saves."""
+    """Return our reading of a value that PyTorch saves."""
     return nbautograd.load(written(value, torch, **options), weights_only=True)
 
 

@@ -80,7 +80,7 @@ def run(
 
 
 def about(params: list[Any], optimizer: Any) -> Any:
-    """What is compared of parameters and the state of their optimizer; PyTorch's Muon works in bfloat16."""
+    """Return the compared facts of parameters and the state of their optimizer; PyTorch's Muon works in bfloat16."""
     return params, repr(optimizer), optimizer.defaults, [list(optimizer.state[p]) for p in params]
 
 

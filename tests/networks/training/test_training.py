@@ -1,4 +1,4 @@
-"""The same script under both libraries gives the same losses, and its state goes from one to the other."""
+"""Check that one script gives the same losses under both libraries, and that its state can be exchanged."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Maker = Callable[[Any], Any]
 
 
 def inside(make: Maker) -> Maker:
-    """The same in inference mode."""
+    """Return the maker in inference mode."""
 
     def made(torch: Any) -> Any:
         with torch.inference_mode():

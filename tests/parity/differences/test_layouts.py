@@ -1,4 +1,4 @@
-"""How gradients and results lie in memory."""
+"""Check the memory layout of gradients and results."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def result_of(function: Any, leaves: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def wrong_case(case: Case, counts: dict[str, int]) -> str:
-    """What is wrong with a case; nothing if it is right."""
+    """Return the error of a case; nothing if it is right."""
     leaves = leaves_of(case, 0.875)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -56,7 +56,7 @@ def run(written: Program, T: Any = None) -> dict[str, Any]:
 
 
 def backward(y: Any) -> None:
-    """What the library itself does."""
+    """Run the library's own backward pass."""
     y.backward(None if y.numel() == 1 else seed_of(y))
 
 

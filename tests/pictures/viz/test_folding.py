@@ -281,7 +281,7 @@ def test_any_graph_folds_without_a_cycle(root: Tensor, budget: int) -> None:
 
 @pytest.mark.parametrize("steps", [200, 2000])
 def test_the_first_picture_of_a_long_loop_is_small(steps: int) -> None:
-    """What it takes to place and to draw it depends on the boxes that are shown, not on the steps."""
+    """Check that placing and drawing depend on the visible boxes, not on the steps."""
     with tracing.traced():
         loss, names = recurrent(steps)
     model = build(loss, names)

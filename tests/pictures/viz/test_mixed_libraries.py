@@ -51,7 +51,7 @@ def pytorch(monkeypatch):
 
 @pytest.fixture
 def said(shell, capsys):
-    """What is said about a cell, apart from its error."""
+    """Return the messages about a cell, apart from its error."""
 
     def run(code):
         shell.run_cell(code, store_history=True)

@@ -1,4 +1,4 @@
-"""How the player looks: themes, languages, widths; nothing is cut off, texts fit, hostile names do nothing."""
+"""Check the look of the player: themes, languages, widths; nothing is cut off, texts fit, hostile names do nothing."""
 
 from __future__ import annotations
 

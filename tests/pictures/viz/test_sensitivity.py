@@ -1,4 +1,4 @@
-"""What an edge's number means, what the marks mean, and nudging, in a real browser."""
+"""Check the meaning of an edge's number and of the marks, and nudging, in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not installed, not connected or not writable: a clear line instead, and everything else works."""
+"""Check missing, disconnected or read-only parts: a clear line instead, and everything else works."""
 
 from __future__ import annotations
 

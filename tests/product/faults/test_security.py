@@ -1,4 +1,4 @@
-"""What docs/security.md promises of the code itself: nothing is evaluated, unpickled, fetched or started by the way."""
+"""Check the promises of docs/security.md on the code itself: nothing is evaluated, unpickled, fetched or started."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests import oracle
 from .guard import LONG, fuzzed, guarded
 
 REFUSED = (FileFormatError, EOFError)
-"""What reading a file that is damaged may raise."""
+"""The exceptions of reading a damaged file."""
 
 FORBIDDEN = ("os.", "subprocess.", "socket.", "ctypes.", "shutil.", "tempfile.", "pickle.", "exec", "import", "open")
 

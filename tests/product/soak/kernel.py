@@ -58,7 +58,7 @@ def _measure():
 
 @dataclass
 class Ran:
-    """What one cell did."""
+    """The result of one cell."""
 
     status: str
     error: str = ""
@@ -123,7 +123,7 @@ class Kernel:
         return done
 
     def _answers(self, request: str) -> Iterator[dict[str, Any]]:
-        """What the kernel broadcasts for a request, until it is idle again."""
+        """Yield the kernel's broadcasts for a request, until it is idle again."""
         while True:
             try:
                 reply = self.client.get_iopub_msg(timeout=PATIENCE)
