@@ -218,7 +218,7 @@ def open_page(browser: Any) -> Any:
 
 
 def budgets(rounds: int) -> list[list[str]]:
-    """The rows of the table of what the player takes, and of what it may take."""
+    """The rows of the table of the player's times and sizes, and of their limits."""
     from playwright.sync_api import sync_playwright
 
     from nbautograd._engine.core import tracing

@@ -79,7 +79,7 @@ def main() -> int:
         names = public(path, theirs)
         if refused.why(path) is not None:
             names = {name for name in names if is_its_own(name, theirs)}
-        if path in namespaces.MODULES or not path:  # a name that only refuses is not here
+        if path in namespaces.MODULES or not path:  # a name that only raises an error is not here
             ours = namespaces.module(path)
             here = {*vars(ours), *getattr(ours, "__all__", ())} if refused.why(path) is not None else dir(ours)
             names = {name for name in names if name not in here and (refused.why(path) or not hasattr(ours, name))}

@@ -23,7 +23,7 @@ MODULES = """
 
 
 def row(path: str) -> str:
-    """One module: what it defines or answers, and why the other names of PyTorch's refuse."""
+    """One module: its definitions, and why PyTorch's other names raise an error."""
     module = namespaces.module(path)
     names = [name for name in getattr(module, "__all__", ()) if not name.startswith("_")]
     answers = refused.answers(path)

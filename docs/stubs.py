@@ -1,4 +1,4 @@
-"""Write the type stubs of what declarations make, which no type checker and no editor can see otherwise.
+"""Write the type stubs of declared names, which no type checker and no editor can see otherwise.
 
 python docs/stubs.py           # write them
 python docs/stubs.py --check   # fail if a stored one is out of date
@@ -39,7 +39,7 @@ Parameter, Signature = inspect.Parameter, inspect.Signature
 ONLY_BY_NAME = Parameter.KEYWORD_ONLY
 
 HEAD = (
-    "# Written by docs/stubs.py from what is declared; do not edit. Signatures that differ are in docs/overloads.pyi.\n"
+    "# Written by docs/stubs.py from the declarations; do not edit. Signatures that differ are in docs/overloads.pyi.\n"
 )
 BUILTIN = {"bool": "_bool", "complex": "_complex", "float": "_float", "int": "_int"}
 """Types whose names are dtypes in the package, and methods of Tensor."""
@@ -235,7 +235,7 @@ def spelled(parameter: Parameter, function: Any) -> Parameter:
 
 
 def expanded(annotation: Any, function: Any) -> str:
-    """An annotation with the aliases of its own module replaced by what they stand for."""
+    """An annotation with the aliases of its own module replaced by their definitions."""
     if annotation is Parameter.empty:
         return "Any"
     text = annotation if isinstance(annotation, str) else described(annotation)

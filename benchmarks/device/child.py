@@ -45,7 +45,7 @@ class Child:
         self.tell(what="item", item=item, status=status, **results)
 
     def each(self, items: dict[str, Callable[[], dict[str, Any]]]) -> None:
-        """Do one after another; one that raises is recorded with what it raised and stops no other.
+        """Do one after another; one that raises is recorded with its error and stops no other.
 
         :raises SystemExit: one failed so badly that CUDA does nothing more in this process.
         """

@@ -1,4 +1,4 @@
-"""The course's notebook about CUDA, executed where it is said to run, and kept with what it printed."""
+"""The course's notebook about CUDA, executed where it is said to run, and kept with its output."""
 
 from __future__ import annotations
 

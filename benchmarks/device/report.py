@@ -19,7 +19,7 @@ HEADS = [
 
 
 def write(journal: Journal, steps: list[Step]) -> Path:
-    """Write ``report.md`` from what the journal holds."""
+    """Write ``report.md`` from the journal."""
     parts = [heading(journal), summary(journal, steps), tests(journal, steps), speed(journal, steps)]
     parts.append(troubles(journal, steps))
     text = "\n\n".join(part for part in parts if part) + "\n"

@@ -70,7 +70,7 @@ class Runner:
             file.write(line + "\n")
 
     def run(self, steps: Sequence[Step]) -> list[str]:
-        """Run what is not over yet and fits; returns the names of what is left."""
+        """Run the steps that are not over yet and fit; return the names of the others."""
         mark = f" ({REHEARSAL})" if self.journal.rehearsal else ""
         total = self.deadline - time.monotonic()
         minimum = min(15.0, 0.1 * total)  # for less no process is worth starting

@@ -1,4 +1,4 @@
-"""Rows measured next to PyTorch on the same device: time, share of what the device can do, peak memory, waits."""
+"""Rows measured next to PyTorch on the same device: time, share of the device's limit, peak memory, waits."""
 
 from __future__ import annotations
 

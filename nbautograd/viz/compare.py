@@ -1,4 +1,4 @@
-"""Two outputs of a notebook's cell, compared by what they say.
+"""Two outputs of a notebook's cell, compared by their content.
 
 An output is read into a list of *statements*: its lines of text, its elements with their attributes, and so for the
 drawings inside it, down to the nodes that an edge joins. Two outputs say the same if their statements are the same:

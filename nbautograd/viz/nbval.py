@@ -1,4 +1,4 @@
-"""A plugin for pytest: nbval compares notebooks by what their outputs say.
+"""A plugin for pytest: nbval compares notebooks by the content of their outputs.
 
     pytest -p nbautograd.viz.nbval --nbval my_notebook.ipynb
 

@@ -1,6 +1,6 @@
 """Set the style of pictures for the whole session: ``viz.settings``, ``%autograd`` and ``%config NBAutograd``.
 
-Each setting is a trait, so a wrong value is refused when it is set, and a notebook's configuration file can set it:
+Each setting is a trait, so setting a wrong value raises an error, and a notebook's configuration file can set it:
 ``c.NBAutograd.theme = "dark"``.
 """
 

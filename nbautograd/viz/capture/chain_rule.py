@@ -30,7 +30,7 @@ from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
 __all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_before"]
 
 CELLS = 400_000  # numbers in the tiles of a whole recording
-KEPT = 4_000_000  # elements of what PyTorch's nodes have saved that are copied for a pass
+KEPT = 4_000_000  # elements of saved tensors of PyTorch's nodes that are copied for a pass
 EXACT = 4096  # elements of a tensor that is recognised by its numbers
 
 
@@ -45,7 +45,7 @@ class TilePool:
         """The budget that is left for computing local derivatives."""
 
     def add(self, value: Any) -> int:
-        """The number of the value's tile; -1 where there is none, or no room for more."""
+        """The number of the value's tile; -1 for no tile, or no room for more."""
         if value is None or not values.is_near(value, LARGEST):
             return -1
         array = values.host(value)
@@ -61,7 +61,7 @@ class TilePool:
         return number
 
     def put(self, known: Tile | None, number: int = -1) -> int:
-        """The number of a tile that is here already, in the place of another one or at the end."""
+        """The number of a tile that exists already, in the place of another one or at the end."""
         if known is None:
             return -1
         if number < 0:
@@ -154,7 +154,7 @@ class Arrival:
 def kept_before(model: GraphModel) -> dict[Any, Operands]:
     """Copy the operands in the formulas of PyTorch's nodes before a pass, unless they are too large.
 
-    Within the pass nobody but the pass may ask a node for what it saved: a checkpoint computes that once.
+    Within the pass only the pass may ask a node for its saved tensors: a checkpoint computes them once.
     """
     kept: dict[Any, Operands] = {}
     size = 0

@@ -31,7 +31,7 @@ def operand_names(model: GraphModel, key: str) -> dict[str, str]:
 
 
 def log_size(value: Any) -> float | None:
-    """log10 of the root mean square, ``VANISHED`` for zeros; None for what is not finite or cannot be read.
+    """log10 of the root mean square, ``VANISHED`` for zeros; None for values that are not finite or cannot be read.
 
     >>> log_size(np.float32([3.0, 4.0]))
     0.55
@@ -113,7 +113,7 @@ def reset(was: str, grad: Any) -> str:
 def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
     """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
 
-    The rows of J are passes of their own, so nothing is done where somebody would notice: hooks, custom functions.
+    The rows of J are passes of their own, so nothing is done where users would notice: hooks, custom functions.
     """
     model = model.entire
     nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]

@@ -53,7 +53,7 @@ class Failure:
     """The cell and the line that wrote to a saved value, where that is known."""
     products: tuple[Product, ...] = ()
     drawn: GraphModel | None = None
-    """Another graph to draw: that of what should have led to a tensor without one."""
+    """Another graph to draw: the one that should have led to a tensor that has none."""
 
 
 def class_of(error: BaseException) -> type[BaseException]:
@@ -94,7 +94,7 @@ def refused(
 
 
 def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve: Resolve | None) -> GraphModel | None:
-    """The graph of what should have led to a tensor, and the line from there that no gradient goes along."""
+    """The graph that should have led to a tensor, and the line from there that no gradient goes along."""
     source = namespace.get(cause.source)
     if source is tensor or not is_tensor(source):
         return None

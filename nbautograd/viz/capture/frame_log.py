@@ -119,7 +119,7 @@ class FrameLog:
         )
 
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
-        """The frame with what has come in this pass along each line that stands for several gradients."""
+        """The frame with the gradients of this pass along each line that stands for several gradients."""
         if raw.kind == "start" or self.several[0] is not scene:
             self.several, self.mixed, self.sums = (scene, several(scene)), mixed(scene), {}
         labels, tiles, sums = dict(frame.labels), dict(frame.tiles), dict(frame.sums)
@@ -140,7 +140,7 @@ class FrameLog:
         return frame.but(labels=labels, tiles=tiles, sums=sums)
 
     def enter(self, roots: tuple[tuple[Any, int], ...]) -> None:
-        """Make the graph of these roots the one that runs: a known one, one that was built anew, or a new one."""
+        """Make the graph of these roots the one that runs: a known one, one that was built again, or a new one."""
         for number, scene in enumerate(self.scenes):
             if all(scene.handles.of(node) is not None for node, _ in roots):
                 self.scene = number

@@ -1,5 +1,5 @@
 """Computed values that tell more than their value: the sum over paths of one that several operations use, term by term,
-and the ``.grad`` of one that was told to keep it.
+and the ``.grad`` of one that retains it.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ OPTIONAL = {
     "got",
     "kept",
     "of",
-}  # of a part of a frame, left out where there is none
+}  # the parts of a frame that are left out if empty
 WHOLE = 300  # members of a group, or leaves of a graph, that the player is told one by one
 _TOLD = (
     "kind", "name", "names", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where",

@@ -40,8 +40,8 @@ class Recorder:
 
     :param model: the graph that will run; graphs that it does not hold are built when a pass through them starts.
     :param inputs: the tensors that alone get a gradient, where ``backward(inputs=...)`` says so.
-    :param seed: what the gradient is called that is given to the pass, where that is known.
-    :param products: the vector-Jacobian products that the first pass works out, as far as they are known.
+    :param seed: the name of the gradient that is given to the pass, if known.
+    :param products: the vector-Jacobian products that the first pass computes, if known.
     :param progress: is called at the end of every pass.
     """
 
@@ -432,14 +432,14 @@ class Recorder:
             self._show_created()
 
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
-        """The last frame of a pass that an error ended, with what can be done about it."""
+        """The last frame of a pass that an error ended, with its cures."""
         base = frame or self._frame("error", "backward")
         root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
         failure = failures.of_pass(error, self.model.by_id.get(base.node), self.model, root, self.log.resolve)
         self._append_failure(base, failure)
 
     def refuse(self, error: BaseException, tensor: Any) -> None:
-        """The only frame where a pass did not begin, because of what it was asked to do."""
+        """The only frame of a pass that did not begin, because of its arguments."""
         self.passes += 1
         failure = failures.refused(error, tensor, self.model, self.log.namespace or {}, self.log.resolve)
         root = self.log.redrawn(failure.drawn).roots[0]

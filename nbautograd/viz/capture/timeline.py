@@ -42,7 +42,7 @@ class LeafState:
     count: str = ""
     grad: str = "None"
     arriving_tile: int = -1
-    """The number of the tile of the sum; -1 where there is none."""
+    """The number of the tile of the sum; -1 for no tile."""
     grad_tile: int = -1
     got: int = 0
     of: int = 0
@@ -74,7 +74,7 @@ class FrameState:
     tiles: Sequence[Tile] = ()
     """All tiles of gradients, which the leaves and ``edge_tiles`` name by their numbers."""
     edge_tiles: Mapping[str, int] = field(default_factory=dict)
-    """Of the gradients on edges; -1 where there is none."""
+    """Of the gradients on edges; -1 for no tile."""
     scale: float = 0.0
     """The upper end of the color scale of the gradients; 0 without gradients."""
     sums: Mapping[str, int] = field(default_factory=dict)
@@ -198,7 +198,7 @@ def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
 
 
 def in_view(frame: Frame, model: GraphModel) -> Frame:
-    """The frame with what ``model`` draws in the place of what happens inside its groups."""
+    """The frame with the boxes that ``model`` draws in the place of the events inside its groups."""
 
     def ids(keys: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
@@ -357,7 +357,7 @@ class Timeline:
 
     @cached_property
     def scale(self) -> float:
-        """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
+        """The largest gradient: all tiles of gradients have one scale; 0 for no gradients."""
         numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
         sizes = (abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
                  for v in tile.cells if not isinstance(v, str))  # fmt: skip

@@ -161,7 +161,7 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
 
 
 def _read(value: Any) -> Any:
-    """A copy as an array; what lies on another device is copied here now. None for what has no values."""
+    """A copy as an array; memory of another device is copied here now. None for a value without numbers."""
     if not hasattr(value, "is_sparse"):
         return value
     try:

@@ -39,7 +39,7 @@ PACKAGES = ("torch", "nbautograd", "contextlib")
 
 
 def pytorch() -> Any:
-    """The module ``torch``, if somebody has imported it and it is PyTorch's; else None."""
+    """The module ``torch``, if it is imported and is PyTorch's; else None."""
     module = sys.modules.get("torch")
     core = getattr(module, "_C", None)
     return module if hasattr(getattr(core, "_autograd", None), "_get_sequence_nr") else None
@@ -85,7 +85,7 @@ class TorchWatch:
     # -- beginning and end -------------------------------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Watch from now on; False where there is no PyTorch to be watched, or somebody else has a mode of his own."""
+        """Watch from now on; False if PyTorch is not imported, or another mode is active."""
         global _current
         torch = pytorch()
         if torch is None or self._mode is not None:
@@ -93,7 +93,7 @@ class TorchWatch:
         if _current is not None:
             _current.renew(self.budget)
             return True
-        if torch._C._len_torch_dispatch_stack():  # somebody else left one open, and will leave it elsewhere
+        if torch._C._len_torch_dispatch_stack():  # other code left one open, and will leave it elsewhere
             return False
         self._torch, self._thread = torch, threading.get_ident()
         self._peek = torch._C._autograd._get_sequence_nr
@@ -298,7 +298,7 @@ class TorchWatch:
             return [self._about(one) for one in value], "tensors"
         if isinstance(value, (bool, int, float, complex, str, list, tuple)):
             return (value,)
-        return (getattr(value, "__name__", None) or str(value)[:40],)  # an object of anybody's is not kept alive
+        return (getattr(value, "__name__", None) or str(value)[:40],)  # a user's object is not kept alive
 
     def _copied(self, tensor: Any) -> tuple[Any, ...]:
         """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""

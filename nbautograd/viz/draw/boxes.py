@@ -130,12 +130,12 @@ def is_beside(node: Node, grid: Grid | None) -> bool:
 
 
 def name_width(node: Node) -> float:
-    """The width of a name, and of what is said below it where the value stands beside both."""
+    """The width of a name, and of the text below it where the value stands beside both."""
     return BOLD * width(name_text(node), 14)
 
 
 def head_width(node: Node, grid: Grid | None) -> float:
-    """The width of a box's name with what stands beside it."""
+    """The width of a box's name with the texts beside it."""
     name, about = name_width(node), width(about_text(node), SMALLEST)
     if not is_beside(node, grid):
         return name + about + 14

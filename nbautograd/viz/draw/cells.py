@@ -83,7 +83,7 @@ class Grid:
 
 
 def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
-    """The grid that has room for each of several tiles, which is that of the largest; None where there are none."""
+    """The grid that has room for each of several tiles, which is that of the largest; None for no tiles."""
     tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
     if not tiled:
         return None

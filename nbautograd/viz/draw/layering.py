@@ -80,7 +80,7 @@ class LayeredGraph:
         return len(self.layer) - 1
 
     def join(self, u: int, v: int) -> None:
-        """Make u and v, which lie in successive layers, neighbours."""
+        """Make u and v, which are in successive layers, neighbors."""
         self.after[u].append(v)
         self.before[v].append(u)
 

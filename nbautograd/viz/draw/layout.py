@@ -48,7 +48,7 @@ class Layout:
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
     joints: dict[str, Point] = field(default_factory=dict)
-    """Of a loop, where the branch to each step leaves the rail of what the steps share, by the branch's edge."""
+    """Of a loop, where the branch to each step leaves the rail of the shared nodes, by the branch's edge."""
     headings: tuple[tuple[Point, str], ...] = ()
     """Of a loop, the numbers of its steps, above their columns."""
 

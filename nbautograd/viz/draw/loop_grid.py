@@ -86,7 +86,7 @@ class _Grid:
             block.rows[:0] = [[] for _ in range(max(tails) - tail)]
 
     def mirror(self) -> None:
-        """Turn columns round where what is handed on would else come to the far side."""
+        """Turn columns round if the values for the next step would else come to the far side."""
         sides = [0, 0]
         for edge in self.crossing():
             if 0 < self.loop.place[edge.dst] < self.loop.steps and edge.src not in self.loop.shared:
@@ -348,7 +348,7 @@ class _Grid:
         return boxes
 
     def rail_lines(self) -> list[tuple[Point, ...]]:
-        """Each rail as far as its last branch."""
+        """Each rail up to its last branch."""
         ends: dict[str, float] = {}
         for key, (x, _) in self.beads.items():
             src = self.ends[key].src

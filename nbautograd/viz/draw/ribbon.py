@@ -87,7 +87,7 @@ class Ribbon:
         return low
 
     def cut(self, count: int) -> bool:
-        """Choose the cuts so that the longest row is short and few lines turn; False where there are none."""
+        """Choose the cuts so that the longest row is short and few lines turn; False without cuts."""
         passing, starts, ends = self.crossings(), self.along.starts, self.along.ends
         last = len(starts) - 1
         best: list[dict[int, tuple[float, int]]] = [{} for _ in range(count + 1)]  # rows, last layer -> cost, cut
@@ -118,7 +118,7 @@ class Ribbon:
     # -- how large the rows are -------------------------------------------------------------------
 
     def row_of(self, depth: float) -> _Row:
-        """The row that a depth lies in."""
+        """The row of a depth."""
         return next(row for row in self.rows if depth <= row.end + 0.1)
 
     def measure(self, graph: LayeredGraph, across: BreadthAssignment) -> None:

@@ -276,7 +276,7 @@ class _Picture:
             self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
 
     def saved(self, node: Node, box: Box) -> None:
-        """A dot for each saved tensor; hollow when it has been given up."""
+        """A dot for each saved tensor; hollow when it has been freed."""
         gone = node.freed or node.id in self.state.freed
         count = min(len(node.saved or ()) or int(node.freed), 3)
         for i in range(count):

@@ -1,6 +1,6 @@
 """The colours, light and dark, and the fonts, as CSS custom properties.
 
-Text has a contrast of at least 4.5 : 1 to what is behind it and lines that mean something have 3 : 1 (WCAG 2.2 AA); a
+Text has a contrast of at least 4.5 : 1 to its background and lines with a meaning have 3 : 1 (WCAG 2.2 AA); a
 test computes both, also on the backgrounds of JupyterLab and VS Code, which a player takes over. Blue, violet and
 orange stay apart for all usual kinds of colour blindness, and nothing is told by colour alone. One accent, orange,
 means gradients.

@@ -29,7 +29,7 @@ LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about thr
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
-CLEARLY = 0.95  # of what a drawing fills, where another one is better
+CLEARLY = 0.95  # of the size of a drawing, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
 LAPTOP, STILL = WINDOWS[3:]
 """The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
@@ -114,7 +114,7 @@ class Figure:
     ask = False
     """True if the player asks for each gradient before it shows it."""
     code: Sequence[tuple[str, str, str, str]] = ()
-    """The lines of the program that is played, with what each is of."""
+    """The lines of the program that is played, each with its subject."""
     head = ""
     """The text above the player: of the tensor whose graph it shows."""
     _widget: Any = None

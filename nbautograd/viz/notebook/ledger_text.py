@@ -1,4 +1,4 @@
-"""A backward pass as text: its steps, and the ledger of what each leaf received."""
+"""A backward pass as text: its steps, and the ledger of each leaf's gradients."""
 
 from __future__ import annotations
 

@@ -370,7 +370,7 @@ class _Loaded:
     """The changes that loading the extension made in one shell, to be undone."""
 
     def __init__(self, shell: Any) -> None:
-        self.formatters = []  # each with what it did with tensors before
+        self.formatters = []  # each with its earlier function for tensors
         html, display_formatter = TensorFormatter(shell), shell.display_formatter
         for formatter, own in (
             (display_formatter.formatters["text/html"], html),

@@ -31,7 +31,7 @@ class Mixing:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.named: set[str] = set()  # error count before the running cell
-        self.told: set[tuple[str, int]] = set()  # names that have been spoken of, with what they stood for
+        self.told: set[tuple[str, int]] = set()  # names that a message had, with their objects
 
     def before_cell(self, info: Any) -> None:
         """Look at the imports of a cell that is about to run (IPython's event ``pre_run_cell``)."""
@@ -170,7 +170,7 @@ def _import_of(name: str, value: Any, package: str) -> str:
 
 
 def _theirs(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """The names that an import takes from PyTorch as if they were of ``torch``, each with what to write instead."""
+    """The names that an import takes from PyTorch as if they were of ``torch``, each with its replacement."""
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
             path = node.module or ""

@@ -58,7 +58,7 @@ def has_front_end() -> bool:
 
 
 def request(shell: Any) -> dict[str, Any]:
-    """The message that asked for what runs now: IPython's kernel notes it at the shell, Pyodide's at the kernel."""
+    """The message that asked for the running cell: IPython's kernel notes it at the shell, Pyodide's at the kernel."""
     parent = getattr(shell, "parent_header", None) or getattr(shell.kernel, "_parent_header", None)
     return parent if isinstance(parent, dict) else {}
 

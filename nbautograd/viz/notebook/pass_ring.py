@@ -83,7 +83,7 @@ class PassRing:
         return dict(sorted([*first, *self.outstanding, *self.last], key=lambda entry: entry[0]))
 
     def _arm(self) -> None:
-        if not self._active:  # outside of the block nobody would take the observer away
+        if not self._active:  # outside of the block nothing would remove the observer
             return
         wanted = self.record
         if wanted is None:

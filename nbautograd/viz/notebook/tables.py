@@ -299,7 +299,7 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.
     :param namespace: variables whose names are to be shown; by default those where this is called.
-    :returns: a table of what the gradients were.
+    :returns: a table of the gradients before.
     :raises TypeError: something given is no tensor.
 
     >>> import nbautograd as torch

@@ -114,7 +114,7 @@ class UserFrames:
 
     def __init__(self, shell: Any) -> None:
         self.shell, self.former = shell, (shell.custom_exceptions, shell.CustomTB)
-        if not shell.custom_exceptions:  # nobody else's handler is replaced
+        if not shell.custom_exceptions:  # another handler is not replaced
             shell.set_custom_exc((Exception,), self.show)
 
     @staticmethod

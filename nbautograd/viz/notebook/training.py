@@ -34,7 +34,7 @@ class LeafStep:
     """One leaf at one step."""
 
     norm: float
-    """Of the gradient; NaN where there is none."""
+    """Of the gradient; NaN for none."""
     ratio: float
     """‖change of the weights since the step before‖ / ‖weights‖; NaN where that is not known."""
     counts: bytes

@@ -48,7 +48,7 @@ class Bundle:
         return self.name(function.__module__, function.__qualname__)
 
     def name(self, module: str, name: str) -> str:
-        """The name in the program of what ``name`` is in ``module``; its source is taken over if that is not done yet.
+        """The name in the program of ``name`` of ``module``; its source is copied if that is not done yet.
 
         :raises NotBundled: it has no source that could be taken over.
         """

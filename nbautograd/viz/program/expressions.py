@@ -45,7 +45,7 @@ with calls of those."""
 class Operand:
     """The meaning of a name in a formula: an expression, and its value.
 
-    :param short: a shorter expression that comes to the same in most places, such as a number without its dtype.
+    :param short: a shorter expression of the same value in most places, such as a number without its dtype.
     """
 
     def __init__(self, tree: ast.expr, value: Any, short: ast.expr | None = None) -> None:
@@ -74,7 +74,7 @@ class Expressions:
         return self.named(function.__module__, function.__qualname__, function, style)
 
     def named(self, module: str, name: str, value: Any, style: str) -> str:
-        """The name in the program of what ``name`` is in ``module``; as a last resort it is imported from there."""
+        """The name in the program of ``name`` of ``module``; as a last resort it is imported from there."""
         try:
             own = self.bundle.name(module, name)
         except NotBundled:

@@ -1,4 +1,4 @@
-"""Operations as NumPy writes them: shorter to read than the bodies, where they come to the same bits."""
+"""Operations as NumPy writes them: shorter to read than the bodies, where they give the same bits."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class _Reader:
         if node.trace is None and not is_view_of_written(node):
             raise refuse(
                 node,
-                "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
+                "tracing was off when it ran, so that its arguments were not noted: compute the result again "
                 "in a notebook with the extension loaded, or after viz.settings.tracing = True",
             )
         hooks = node.hooks
@@ -157,7 +157,7 @@ class _Reader:
         return call
 
     def call_of_write(self, node: Any, targets: list[Value | None]) -> Call:
-        """A view that was written to, or a view of what was, as another operation."""
+        """A view that was written to, or a view of such a view, as another operation."""
         operands: list[Any] = [] if node.trace is None else [*node.trace.operands]
         op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
         for i, name in enumerate(op.tensors):

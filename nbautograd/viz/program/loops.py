@@ -152,7 +152,7 @@ class _Rolling:
         return row
 
     def statements(self, ahead: bool) -> list[Statement]:
-        """The loop, and what it needs before."""
+        """The loop, and the statements before it that it needs."""
         slots = list(zip(*self.forms, strict=True))
         leaves = [len(next(form for form in forms if form).values) for forms in slots]
         series = [[tuple(form.values[i] if form else None for form in forms) for i in range(count)]
@@ -209,7 +209,7 @@ class _Rolling:
                 own.name = self.common([*filter(None, own.names)], [*own.others.values()] if not ahead else [])
 
     def place_of(self, own: _Own) -> int:
-        """The element of the first step: for a gradient the same as of what it is the gradient of."""
+        """The element of the first step: for a gradient, the same as of the variable whose gradient it is."""
         element = self.roller.element
         places = [(i, element[name[2:]][1]) for i, name in enumerate(own.names) if name and name[2:] in element]
         if places and all(place - i == places[0][1] - places[0][0] for i, place in places):
@@ -274,7 +274,7 @@ class _Rolling:
         return _element(own.name, self.shifted(own_places[name] - i - self.numbers[0]))
 
     def shifted_element(self, values: Mapping[int, Any]) -> ast.expr:
-        """An element of what an earlier loop has made."""
+        """An element of the result of an earlier loop."""
         element = self.roller.element
         places = {i: value if isinstance(value, tuple) else element.get(value) for i, value in values.items()}
         families = [place[0] for place in places.values() if place]

@@ -1,4 +1,4 @@
-"""Modules as functions: one for the forward pass, and one for the backward pass, which gets what it needs from that.
+"""Modules as functions: one for the forward pass, and one for the backward pass, which gets its inputs from that.
 
 Calls of modules that do the same with other variables share their functions. A module of few lines stays as it is, and
 so does one that would need a great many arguments.

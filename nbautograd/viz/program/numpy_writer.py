@@ -1,4 +1,4 @@
-"""Writes a recorded graph as lines of NumPy: each is computed as it is written, and compared with what was recorded."""
+"""Write a recorded graph as lines of NumPy: each is computed as it is written, and compared with the record."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class NumpyWriter(Variables):
                 **{name: computed[name] for name in op.keywords},
             )
         except Exception as error:
-            raise refuse(call.node, f"computing it anew failed: {error}") from error
+            raise refuse(call.node, f"computing it again failed: {error}") from error
         rounded = self.rounded.get(call)
         if rounded is not None:
             expected = [_narrow(a, rounded) for a in expected] if op.many else _narrow(expected, rounded)
@@ -132,7 +132,7 @@ class NumpyWriter(Variables):
         return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
 
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
-        """The first way to write an expression that comes to what is expected, bit for bit."""
+        """The first way to write an expression that gives the expected value, bit for bit."""
         reasons: list[Exception] = []
         reordered: str | None = None
         key = self.key(call, slot)
@@ -186,7 +186,7 @@ class NumpyWriter(Variables):
         if not same_elements(recorded, first):
             raise refuse(
                 call.node,
-                "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
+                "computed again it has another value than it had: a leaf or an operand has been written to since, or "
                 "the result",
             )
 
@@ -196,7 +196,7 @@ class NumpyWriter(Variables):
         array = self.graph.root.array
         if array is not None and not same_elements(array, value):
             raise ProgramError(
-                f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
+                f"a program cannot be written of {self.graph.root.wanted!r}: computed again it has another value; a "
                 "leaf or an operand has been written to since"
             )
 

@@ -29,7 +29,7 @@ def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
 
 
 def renamed(tree: Any, names: Mapping[str, str]) -> Any:
-    """The tree with other names for what it takes from outside, and for the function or class that it defines."""
+    """The tree with other names for its outer variables, and for the function or class that it defines."""
     if not names:
         return tree
     for node in list(_globals(tree, ())):

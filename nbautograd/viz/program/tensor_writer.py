@@ -204,7 +204,7 @@ class TensorWriter:
         return evaluated(ast.unparse(tree), self.values, {})
 
     def checked(self, call: Call, tree: ast.expr, expected: list[Any]) -> ast.expr:
-        """The expression, if it comes to what the NumPy program has."""
+        """The expression, if it has the value of the NumPy program."""
         try:
             value = self.computed(tree)
         except Exception as error:

@@ -16,7 +16,7 @@ __all__ = ["EITHER", "FIRST", "PLUS", "Term", "kind_of_all", "term_of"]
 
 FIRST, INTO, NEW, EITHER = "first", "into", "new", "plus"
 PLUS = '''def plus(total, term):
-    """The sum of what has come so far, which is None at first, and a term."""
+    """The sum so far, which is None at first, and a term."""
     return term if total is None else total + term
 '''
 

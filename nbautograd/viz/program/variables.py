@@ -95,7 +95,7 @@ class Variables:
         text = array_text(array, load)
         scope = {"np": np, "data": self.stored}
         value = evaluated(text, scope, {})
-        if not same(value, array):  # its elements lie apart: they are stored with what is between them
+        if not same(value, array):  # its elements are apart: they are stored with the bytes between them
             raise ProgramError(
                 f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
                 f"{array.strides}; a clone() of it can be written"

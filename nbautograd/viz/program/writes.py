@@ -1,4 +1,4 @@
-"""Views that were written to, and views of what was written to, as operations that make new tensors.
+"""Views that were written to, and views of these, as operations that make new tensors.
 
 ``y[0] = x`` gives the base of the view a node with the old base and what was written. A program computes the new base
 by ``select_scatter``, and what a view has become by the operation that made the view, or by its strides.
@@ -32,7 +32,7 @@ def is_view_of_written(node: Any) -> bool:
 
 
 def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str, Any]]:
-    """The operation that comes to the same as such a node, with its options.
+    """The operation of the same value as such a node, with its options.
 
     :param shape: of the base.
     """

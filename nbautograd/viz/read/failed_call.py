@@ -45,7 +45,7 @@ class FailedCall:
     filename: str
     line: int
     source: str
-    """The part of the line that was being computed, as far as Python knows it."""
+    """The part of the line that was being computed, if Python knows it."""
     notes: tuple[str, ...] = ()
     """Lines below the picture."""
     node: Any = None

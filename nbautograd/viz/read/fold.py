@@ -175,7 +175,7 @@ def view(
 
 
 def nearest(model: GraphModel, depth: int) -> GraphModel:
-    """The part of a graph that is at most ``depth`` operations from its roots; ``⋯`` stands for what is left out.
+    """The part of a graph that is at most ``depth`` operations from its roots; ``⋯`` stands for the rest.
 
     Groups count as one operation. What is left out cannot be opened.
     """

@@ -100,7 +100,7 @@ def base(name: str) -> str:
 
 
 def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
-    """The marks of a formula, with ``names`` put in for what it names; the text itself if it cannot be read.
+    """The marks of a formula, with ``names`` put in for its operands; the text itself if it cannot be read.
 
     >>> plain(marks("g * conj(other)", {"g": [["d", "y", "a"]], "other": [["i", "b"]]}))
     '∂y/∂a · b'
@@ -386,7 +386,7 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     if name == "each" and len(operands) == 3:  # of a loss: the mean divides by the number of elements
         upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
         return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
-    if name == "mm_like":  # its last argument says how the product lies in memory
+    if name == "mm_like":  # its last argument is the memory order of the product
         operands = operands[:2]
     if len(operands) == 2 and name in ("times", "ratio", *_MATRIX):
         left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in operands)

@@ -64,7 +64,7 @@ def _join_layers(segment: Segment, scopes: Sequence[tuple[Any, ...]], depth: int
 
 
 def _layer_of(segment: Segment) -> str:
-    """The class of a layer, or of all layers of a loop; nothing where there is none."""
+    """The class of a layer, or of all layers of a loop; nothing without one."""
     if segment.kind in LOOPS:
         own = {_layer_of(child) for child in segment.children}
         return own.pop() if len(own) == 1 else ""

@@ -1,7 +1,7 @@
 """The local derivative of an operation with its numbers: what one step of the chain rule multiplies by.
 
 What a formula comes to is compared with what was sent, so no wrong number is shown; where there is none, it is told
-why. Of formulas of somebody else's nodes no more is computed than arithmetic of single numbers.
+why. Of formulas of other libraries' nodes, only arithmetic of single numbers is computed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def local_derivative(
     """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, the gradient of
     ``parameter``.
 
-    The numbers are left out where they cannot be told, and where they do not come to what was sent.
+    The numbers are left out if they are unknown, or if they differ from the sent gradient.
 
     :param known: what the formula names, copied before the node ran; None: it was too much.
     :param count: how many results the node has.
@@ -147,7 +147,7 @@ class _Formula:
 def _numbers(
     nothing: LocalDerivative, formula: _Formula, sent: np.ndarray[Any, Any], work: Work
 ) -> LocalDerivative | None:
-    """The numbers of a formula, if they come to what was sent."""
+    """The numbers of a formula, if they give the sent gradient."""
     numbers = None
     if nothing.kind == DIAGONAL:
         numbers = _diagonal(formula)
@@ -177,9 +177,9 @@ def _permutes(terms: Terms) -> bool:
 
 
 def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:
-    """``n`` in a formula, by which a mean divides; None where there is none, or where it cannot be told.
+    """``n`` in a formula, by which a mean divides; None without one, or if it is unknown.
 
-    :param shape: of the input, as far as it is known from elsewhere.
+    :param shape: of the input, if it is known from elsewhere.
     """
     if "count(" not in source and "each(" not in source:
         return None

@@ -94,7 +94,7 @@ def _columns(model: GraphModel, spans: Sequence[Span]) -> dict[str, int] | None:
 
 
 def _place_others(model: GraphModel, place: dict[str, int], count: int) -> list[str]:
-    """Places for what is no operation; returns what several steps share."""
+    """Places for nodes that are no operations; return those that several steps share."""
     users: dict[str, set[int]] = {}
     for edge in model.edges:
         if edge.kind == "result" and edge.dst not in place:

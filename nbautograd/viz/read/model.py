@@ -117,7 +117,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From what holds a value to what uses it, in the direction of the computation; gradients run against it."""
+    """From a value to its user, in the direction of the computation; gradients run against it."""
 
     id: str
     src: str

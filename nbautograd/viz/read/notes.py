@@ -26,7 +26,7 @@ passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 
 
 def trace_of(node: Any) -> Any:
-    """The ``protocol.Trace`` of an operation; None where nobody noted one."""
+    """The ``protocol.Trace`` of an operation; None if none was noted."""
     try:
         if not can_be_noted(node):
             return getattr(node, "trace", None)
@@ -87,7 +87,7 @@ class Digest:
         return math.prod(self.shape)
 
     def read(self) -> np.ndarray[Any, Any]:
-        """The sample as an array; what lies on another device is copied now."""
+        """The sample as an array; memory of another device is copied now."""
         if not isinstance(self.sample, np.ndarray):
             self.sample = self.sample.cpu().numpy()
         return self.sample

@@ -74,7 +74,7 @@ class OperationReader:
         return trace.version, now if now != trace.version else 0
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
-        """Value, shape and dtype of a result, as far as they are known."""
+        """Value, shape and dtype of a result, if they are known."""
         trace = trace_of(node) if index == 0 else None
         if trace is not None:
             known = self.value(node, 0)
@@ -135,7 +135,7 @@ class OperationReader:
         return pairs
 
     def element(self, node: Any, operand: Any) -> str:
-        """``xs[3]`` for an argument that was one element of a variable's tensor, as far as the operation keeps it."""
+        """``xs[3]`` for an argument that was one element of a variable's tensor, if the operation keeps it."""
         if operand.shape is None or operand.tensor is None or operand.tensor() is not None:
             return ""
         return self.names.variables.element(introspect.saved_values(node).get(operand.name))

@@ -129,7 +129,7 @@ def _moved(call: Linear, came: Array, sent: Array) -> tuple[Places, Places, Arra
 def _kept(
     places: Places, ups: Places, factors: Array, came: Array, sent: Array, work: Work, ones: bool
 ) -> Terms | None:
-    """Terms as they are kept, if they come to what was sent."""
+    """Terms as they are kept, if they give the sent gradient."""
     products = came[ups] * factors
     sums = np.bincount(places, products, sent.size).astype(np.float64)
     if not _same(sums, sent, products):

@@ -80,7 +80,7 @@ def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def tile(value: Any) -> Tile | None:
-    """The tile of a real tensor or number; None for what is complex, empty, many integers, or cannot be read exactly.
+    """The tile of a real tensor or number; None for complex, empty, many or inexact values.
 
     >>> made = tile(np.float32([[1, 2], [3, np.inf]]))
     >>> made.columns, made.cells, made.inf

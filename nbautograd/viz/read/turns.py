@@ -89,7 +89,7 @@ def name_of(turns: Turns) -> str:
 
 
 def _loops(code: str) -> _Loops:
-    """The loops around each line of a file, within its function; nothing of what is no Python."""
+    """The loops around each line of a file, within its function; nothing of a text that is no Python."""
     tree = parsed(code) if len(code) <= LARGEST else None
     around: dict[int, Sequence[_Loop]] = {}
 

@@ -75,7 +75,7 @@ F.max_pool2d(im,2) ; F.avg_pool1d(sig,2) ; F.avg_pool2d(im,2) ; F.adaptive_max_p
 nn.LayerNorm(3)(a) ; torch.complex(a,b).abs() ; torch.complex(a,b)*torch.complex(b,a) ; torch.fft.fft(v)
 torch.complex(a,b).conj()*2
 """
-"""Fewer than PyTorch, which keeps tensors for their shapes, or results that are computed anew here."""
+"""Fewer than PyTorch, which keeps tensors for their shapes, or results that are computed again here."""
 OTHER_STEPS = """
 torch.dist(a,b) ; a@t3b ; torch.einsum('ij,kj->ik',a,b) ; torch.einsum('ij,jk',a,b.T) ; F.cosine_similarity(a,b)
 torch.cdist(a,b) ; F.batch_norm(a,None,None,training=True)
