@@ -4,7 +4,7 @@ The sources are walked, formulas included, and compared with ``cupy_names.json``
 CuPy, and with CuPy itself where it is installed (it imports without a driver). What runs on host arrays only is listed
 below with the reason. This finds names and keywords, not results: those take a GPU (``pytest -m cuda``).
 
-``python -m tests.engine.test_cupy_names`` writes the table anew from the CuPy that is installed.
+``python -m tests.engine.test_cupy_names`` writes the table again from the installed CuPy.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ ON_HOST = {
     "_engine/ops/signal/pool.py: numpy.minimum.reduce": "behind a test for NumPy's class",
     "_engine/ops/signal/pool.py: method.max": "of the bounds of cells, which are made on the host",
 }
-"""``file: name`` of what takes arrays, but host ones only, and why."""
+"""``file: name`` of functions that take arrays, but host ones only, and why."""
 
 TORCH = frozenset({"keepdim", "descending", "as_tuple", "dim", "memory_format"})
 """Keywords by which a method is seen to be a tensor's, not an array's."""

@@ -45,7 +45,7 @@ RENEW = "pytest {} --oracle=record, where PyTorch is installed, asks it again (n
 
 
 def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -> Any:
-    """Compare what a program answers under this library with what it answers under PyTorch.
+    """Compare a program's answers under this library and under PyTorch.
 
     :param inputs: what it gets behind the library; each run gets copies.
     :param steps: of the training loop that the program runs.

@@ -18,7 +18,7 @@ __all__ = ["COUNT", "LARGE", "Array", "Measured", "MeasuredComplex", "Named", "R
 
 
 class Measured(float):
-    """A number that was taken out of a tensor of PyTorch's, and how far off it may be."""
+    """A number that was taken out of a tensor of PyTorch's, and its error bound."""
 
     bound: float
 
@@ -80,7 +80,7 @@ class Named(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """An exception: the name of the first of its classes that is Python's own, and the key words of what it says."""
+    """An exception: the name of the first of its classes that is Python's own, and the key words of its message."""
 
     kind: str
     words: list[str]
@@ -89,7 +89,7 @@ class Raised(NamedTuple):
 
 
 class Warned(NamedTuple):
-    """A warning: its category, and the key words of what it says."""
+    """A warning: its category, and the key words of its message."""
 
     kind: str
     words: list[str]

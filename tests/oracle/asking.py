@@ -37,7 +37,7 @@ DOWN = 2.0**-29
 class World:
     """Shadows of tensors, in the other precision of each: a world in which PyTorch runs the same program once more.
 
-    Each block of memory has one shadow, in which tensors lie as they lie in the block: so views, writes in place, saved
+    Each block of memory has one shadow, with the tensors at the places of the block: so views, writes in place, saved
     tensors and gradients need no rule.
     """
 
@@ -208,7 +208,7 @@ def is_strided(t: torch.Tensor) -> bool:
 
 
 def is_view(schema: Any) -> bool:
-    """Return whether an operation's results lie in its operands' memory, and nothing is written."""
+    """Return whether an operation's results share its operands' memory, and nothing is written."""
     infos = [result.alias_info for result in schema.returns]
     return bool(infos) and all(info is not None and not info.is_write for info in infos)
 

@@ -101,7 +101,7 @@ class Lab:
         return json.loads(self.path.read_text(encoding="utf-8"))
 
     def measure(self) -> tuple[int, int]:
-        """The heap's bytes and the listeners, of what is still used."""
+        """The heap's bytes and the listeners that are still used."""
         for _ in range(2):
             self.cdp.send("HeapProfiler.collectGarbage")
         found = {each["name"]: each["value"] for each in self.cdp.send("Performance.getMetrics")["metrics"]}

@@ -63,7 +63,7 @@ def test_leaves_are_visited_as_soon_as_they_are_complete(T):
 
 
 def test_a_hook_may_write_into_its_gradient():
-    """PyTorch says that it should not; here nobody else's gradient changes by it."""
+    """PyTorch says that it should not; here no other gradient changes by it."""
     x, y = doubled(nb)
     other = nb.ones(2, requires_grad=True)
     out = (y + other).sum()

@@ -210,7 +210,7 @@ class Program:
         x = self.pick()
         y = self.pick(lambda slot: slot.twin.value.shape in ((), x.twin.value.shape))
         if x is not y and np.shares_memory(x.twin.value, y.twin.value):
-            return  # PyTorch refuses memory that overlaps; here it is the old values that are read
+            return  # PyTorch raises an error for memory that overlaps; here it is the old values that are read
         twin = self.combined(name, x, y)
 
         def step(T, a, b):
@@ -233,7 +233,7 @@ class Program:
         self.written(self.run("[0]=", step, x, y), x, twin, True)
 
     def backward(self):
-        """Accumulate; where the pass is refused for a write to a saved tensor, it changes nothing."""
+        """Accumulate; a pass that fails for a write to a saved tensor changes nothing."""
         x = self.pick(lambda slot: slot.leaf is None)
         if x is None:
             return
@@ -302,7 +302,7 @@ def is_over(ours, theirs):
     if ours[1] == theirs[1]:
         return False
     if theirs[1] and theirs[0].startswith(("backward", "second")):
-        return True  # a copy of what was saved is kept here
+        return True  # a copy of the saved tensor is kept here
     raise DisagreementError("only PyTorch raised" if theirs[1] else "only nbautograd raised")
 
 

@@ -35,7 +35,7 @@ NOT_ASKED = {
 }
 """The parts of a case that are not compared with PyTorch, which is not right there, or not to the last digits."""
 LAYOUT = "as_strided complex istft"
-"""Words in the names of cases whose results depend on how a sample lies in memory: only mapped over dimension 0."""
+"""Words in the names of cases whose results depend on a sample's memory layout: only mapped over dimension 0."""
 
 
 def variants(case):

@@ -47,7 +47,7 @@ def attention() -> Case:
 
 
 def sliced() -> list[Case]:
-    """Max pooling without indices, which the function makes of what nobody traces; and a derivative of it."""
+    """Max pooling without indices, which the function makes of untraced operations; and a derivative of it."""
     windows = (2, 3), (2, 3)
 
     def gathered(T: Any, g: Any) -> Any:

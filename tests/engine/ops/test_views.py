@@ -192,7 +192,7 @@ def test_writing_through_a_view(shape):
     for seed in range(25):
         ours, theirs = program(nb, seed), oracle.answer(program, seed)
         if isinstance(theirs, oracle.Raised):
-            # PyTorch also refuses to read an output of split() or unbind() after its base was written to.
+            # PyTorch also raises an error on reading an output of split() or unbind() after its base was written to.
             assert isinstance(ours, (list, RuntimeError))
         else:
             oracle.close(ours, theirs)

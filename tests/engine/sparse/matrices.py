@@ -47,7 +47,7 @@ def described(value: Any) -> Any:
 
 
 def check_where_pytorch_can(program: Callable[..., Any], cases: Iterable[Any]) -> None:
-    """Compare what a program computes of each case, but for those that PyTorch refuses."""
+    """Compare a program's results of each case, except for those that PyTorch rejects."""
 
     def outcomes(T: Any) -> Any:
         found = []

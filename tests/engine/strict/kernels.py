@@ -74,7 +74,7 @@ class Parameter(NamedTuple):
 
 
 def parameters(text: str) -> list[Parameter]:
-    """``"float32 x, bool c"`` as CuPy reads it; its own names are refused."""
+    """``"float32 x, bool c"`` as CuPy reads it; its own names are rejected."""
     found = []
     for part in text.split(","):
         *raw, kind, name = part.split()

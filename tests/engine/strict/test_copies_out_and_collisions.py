@@ -63,7 +63,7 @@ def test_copies_from_another_device(here: str, there: str) -> None:
 
 
 def test_traces_are_for_the_cpu() -> None:
-    """A function over tensors of a device is refused, not compiled for arrays of NumPy's."""
+    """A function over tensors of a device raises, and is not compiled for arrays of NumPy's."""
     x = nb.tensor([1.0, -2.0, 3.0], device="strict", requires_grad=True)
     with pytest.raises(nb.errors.TracingError, match="a tensor on strict"):
         nb.jit.trace(lambda x: x.exp().sum(), (x,))

@@ -82,7 +82,7 @@ def test_moments_entropy_and_perplexity(case: Case) -> None:
 
 @every_case
 def test_attributes(case: Case) -> None:
-    """Parameters that were given, and those that are computed from them."""
+    """Parameters that the caller passed, and those that are computed from them."""
     names = ("param_shape", "total_count", "dim", "temperature", "loc", "scale", "df", "rate", "concentration")
 
     def program(T: Any) -> Any:

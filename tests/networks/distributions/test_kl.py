@@ -13,7 +13,7 @@ import nbautograd as nb
 from tests import oracle
 from tests.networks.distributions.cases import CASES, OF_TRIGAMMA, TRIL, Case, narrow
 
-MORE = {  # beside the cases: parameters on both sides of what makes a divergence infinite
+MORE = {  # beside the cases: parameters on both sides of an infinite divergence
     "Bernoulli": [Case("Bernoulli", {"probs": [0.0, 0.3, 1.0]}), Case("Bernoulli", {"probs": [0.5, 0.0, 1.0]})],
     "Binomial": [Case("Binomial", {"total_count": [4, 5, 6], "probs": [0.3, 0.4, 0.5]})],
     "Categorical": [Case("Categorical", {"probs": [0.0, 0.5, 0.5]}), Case("Categorical", {"probs": [0.5, 0.0, 0.5]})],

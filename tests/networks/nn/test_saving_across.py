@@ -124,7 +124,7 @@ def test_one_storage_is_saved_once() -> None:
 
 
 def test_memory_of_two_dtypes() -> None:
-    """PyTorch itself refuses to save such memory, and reads it."""
+    """PyTorch itself raises an error on saving such memory, and reads it."""
     x = nbautograd.tensor([1.0, 2.0])
     found = across([x, x.view(nbautograd.int32)])
     assert (

@@ -235,7 +235,7 @@ def test_state_travels(name: str) -> None:
         params, optimizer = after_five(T)
         kept = optimizer.state_dict()
         for each in kept["state"].values():
-            each.pop("al", None)  # PyTorch's LBFGS keeps what nobody reads
+            each.pop("al", None)  # PyTorch's LBFGS keeps unused values
         return [p.detach() for p in params], kept
 
     def after_ten(T: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Passes over batches of gradients, and what ``grad`` refuses."""
+"""Passes over batches of gradients, and the errors of ``grad``."""
 
 from __future__ import annotations
 

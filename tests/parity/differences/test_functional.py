@@ -1,4 +1,4 @@
-"""``torch.autograd.functional``: results, which of them can be differentiated, what is refused, with every option."""
+"""``torch.autograd.functional``: results, which of them can be differentiated, errors, with every option."""
 
 from __future__ import annotations
 

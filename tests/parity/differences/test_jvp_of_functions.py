@@ -1,4 +1,4 @@
-"""``jvp`` of custom Functions: what it gets, what it may return, and what is refused."""
+"""``jvp`` of custom Functions: its arguments, its results, and the errors."""
 
 from __future__ import annotations
 

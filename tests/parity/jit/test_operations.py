@@ -14,7 +14,7 @@ from tests.parity.jit.comparing import copies, same, silently
 
 CHUNKS = 12
 REFUSED = {"F.rrelu training": "it seeds the generator"}
-"""Cases that a trace refuses, and why."""
+"""Cases for which a trace raises, and why."""
 
 
 def leaves_of(case: Case, factor: float = 1.0) -> list[Any]:

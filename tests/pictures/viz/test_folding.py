@@ -45,7 +45,7 @@ def symbols(model: GraphModel) -> list[str]:
 
 
 def is_sound(model: GraphModel) -> bool:
-    """Every edge between nodes that are there, and no cycle (a layout refuses one)."""
+    """Every edge between existing nodes, and no cycle (a layout rejects one)."""
     assert len(model.by_id) == len(model.nodes) and len({e.id for e in model.edges}) == len(model.edges)
     layout(model, {node.id: (40.0, 20.0) for node in model.nodes})
     return all(edge.src in model.by_id and edge.dst in model.by_id for edge in model.edges)

@@ -97,7 +97,7 @@ def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:
 
 
 def check_rows(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: Array) -> None:
-    """The terms of each element are the Jacobian's entries that are not 0, and they come to what was sent."""
+    """The terms of each element are the Jacobian's entries that are not 0, and they give the sent gradient."""
     rows = step.rows
     assert rows is not None
     for place in range(jacobian.shape[1]) if rows.only < 0 else [rows.only]:

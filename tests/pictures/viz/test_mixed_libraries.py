@@ -1,4 +1,4 @@
-"""Two libraries by mistake, in a notebook: said in a line, once, and nothing is said of what is meant."""
+"""Two libraries by mistake, in a notebook: said in a line, once, and intended mixtures stay without a word."""
 
 from __future__ import annotations
 

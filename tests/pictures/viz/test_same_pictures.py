@@ -68,7 +68,7 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> set[tuple[str, 
 
 
 def said(value: Any) -> Any:
-    """A field, but for what is only rounding."""
+    """A field without rounding differences."""
     if isinstance(value, str):
         return ROUNDED.sub("0.", value)
     if isinstance(value, dict) and "cells" in value:

@@ -26,7 +26,7 @@ CARD = ".nb-sensitivity"
 
 
 def edge(page: Any, source: str, target: str) -> Any:
-    """The edge between two nodes, by what the player's data call them."""
+    """The edge between two nodes, by their names in the player's data."""
     found = page.evaluate(
         """([source, target]) => {
             const data = JSON.parse(document.getElementById('nb-data').textContent);

@@ -1,4 +1,4 @@
-"""Each operation has an element story: terms that come to what was sent, a sentence why, and no name of a helper."""
+"""Each operation has an element story: terms that give the sent gradient, a sentence why, and no helper's name."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def trees() -> dict[str, ast.Module]:
 
 @cache
 def all_calls() -> dict[str, list[tuple[str, ast.Call]]]:
-    """Every call in the package, with the file that makes it, by what is called."""
+    """Every call in the package, with the file that makes it, by its function."""
     by_name = defaultdict(list)
     for file, module in trees().items():
         for node in ast.walk(module):

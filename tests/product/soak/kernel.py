@@ -117,7 +117,7 @@ class Kernel:
         while reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:  # of when the kernel started
             reply = self.client.get_shell_msg(timeout=PATIENCE)
         done.status = reply["content"]["status"]
-        if done.status == "error" and not done.error:  # one that is told in a line, without a traceback
+        if done.status == "error" and not done.error:  # an error of one line, without a traceback
             done.error, done.message = reply["content"]["ename"], reply["content"]["evalue"]
         self.count += 1
         return done

@@ -164,7 +164,7 @@ def training() -> Results:
 
 @family
 def memory() -> Results:
-    """Gradients of arrays so large that their memory is used again where nobody else holds it."""
+    """Gradients of arrays so large that their memory is used again if nothing else refers to it."""
     n = 70_000
 
     def chain(kept: bool) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The programs under WebAssembly come to what they come to here."""
+"""The programs under WebAssembly give the results of this machine."""
 
 from __future__ import annotations
 
