@@ -10,11 +10,12 @@ import numpy as np
 from nbautograd._compat.traced.forward_code import CALLED, INLINE, Forward, Plan, number_as
 from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, Step, Value
 from nbautograd._compat.traced.specialize import Specializer
-from nbautograd._engine.compiler.backward import Prepared, array_vocabulary
+from nbautograd._engine.compiler.backward import array_vocabulary, prepared
 from nbautograd._engine.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
+from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.promotion import unbroadcast
-from nbautograd._engine.compiler.rewrite import Substitute, inlined
-from nbautograd._engine.compiler.schema import POINTWISE
+from nbautograd._engine.compiler.rewrite import inlined
+from nbautograd._engine.compiler.schema import POINTWISE, slot
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 
 __all__ = ["Backward"]
@@ -137,14 +138,8 @@ class Backward:
         """Return a formula over arrays."""
         op, forward = step.op, self.forward
         needs = set().union(*op.saves().values())
-        tree = Prepared(needs, False).visit(ast.parse(formula, mode="eval")).body
-        constants = {
-            name: ast.Constant(value)
-            for name, value in plan.options.items()
-            if value is None or value.__class__ in (bool, int, float, str)
-        }
         scope = dict(array_vocabulary(op))
-        tree = inlined(tree, scope)
+        tree = inlined(prepared(formula, needs, False), scope)
         shape = step.results[0].shape
         arrays: set[str] = set()
         if op.kind == POINTWISE:
@@ -158,9 +153,10 @@ class Backward:
             kind = step.results[0].dtype
             variables[name] = self.space.literal(number_as(value, kind) if shape else value)
         for what in needs:
-            local = what if what.isidentifier() else "s_" + what.replace(".", "_").replace("[", "").replace("]", "")
-            variables[local] = self.saved(step, plan, what)
-        tree = Substitute({n: v for n, v in constants.items() if n in variables}).visit(tree)
+            variables[what if what.isidentifier() else slot(what)] = self.saved(step, plan, what)
+        plain = (bool, int, float, str, type(None))
+        options = {name: v for name, v in plan.options.items() if name in variables and v.__class__ in plain}
+        tree = specialized(tree, {}, options)
         return ast.unparse(self.space.resolved(tree, scope, variables))
 
     def saved(self, step: OpStep, plan: Plan, what: str) -> str:

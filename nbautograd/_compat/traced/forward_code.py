@@ -31,12 +31,12 @@ from nbautograd._compat.traced.graph import (
 from nbautograd._compat.traced.namespace import Namespace
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
+from nbautograd._engine.compiler.expressions import binds_names, specialized
 from nbautograd._engine.compiler.forward import ForwardWriter
 from nbautograd._engine.compiler.promotion import HalfPrecision, promote
-from nbautograd._engine.compiler.rewrite import Substitute
 from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, OpSchema
-from nbautograd._engine.compiler.source import copied, evaluated, expression_of
+from nbautograd._engine.compiler.source import evaluated, expression_of
 from nbautograd._engine.core.tensor import wrap
 from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, _layout
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
@@ -309,16 +309,15 @@ class Forward:
         tree = expression_of(op.body)
         scope = op.body.__globals__
         plain = all(value.__class__ in (int, float, bool, str, type(None)) for value in options.values())
-        if tree is None or not plain or op.rest or op.lists or any(_binds(part) for part in ast.walk(tree)):
+        if tree is None or not plain or op.rest or op.lists or binds_names(tree):
             values = [names.get(name, "None") if name in names else _missing(op, name) for name in op.positional]
             rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
             keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
             return f"{space.constant(op.body)}({', '.join([*values, *rest, *keywords])})", False
-        constants = {name: ast.Constant(value) for name, value in options.items()}
         if op.kind == POINTWISE and (tiled := self.tiled(op, names, options)) is not None:
             return tiled, True
         variables = {name: text for name, text in names.items() if name not in options}
-        tree = Substitute(constants).visit(copied(tree))
+        tree = specialized(tree, {}, options)
         if op.kind == POINTWISE:
             numbers: dict[str, float] = {}
             arrays = {n for n in op.tensors if getattr(space.evaluated(names[n]), "ndim", 0)}
@@ -339,9 +338,7 @@ class Forward:
             return None
         writer, tree = ForwardWriter(op, traced=False), expression_of(op.body)
         assert tree is not None
-        text, guard = writer.tiled_expression(
-            Substitute({n: ast.Name(a) for n, a in writer.arrays.items()}).visit(tree)
-        )
+        text, guard = writer.tiled_expression(specialized(tree, writer.arrays))
         if text is None or not evaluated(f"True{guard}", {}, dict(options)):
             return None
         called = ", ".join(names[name] for name in op.tensors)
@@ -399,11 +396,6 @@ def _frozen(array: Any) -> Any:
     return array
 
 
-def _binds(part: ast.AST) -> bool:
-    return isinstance(part, (ast.comprehension, ast.Lambda, ast.NamedExpr))
-
-
 def _missing(op: OpSchema, name: str) -> str:
     """Return the default of an omitted parameter."""
-    defaults: dict[str, Any] = dict(zip(op.positional[::-1], (op.body.__defaults__ or ())[::-1], strict=False))
-    return repr({**defaults, **(op.body.__kwdefaults__ or {})}.get(name))
+    return repr(op.defaults.get(name))

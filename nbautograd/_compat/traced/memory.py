@@ -13,6 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.compiler.elementwise import UFUNCS
+from nbautograd._engine.compiler.source import rewritten
 
 __all__ = ["reusing"]
 
@@ -46,7 +47,7 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
         for part in statement:
             if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
                 part.value = _into(part.value, part.targets[0].id, free, space)
-        body = [_Functions(space).visit(part) for part in statement]
+        body = [_with_own_names(part, space) for part in statement]
         result += "\n".join(map(ast.unparse, body)).splitlines()
     return result
 
@@ -142,15 +143,13 @@ def _names(statement: list[ast.stmt]) -> set[str]:
     }
 
 
-class _Functions(ast.NodeTransformer):
-    """A transformer that gives NumPy's functions their own names, for fast lookup."""
+def _with_own_names(statement: ast.stmt, space: Any) -> ast.stmt:
+    """Return a statement in which NumPy's functions have their own names, for fast lookup."""
 
-    def __init__(self, space: Any) -> None:
-        self.space = space
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        text = ast.unparse(node)
+    def change(part: Any) -> Any:
+        text = ast.unparse(part) if isinstance(part, ast.Attribute) else ""
         if text.startswith("np.") and text.replace(".", "").replace("_", "").isalnum():
-            return ast.Name(self.space.constant(self.space.evaluated(text), text.replace(".", "_")), ast.Load())
-        self.generic_visit(node)
-        return node
+            return ast.Name(space.constant(space.evaluated(text), text.replace(".", "_")), ast.Load())
+        return part
+
+    return rewritten(statement, change, outside_in=True)  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.runtime import NAMES, WANTED
-from nbautograd._engine.compiler.source import evaluated, executed
+from nbautograd._engine.compiler.source import evaluated, executed, parsed, rewritten
 
 __all__ = ["Namespace"]
 
@@ -62,7 +62,18 @@ class Namespace:
         :param scope: the values of its names.
         :param variables: the names of its variables in this namespace.
         """
-        return _Resolve(self, scope, variables).visit(tree)
+
+        def change(part: Any) -> Any:
+            if not isinstance(part, ast.Name):
+                return part
+            if part.id in variables:
+                return parsed(variables[part.id])
+            if part.id in ("np", "temporary") or isinstance(getattr(part, "ctx", None), ast.Store):
+                return part
+            known = part.id in scope
+            return ast.Name(self.constant(scope[part.id], part.id), ast.Load()) if known else part
+
+        return rewritten(tree, change)
 
     def run(self, source: str) -> None:
         """Run lines with the values of the compiling call."""
@@ -71,18 +82,3 @@ class Namespace:
     def evaluated(self, text: str) -> Any:
         """Return the value of an expression in the compiling call."""
         return evaluated(text, self.values, {})
-
-
-class _Resolve(ast.NodeTransformer):
-    def __init__(self, space: Namespace, scope: dict[str, Any], variables: dict[str, str]) -> None:
-        self.space, self.scope, self.variables = space, scope, variables
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        name = node.id
-        if name in self.variables:
-            return ast.parse(self.variables[name], mode="eval").body
-        if name in ("np", "temporary") or isinstance(getattr(node, "ctx", None), ast.Store):
-            return node
-        if name in self.scope:
-            return ast.Name(self.space.constant(self.scope[name], name), ast.Load())
-        return node

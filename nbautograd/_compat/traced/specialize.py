@@ -20,7 +20,7 @@ import numpy as np
 
 from nbautograd._compat.traced.namespace import Namespace
 from nbautograd._engine.arrays.precise import Precise
-from nbautograd._engine.compiler.source import copied
+from nbautograd._engine.compiler.source import copied, parsed
 
 __all__ = ["Specializer"]
 
@@ -67,7 +67,7 @@ class Specializer:
 
     def assign(self, name: str, text: str) -> str:
         """Write the line that assigns an expression to a name; return the name, which may be an existing one."""
-        tree = _parsed(text)
+        tree = parsed(text)
         held = self.space.values.get(tree.id) if isinstance(tree, ast.Name) else None
         if isinstance(tree, ast.Name) and isinstance(held, np.ndarray) and tree.id not in self.space.globals:
             return tree.id
@@ -109,7 +109,7 @@ class Specializer:
         if known is not None and isinstance(known[0], types.FunctionType):
             return ast.Name(self.space.constant(known[0]), ast.Load())
         if known is not None and (not callable(known[0]) or isinstance(known[0], type)):
-            return _parsed(self.space.literal(known[0]))
+            return parsed(self.space.literal(known[0]))
         match tree:
             case ast.Attribute(ast.Name(name), member) if isinstance(self.space.globals.get(name), types.ModuleType):
                 if name != "np":
@@ -126,7 +126,7 @@ class Specializer:
         """Return a call, or its known result."""
         known = self.static(tree)
         if known is not None:
-            return _parsed(self.space.literal(known[0]))
+            return parsed(self.space.literal(known[0]))
         function = self.space.globals.get(tree.func.id) if isinstance(tree.func, ast.Name) else None
         if isinstance(function, Precise):
             return self.precise(function, tree)
@@ -156,11 +156,11 @@ class Specializer:
         ufunc = self.space.constant(function.ufunc)
         parts = ", ".join(map(ast.unparse, tree.args))
         if wide is None:
-            return _parsed(f"{ufunc}({parts})")
+            return parsed(f"{ufunc}({parts})")
         kind = self.space.constant(wide)
         if len(values) == 1:
-            return _parsed(f"{ufunc}({parts}, dtype={kind}).astype({self.space.constant(values[0].dtype)})")
-        return _parsed(f"{ufunc}({parts}, dtype={kind}, casting='same_kind')")
+            return parsed(f"{ufunc}({parts}, dtype={kind}).astype({self.space.constant(values[0].dtype)})")
+        return parsed(f"{ufunc}({parts}, dtype={kind}, casting='same_kind')")
 
     def value(self, tree: ast.expr) -> Any:
         """Return the value of an expression in the compiling call."""
@@ -273,7 +273,7 @@ class Specializer:
         defaults.update(function.__kwdefaults__ or {})
         for name in (*names, *(a.arg for a in tree.args.kwonlyargs)):
             if name not in arguments:
-                arguments[name] = _parsed(self.space.literal(defaults[name]))
+                arguments[name] = parsed(self.space.literal(defaults[name]))
         return arguments
 
     def simple(self, tree: ast.expr) -> ast.expr:
@@ -282,7 +282,7 @@ class Specializer:
             return tree
         known = self.static(tree)
         if known is not None:
-            return _parsed(self.space.literal(known[0]))
+            return parsed(self.space.literal(known[0]))
         if isinstance(tree, (ast.Tuple, ast.List)):
             tree.elts = [self.simple(part) for part in tree.elts]
             return tree
@@ -365,7 +365,7 @@ class _Scope:
         if isinstance(held, np.ndarray):
             self.to.emit(f"{target.id} {symbol} {text}")
         else:
-            self.names[name] = self.to.simple(_parsed(f"{target.id} {symbol[:-1]} ({text})"))
+            self.names[name] = self.to.simple(parsed(f"{target.id} {symbol[:-1]} ({text})"))
 
 
 class _Names(ast.NodeTransformer):
@@ -377,7 +377,7 @@ class _Names(ast.NodeTransformer):
         if name in self.bound or isinstance(node.ctx, ast.Store) and name not in self.scope.names:
             return node
         if name in self.scope.names:
-            return _parsed(ast.unparse(self.scope.names[name]))
+            return parsed(ast.unparse(self.scope.names[name]))
         space = self.scope.to.space
         if name in self.scope.function.__globals__:
             value = self.scope.function.__globals__[name]
@@ -436,7 +436,3 @@ def _source(function: Any) -> ast.FunctionDef:
 
 def _binds(tree: ast.AST) -> bool:
     return isinstance(tree, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda, ast.NamedExpr))
-
-
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body

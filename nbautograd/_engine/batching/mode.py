@@ -191,8 +191,7 @@ class Mode:
 
 def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, defaults included."""
-    values = dict(zip(op.positional[::-1], (op.body.__defaults__ or ())[::-1], strict=False))
-    values.update(op.body.__kwdefaults__ or {})
+    values = dict(op.defaults)
     values.update(zip(op.positional, args, strict=False))
     if op.rest:
         rest = args[len(op.positional) :]

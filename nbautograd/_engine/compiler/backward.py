@@ -10,6 +10,7 @@ import ast
 import functools
 import itertools
 import types
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ from nbautograd._engine.compiler.elementwise import (
     constants_as_arrays,
     operators_as_ufuncs,
 )
+from nbautograd._engine.compiler.expressions import without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.rewrite import in_full, inlined
 from nbautograd._engine.compiler.schema import POINTWISE, TILED, VIEW, OpSchema, slot
-from nbautograd._engine.compiler.source import compiled, evaluated
+from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -36,7 +38,7 @@ from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
 from nbautograd._engine.fusion.tiling import reusable
 
-__all__ = ["Prepared", "array_vocabulary", "formula_kernels", "make_node"]
+__all__ = ["array_vocabulary", "formula_kernels", "make_node", "prepared"]
 
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:
@@ -182,12 +184,11 @@ class VjpWriter:
     def compute(self) -> list[str]:
         """Write a line per formula, after those of its inputs."""
         op, variant = self.op, self.variant
-        prepare = Prepared(set(self.saved), variant == "complex")
-        trees = [prepare.visit(ast.parse(op.formulas[name], mode="eval")).body for name in self.inputs]
+        trees = [prepared(op.formulas[name], self.saved, variant == "complex") for name in self.inputs]
         shared = self.share(trees)
         before: list[str] = []
         if self.recorded:
-            texts = [ast.unparse(_TemporaryViews(self.scope).visit(tree)) for tree in trees]
+            texts = [ast.unparse(_with_temporary_views(tree, self.scope)) for tree in trees]
         elif variant == TILED:
             texts, before = self.tiled([inlined(tree, self.scope) for tree in trees])
         elif variant == "real":
@@ -317,55 +318,39 @@ def formula_kernels(op: OpSchema) -> dict[str, ElementwiseKernel | None]:
     writer = VjpWriter(op, inputs, saved, False, TILED, _vocabulary(op, recorded=False))
     kernels = {}
     for name in inputs:
-        prepared = Prepared(set(saved), False).visit(ast.parse(op.formulas[name], mode="eval")).body
-        for part in _branches(inlined(prepared, writer.scope)):
+        for part in _branches(inlined(prepared(op.formulas[name], saved, False), writer.scope)):
             kernels[f"{name}: {ast.unparse(part)}"] = writer.kernel(part)
     return kernels
 
 
-class Prepared(ast.NodeTransformer):
-    """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` for real values."""
+def prepared(formula: str, saved: Container[str], is_complex: bool) -> Any:
+    """Return a formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` for real values."""
 
-    def __init__(self, saved: set[str], is_complex: bool) -> None:
-        self.saved, self.is_complex = saved, is_complex
+    def change(part: Any) -> Any:
+        if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.value, ast.Name):
+            what = ast.unparse(part)
+            return ast.Name(slot(what), ast.Load()) if what in saved else part
+        return part
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.saved:
-            return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
-        return node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        what = ast.unparse(node)
-        if what in self.saved:
-            return ast.Name(slot(what), ast.Load())
-        self.generic_visit(node)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "conj" and not self.is_complex:
-            return node.args[0]
-        return node
+    tree = rewritten(parsed(formula), change)
+    return tree if is_complex else without_conj(tree)
 
 
-class _TemporaryViews(ast.NodeTransformer):
-    """A transformer that replaces view calls that are direct arguments of an operation by their temporary variant."""
+def _with_temporary_views(tree: ast.expr, scope: dict[str, Any]) -> ast.expr:
+    """Return a formula in which views that are direct arguments of an operation are made by their temporary variant."""
 
-    def __init__(self, scope: dict[str, Any]) -> None:
-        self.scope = scope
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        outer = OPS.get(ast.unparse(node.func))
+    def change(node: Any) -> Any:
+        outer = OPS.get(ast.unparse(node.func)) if isinstance(node, ast.Call) else None
         if outer is not None and outer.kind != VIEW:
             for part in [part for part in node.args if isinstance(part, ast.Call)]:
                 view = OPS.get(ast.unparse(part.func))
                 if view is not None and view.kind == VIEW and not view.many:
                     name = f"temporary_{view.name}"
-                    self.scope[name] = view.temporary_view
+                    scope[name] = view.temporary_view
                     part.func = ast.Name(name)
         return node
+
+    return rewritten(tree, change)  # type: ignore[no-any-return]
 
 
 def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import error_function, precise
-from nbautograd._engine.compiler.rewrite import substituted
+from nbautograd._engine.compiler.expressions import specialized
 
 __all__ = [
     "CONSTANTS",
@@ -141,7 +141,7 @@ def is_one_step(tree: ast.expr | None, options: dict[str, Any] | None) -> bool:
     """
     if tree is None:
         return False
-    call = ufunc_call(substituted(tree, {}, options or {}))
+    call = ufunc_call(specialized(tree, {}, options or {}))
     return call is not None and all(isinstance(part, (ast.Name, ast.Constant)) for part in call.operands)
 
 

@@ -11,8 +11,8 @@ import math
 
 from nbautograd._engine.compiler.argument_errors import options_of, public_name
 from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
+from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
-from nbautograd._engine.compiler.rewrite import substituted
 from nbautograd._engine.compiler.schema import NUMPY_NAMES, POINTWISE, TILED, UPCAST, VIEW, OpSchema, array_name, slot
 from nbautograd._engine.compiler.source import copied, expression_of
 
@@ -307,7 +307,7 @@ class ForwardWriter:
         op = self.op
         tree = expression_of(op.body)
         if tree is not None:
-            tree = substituted(tree, self.arrays, self.fixed)
+            tree = specialized(tree, self.arrays, self.fixed)
         lines = self.compute_whole(copied(tree))
         tiled, guard = self.tiled_expression(tree)
         if tiled is None:
@@ -378,7 +378,7 @@ class ForwardWriter:
         options = op.option_defaults() if self.fixed is None else None
         if not options or any(value.__class__ is float and not math.isfinite(value) for value in options.values()):
             return None, ""
-        usual = substituted(copied(tree), {}, options)  # such as alpha=1: the expression of the operator
+        usual = specialized(copied(tree), {}, options)  # such as alpha=1: the expression of the operator
         if lower_to_ufuncs(usual, names, scope) is None:
             return None, ""
         checks = [

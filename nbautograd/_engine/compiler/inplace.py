@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.compiler.elementwise import write_into
-from nbautograd._engine.compiler.rewrite import substituted
+from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.runtime import INPLACE
 from nbautograd._engine.compiler.schema import OpSchema, array_name
 from nbautograd._engine.compiler.source import compiled, expression_of
@@ -64,10 +64,10 @@ def _compile(method: Any, op: OpSchema) -> None:
     """Replace the stub's code by the compiled code of this operation."""
     arrays = {name: array_name(name) for name in op.tensors}
     if op.into is not None:
-        computing: list[str] | None = [ast.unparse(substituted(ast.parse(op.into), arrays))]
+        computing: list[str] | None = [ast.unparse(specialized(ast.parse(op.into), arrays))]
     else:
         tree = expression_of(op.body)
-        computing = None if tree is None else write_into(substituted(tree, arrays), arrays[op.tensors[0]])
+        computing = None if tree is None else write_into(specialized(tree, arrays), arrays[op.tensors[0]])
     if computing is None:
         method.__code__ = _out_of_place.__code__
         return

@@ -11,51 +11,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import inspect
 import types
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from nbautograd._engine.compiler.expressions import binds_names, computes_twice, specialized, substituted
 from nbautograd._engine.compiler.registry import HELPERS, OPS
 from nbautograd._engine.compiler.schema import OpSchema
-from nbautograd._engine.compiler.source import expression_of, steps_of
+from nbautograd._engine.compiler.source import expression_of, rewritten, steps_of
 
-__all__ = ["Substitute", "in_full", "inlined", "substituted"]
-
-
-class Substitute(ast.NodeTransformer):
-    """A transformer that substitutes expressions for names, and folds conditional expressions with constant
-    conditions.
-    """
-
-    def __init__(self, values: Mapping[str, ast.expr]) -> None:
-        self.values = values
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        value = self.values.get(node.id)
-        if value is None:
-            return node
-        return ast.Name(value.id, node.ctx) if isinstance(value, ast.Name) else copy.copy(value)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        match node.test:
-            case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
-                return node.body if left == right else node.orelse
-        return node
-
-
-def substituted(tree: Any, names: Mapping[str, str], constants: Mapping[str, Any] | None = None) -> Any:
-    """Return an expression with names substituted by other names or constants.
-
-    >>> ast.unparse(substituted(ast.parse("a if alpha == 1 else b", mode="eval"), {"a": "x"}, {"alpha": 1}))
-    'x'
-    """
-    values: dict[str, ast.expr] = {old: ast.Name(new) for old, new in names.items()}
-    values.update({name: ast.Constant(value) for name, value in (constants or {}).items()})
-    return Substitute(values).visit(tree)
+__all__ = ["in_full", "inlined"]
 
 
 def inlined(tree: ast.expr, scope: dict[str, Any], helpers: bool = False) -> ast.expr:
@@ -84,7 +50,7 @@ def in_full(formula: str) -> str:
             calculates = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
             if isinstance(expression, ast.BinOp) and all(isinstance(part, calculates) for part in ast.walk(expression)):
                 values = dict(zip(op.positional, arguments, strict=True))
-                return ast.unparse(Substitute(values).visit(expression))
+                return ast.unparse(substituted(expression, values))
     return formula
 
 
@@ -119,9 +85,9 @@ class _Inliner(ast.NodeTransformer):
         """
         expression = expression_of(op.body)
         if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):
+            return None  # the defaults of others are not looked for
+        if binds_names(expression):
             return None
-        if any(isinstance(part, (ast.comprehension, ast.Lambda, ast.NamedExpr)) for part in ast.walk(expression)):
-            return None  # its bound names might capture names in the arguments
         return self._in_place(expression, dict(zip(op.positional, call.args, strict=True)), op.body, op.name)
 
     def _steps(self, helper: Callable[..., Any], call: ast.Call) -> ast.expr | None:
@@ -135,7 +101,7 @@ class _Inliner(ast.NodeTransformer):
             return None
         self.helpers_taken.append(helper)
         for name, value in assignments[::-1]:
-            result = _FirstUse(name, value).visit(result)
+            result = _assigned_at_first_use(result, name, value)
         values = {**dict(zip(parameters, call.args, strict=True)), **own}
         changed = self._in_place(result, values, helper, helper.__name__)
         return None if changed is None else self.visit(changed)
@@ -146,10 +112,9 @@ class _Inliner(ast.NodeTransformer):
         """Return a function's expression with values for its parameters; other names keep the meaning they have
         there.
         """
-        used = Counter(part.id for part in ast.walk(tree) if isinstance(part, ast.Name))
-        if any(used[name] > 1 and not isinstance(part, (ast.Name, ast.Constant)) for name, part in values.items()):
+        if computes_twice(tree, values):
             return None
-        for name in set(used) - set(values):
+        for name in {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} - set(values):
             meaning = body.__globals__.get(name, getattr(builtins, name, None))
             if body in HELPERS.values() and name in OPS:
                 meaning = OPS[name].body
@@ -157,19 +122,15 @@ class _Inliner(ast.NodeTransformer):
                 alias = f"{prefix}_{name}"
                 self.scope[alias] = meaning
                 values[name] = ast.Name(alias)
-        changed: ast.expr = Substitute(values).visit(tree)
-        return changed
+        return specialized(tree, values)  # type: ignore[no-any-return]
 
 
-class _FirstUse(ast.NodeTransformer):
-    """A transformer that assigns a value to a name at its first use, in Python's evaluation order."""
+def _assigned_at_first_use(tree: ast.expr, name: str, value: ast.expr) -> ast.expr:
+    """Return an expression that assigns a value to a name at its first use, in Python's evaluation order."""
+    values = [value]
 
-    def __init__(self, name: str, value: ast.expr) -> None:
-        self.name, self.value = name, value
-        self.done = False
+    def change(part: Any) -> Any:
+        is_first = values and isinstance(part, ast.Name) and part.id == name
+        return ast.NamedExpr(part, values.pop()) if is_first else part
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if self.done or node.id != self.name:
-            return node
-        self.done = True
-        return ast.NamedExpr(node, self.value)
+    return rewritten(tree, change)  # type: ignore[no-any-return]

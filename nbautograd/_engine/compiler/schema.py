@@ -155,15 +155,18 @@ class OpSchema:
         """The signature of the body, cached: forward mode and inference mode bind every call's arguments to it."""
         return inspect.signature(self.body)
 
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of parameters, by name."""
+        defaults = zip(self.positional[::-1], (self.body.__defaults__ or ())[::-1], strict=False)
+        return {**dict(defaults), **(self.body.__kwdefaults__ or {})}
+
     def option_defaults(self) -> dict[str, Any] | None:
         """Return the options that follow the operands, with their defaults; None if one has no plain default."""
-        defaults = self.body.__defaults__ or ()
-        by_name = {
-            **dict(zip(self.positional[::-1], defaults[::-1], strict=False)),
-            **(self.body.__kwdefaults__ or {}),
-        }
         options = {
-            name: by_name.get(name, ...) for name in (*self.positional, *self.keywords) if name not in self.tensors
+            name: self.defaults.get(name, ...)
+            for name in (*self.positional, *self.keywords)
+            if name not in self.tensors
         }
         plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
         return options if plain else None

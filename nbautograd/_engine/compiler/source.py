@@ -12,9 +12,14 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["compiled", "copied", "evaluated", "executed", "expression_of", "steps_of"]
+__all__ = ["compiled", "copied", "evaluated", "executed", "expression_of", "parsed", "rewritten", "steps_of"]
 
 Tree = TypeVar("Tree")
+
+
+def parsed(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    return ast.parse(text, mode="eval").body
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
@@ -53,6 +58,29 @@ def copied(tree: Tree) -> Tree:
         if name in values:
             parts[name] = values[name]
     return made
+
+
+def rewritten(tree: Any, change: Callable[[Any], Any], outside_in: bool = False) -> Any:
+    """Return a tree, changed in place, in which each part is what ``change`` returns for it.
+
+    :param change: gets a part after the parts in it, and returns another tree or the part itself.
+    :param outside_in: ``change`` gets a part before the parts in it, which it gets only if it returned the part itself.
+
+    >>> tree = parsed("conj(x) * 2")
+    >>> ast.unparse(rewritten(tree, lambda part: ast.Constant(3) if isinstance(part, ast.Constant) else part))
+    'conj(x) * 3'
+    """
+    if outside_in:
+        part = change(tree)
+        if part is not tree:
+            return part
+    for name in tree._fields:
+        part = getattr(tree, name, None)
+        if part.__class__ is list:
+            part[:] = [rewritten(p, change, outside_in) if isinstance(p, ast.AST) else p for p in part]
+        elif isinstance(part, ast.AST) and part._fields:  # ast.Load() and such have none
+            setattr(tree, name, rewritten(part, change, outside_in))
+    return tree if outside_in else change(tree)
 
 
 @functools.cache  # an operation's body is needed for its function, its in-place method, and other formulas

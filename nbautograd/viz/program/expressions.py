@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from nbautograd._engine.arrays import masking, precise
+from nbautograd._engine.compiler.expressions import binds_names, computes_twice, substituted, without_conj
+from nbautograd._engine.compiler.folding import folded, is_constant
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.schema import METADATA, OpSchema
-from nbautograd._engine.compiler.source import copied, evaluated, expression_of
+from nbautograd._engine.compiler.source import copied, expression_of, parsed, rewritten
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.definitions import NotBundled, module_of
 from nbautograd.viz.program.forms import FORMS, GUESSED
@@ -26,15 +27,11 @@ __all__ = [
     "PLAIN",
     "READABLE",
     "Expressions",
-    "Folded",
-    "Metadata",
     "Operand",
-    "Options",
-    "Replaced",
-    "Substituted",
-    "WithoutConj",
     "arguments_of",
-    "parsed",
+    "with_metadata",
+    "with_operands",
+    "with_options",
 ]
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
@@ -50,11 +47,6 @@ class Operand:
 
     def __init__(self, tree: ast.expr, value: Any, short: ast.expr | None = None) -> None:
         self.tree, self.value, self.short = tree, value, short
-
-
-def parsed(text: str) -> ast.expr:
-    """An expression."""
-    return ast.parse(text, mode="eval").body
 
 
 class Expressions:
@@ -101,7 +93,7 @@ class Expressions:
             tree = self._body(op, operands, style, dtype)
             if key is not None:
                 self.written[key] = copied(tree)
-        return Folded().visit(Substituted(operands, style).visit(copied(tree)))  # type: ignore[no-any-return]
+        return with_operands(copied(tree), operands, style)  # type: ignore[no-any-return]
 
     def _body(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         arguments = [ast.Name(name) for name in op.positional]
@@ -123,14 +115,13 @@ class Expressions:
             tree = self._formula(text, op, operands, style, dtype)
             if key is not None:
                 self.written[key] = copied(tree)
-        return Folded().visit(Substituted(operands, style).visit(copied(tree)))  # type: ignore[no-any-return]
+        return with_operands(copied(tree), operands, style)  # type: ignore[no-any-return]
 
     def _formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         tree = parsed(text)
         if dtype is None or dtype.kind != "c":
-            tree = WithoutConj().visit(tree)
-        tree = Metadata(operands).visit(tree)
-        tree = Folded().visit(Options(operands).visit(tree))  # so that what does not hold is not written
+            tree = without_conj(tree)
+        tree = with_options(with_metadata(tree, operands), operands)  # so that what does not hold is not written
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         return writer.visit(tree)  # type: ignore[no-any-return]
 
@@ -218,22 +209,17 @@ class _Writer(ast.NodeTransformer):
     ) -> ast.expr | None:
         """The expression with the arguments of a call in it; None where that cannot be."""
         arguments = arguments_of(op, call)
-        if arguments is None or any(isinstance(p, (ast.comprehension, ast.Lambda)) for p in ast.walk(expression)):
+        if arguments is None or binds_names(expression) or computes_twice(expression, arguments):
             return None
-        used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
-        if any(used[name] > 1 and not is_simple(part) for name, part in arguments.items()):
-            return None
-        expression = Options({n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}).visit(
-            expression
-        )
-        expression = Folded().visit(expression)
+        known = {n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}
+        expression = with_options(expression, known)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
-        expression = Replaced(marked).visit(copied(expression))
+        expression = substituted(expression, marked)
         inner = _Writer(
             self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
         )
         expression = inner.visit(expression)
-        return Replaced({mark.id: arguments[name] for name, mark in marked.items()}).visit(expression)  # type: ignore[no-any-return]
+        return substituted(expression, {mark.id: arguments[name] for name, mark in marked.items()})  # type: ignore[no-any-return]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
@@ -280,188 +266,87 @@ def _is_helper_of_ours(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
 
 
-def is_simple(tree: ast.expr) -> bool:
-    return isinstance(tree, (ast.Name, ast.Constant)) or (
-        isinstance(tree, ast.Attribute) and isinstance(tree.value, ast.Name)
-    )
-
-
 def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
-    """The arguments of a call by parameter, with the defaults of those that are not there."""
-    arguments = {keyword.arg: keyword.value for keyword in call.keywords}
+    """Return the arguments of an operation's call by parameter, defaults included; None if they are not known."""
+    arguments: dict[Any, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in arguments:
         return None
     rest: list[ast.expr] = []
-    names = list(op.positional)
     for index, part in enumerate(call.args):
         if isinstance(part, ast.Starred):
-            if not op.rest or index != len(names) or index != len(call.args) - 1:
+            if not op.rest or index != len(op.positional) or index != len(call.args) - 1:
                 return None
             arguments[op.rest] = part.value
-        elif index < len(names):
-            arguments[names[index]] = part
+        elif index < len(op.positional):
+            arguments[op.positional[index]] = part
         else:
             rest.append(part)
     if op.rest and op.rest not in arguments:
         arguments[op.rest] = ast.Tuple(rest, ast.Load())
     elif rest:
         return None
-    defaults = op.body.__defaults__ or ()
-    known: dict[str, Any] = {
-        **dict(zip(reversed(op.positional), reversed(defaults), strict=False)),
-        **(op.body.__kwdefaults__ or {}),
-    }
     for name in (*op.positional, *op.keywords):
         if name not in arguments:
-            if name not in known or not isinstance(known[name], (int, float, str, type(None))):
+            if not isinstance(op.defaults.get(name, ...), (int, float, str, type(None))):
                 return None
-            arguments[name] = ast.Constant(known[name])
-    return arguments  # type: ignore[return-value]
-
-
-class WithoutConj(ast.NodeTransformer):
-    """Nothing is complex."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
-        self.generic_visit(node)
-        return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "conj" else node
-
-
-class Metadata(ast.NodeTransformer):
-    """``input.shape`` as the shape itself."""
-
-    def __init__(self, operands: Mapping[str, Operand]) -> None:
-        self.operands = operands
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
-        if isinstance(node.value, ast.Name) and node.value.id in self.operands and node.attr in METADATA:
-            value = self.operands[node.value.id].value
-            if isinstance(value, list):
-                return parsed(repr([getattr(part, node.attr) for part in value])) if node.attr != "dtype" else node
-            known = getattr(value, node.attr, None)
-            if node.attr == "dtype" and known is not None and known.kind != "V":
-                return parsed(f"np.dtype('{known.name}')")
-            if known is not None:
-                return parsed(repr(known))
-        self.generic_visit(node)
-        return node
-
-
-class Replaced(ast.NodeTransformer):
-    """Names replaced by expressions."""
-
-    def __init__(self, trees: Mapping[str, ast.expr]) -> None:
-        self.trees = trees
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
-        tree = self.trees.get(node.id)
-        return node if tree is None else copied(tree)
-
-
-class Options(ast.NodeTransformer):
-    """Options that are constants, in place; what depends on them can then be decided."""
-
-    def __init__(self, operands: Mapping[str, Operand]) -> None:
-        self.operands = operands
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
-        operand = self.operands.get(node.id)
-        if operand is None or not _is_constant(operand.tree):
-            return node
-        return _Marked().visit(copied(operand.tree))  # type: ignore[no-any-return]
+            arguments[name] = ast.Constant(op.defaults[name])
+    return arguments
 
 
 _VARIABLE = "__variable__"
+"""The beginning of a variable of the program among the names of a formula."""
 
 
-class _Marked(ast.NodeTransformer):
-    """Marks the names in an expression as variables of the program, which no name in a formula is."""
+def with_metadata(tree: Any, operands: Mapping[str, Operand]) -> Any:
+    """Return a formula with the shape itself for ``input.shape``."""
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return node if node.id.startswith(("__argument__", _VARIABLE)) else ast.Name(_VARIABLE + node.id, node.ctx)
-
-
-class Substituted(ast.NodeTransformer):
-    """The variables of the program in a formula."""
-
-    def __init__(self, operands: Mapping[str, Operand], style: str) -> None:
-        self.operands, self.style = operands, style
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
-        if node.id.startswith(_VARIABLE):
-            return ast.Name(node.id.removeprefix(_VARIABLE), node.ctx)
-        operand = self.operands.get(node.id)
+    def change(part: Any) -> Any:
+        if not isinstance(part, ast.Attribute) or part.attr not in METADATA or not isinstance(part.value, ast.Name):
+            return part
+        operand = operands.get(part.value.id)
         if operand is None:
-            return node
-        return copied(
-            operand.short if operand.short is not None and self.style in (READABLE, OTHERWISE) else operand.tree
-        )
+            return part
+        if isinstance(operand.value, list):
+            several = [getattr(value, part.attr) for value in operand.value]
+            return parsed(repr(several)) if part.attr != "dtype" else part
+        known = getattr(operand.value, part.attr, None)
+        if part.attr == "dtype" and known is not None and known.kind != "V":
+            return parsed(f"np.dtype('{known.name}')")
+        return part if known is None else parsed(repr(known))
+
+    return rewritten(tree, change)
 
 
-def _is_constant(tree: ast.expr) -> bool:
-    """Return whether an expression is made of constants only, or is a list, whose length is known."""
-    if isinstance(tree, ast.List):
-        return True
-    return all(
-        isinstance(
-            part,
-            (ast.Constant, ast.Tuple, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context, ast.BinOp, ast.Compare,
-             ast.BoolOp, ast.boolop, ast.cmpop),
-        )
-        for part in ast.walk(tree)
-    )  # fmt: skip
+def with_options(tree: Any, operands: Mapping[str, Operand]) -> Any:
+    """Return a formula with options that are constants, and what depends on them alone decided."""
+    constants = {name: o.tree for name, o in operands.items() if isinstance(o.tree, ast.List) or is_constant(o.tree)}
+    return _folded(substituted(tree, {name: _marked(tree) for name, tree in constants.items()}))
 
 
-class Folded(ast.NodeTransformer):
-    """Decides what constants decide."""
+def _marked(tree: ast.expr) -> ast.expr:
+    """Return an expression whose names are marked as variables of the program, which no name in a formula is."""
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102 - ast's name
-        test = self.visit(node.test)
-        decided = _decided(test)
-        if decided is not None:
-            return self.visit(node.body if decided else node.orelse)  # type: ignore[no-any-return]
-        node.test = test
-        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
-        return node
+    def change(part: Any) -> Any:
+        if not isinstance(part, ast.Name) or part.id.startswith(("__argument__", _VARIABLE)):
+            return part
+        return ast.Name(_VARIABLE + part.id, part.ctx)
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102 - ast's name
-        self.generic_visit(node)
-        match node:
-            case ast.Subscript(ast.List(parts) | ast.Tuple(parts), ast.Constant(int(index))):
-                if -len(parts) <= index < len(parts):
-                    return parts[index]
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: D102 - ast's name
-        self.generic_visit(node)
-        match node:
-            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]):
-                if not isinstance(left, (ast.Call, ast.IfExp)):
-                    is_none = isinstance(left, ast.Constant) and left.value is None
-                    if isinstance(left, ast.Constant) or isinstance(left, ast.Name) and left.id.startswith("g_"):
-                        return ast.Constant(is_none == isinstance(operator, ast.Is))
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
-        self.generic_visit(node)
-        match node:
-            case ast.Attribute(ast.Attribute(twice, "T"), "T"):
-                return twice
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: D102 - ast's name
-        self.generic_visit(node)
-        numbers = [p.value for p in (node.left, node.right) if isinstance(p, ast.Constant) and type(p.value) is int]
-        if len(numbers) == 2 and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
-            return parsed(repr(evaluated(ast.unparse(node), {"__builtins__": {}}, {})))
-        return node
+    return rewritten(copied(tree), change)  # type: ignore[no-any-return]
 
 
-def _decided(test: ast.expr) -> bool | None:
-    """Return the truth of a condition of constants; None if it depends on variables."""
-    if not _is_constant(test) or isinstance(test, ast.List):
-        return None
-    try:
-        return bool(evaluated(ast.unparse(test), {"__builtins__": {}}, {}))
-    except Exception:
-        return None
+def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any:
+    """Return a formula with the variables of the program."""
+    readable = style in (READABLE, OTHERWISE)
+    trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
+
+    def change(part: Any) -> Any:
+        if isinstance(part, ast.Name) and part.id.startswith(_VARIABLE):
+            return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
+        return part
+
+    return _folded(rewritten(substituted(tree, trees), change))
+
+
+def _folded(tree: Any) -> Any:
+    """Return an expression in which is decided what constants decide; a gradient is never None."""
+    return folded(tree, lambda name: name.startswith("g_"))

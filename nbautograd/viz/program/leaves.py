@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from nbautograd.viz.program.scopes import bound_outside
 from nbautograd.viz.program.statements import Statement
 from nbautograd.viz.program.terms import Term, term_of
 
-__all__ = ["Exchanged", "Form", "Place", "Value"]
+__all__ = ["Form", "Place", "Value"]
 
 Place = tuple[str, int]
 """An element: what all are called together, and its number."""
@@ -76,19 +76,3 @@ class _Leaves:
         if isinstance(node, ast.AST):
             return f"{kind.__name__}({', '.join([self.text(getattr(node, field, None)) for field in node._fields])})"
         return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)
-
-
-class Exchanged(ast.NodeTransformer):
-    """Leaves exchanged for expressions."""
-
-    def __init__(self, trees: Mapping[int, ast.expr]) -> None:
-        self.trees = trees
-
-    def visit(self, node: ast.AST) -> Any:
-        """The expression of a leaf, or the node with its inner ones visited."""
-        tree = self.trees.get(id(node))
-        if tree is None:
-            return self.generic_visit(node)
-        if isinstance(tree, (ast.Name, ast.Subscript)) and isinstance(node, ast.Name):
-            tree.ctx = node.ctx
-        return tree

@@ -12,10 +12,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
-from nbautograd.viz.program.leaves import Exchanged, Form, Place, Value
+from nbautograd._engine.compiler.expressions import substituted
+from nbautograd.viz.program.leaves import Form, Place, Value
 from nbautograd.viz.program.lines import BACKWARD
 from nbautograd.viz.program.names import Names, identifier
 from nbautograd.viz.program.statements import Block, Loop, Statement, Statements, text_of
@@ -336,12 +338,11 @@ class _Rolling:
         for copied, forms, expressions, kind in zip(copies, slots, trees, kinds, strict=True):
             form = Form(copied, self.index.variables, self.roller.families)
             by_leaf = {id(leaf): tree for leaf, tree in zip(form.leaves, expressions, strict=True) if tree is not None}
-            exchanged = Exchanged(by_leaf)
             if form.term is not None:
-                form.term.change(exchanged.visit)
+                form.term.change(partial(substituted, trees=by_leaf))
                 copied.tree = form.term.written(kind)
             else:
-                copied.tree = exchanged.visit(copied.tree)
+                copied.tree = substituted(copied.tree, by_leaf)
             ordered = forms if ahead else forms[::-1]
             copied.nodes = tuple(node for other in ordered if other for node in other.statement.nodes)
         if not any(None in forms for forms in slots):

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
+from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.definitions import NotBundled
-from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, parsed
+from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
 from nbautograd.viz.program.graph import Call, Value, is_freed, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements

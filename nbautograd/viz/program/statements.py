@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nbautograd._engine.compiler.source import copied
+from nbautograd._engine.compiler.expressions import substituted
+from nbautograd._engine.compiler.source import copied, parsed, rewritten
 from nbautograd.viz.program.lines import Line
 from nbautograd.viz.program.scopes import bound_outside
 
@@ -70,7 +71,19 @@ class Statement:
 
     def gather(self, families: set[str]) -> None:
         """Write ``[h[0], h[1], h[2]]`` as ``[h[i] for i in range(3)]``."""
-        self.tree = _Gathered(families).visit(self.tree)
+
+        def change(part: Any) -> Any:
+            match getattr(part, "elts", None):
+                case [ast.Subscript(ast.Name(family), ast.Constant(int(first))), _, _, *_] if family in families:
+                    parts = range(first, first + len(part.elts))
+                    if isinstance(part, ast.List) and [*map(ast.unparse, part.elts)] == [
+                        f"{family}[{i}]" for i in parts
+                    ]:
+                        numbers = f"{first}, {parts.stop}" if first else f"{parts.stop}"
+                        return parsed(f"[{family}[i] for i in range({numbers})]")
+            return part
+
+        self.tree = rewritten(self.tree, change)
 
     def copied(self) -> Statement:
         """A copy, which changes on its own."""
@@ -198,34 +211,7 @@ def _base(target: ast.expr) -> str:
 def replaced(tree: Any, trees: Mapping[str, ast.expr]) -> Any:
     """The tree with expressions in the place of names."""
     marked = {id(node): trees[node.id] for node in bound_outside(tree) if node.id in trees}
-    return _Replaced(marked).visit(tree) if marked else tree
-
-
-class _Replaced(ast.NodeTransformer):
-    def __init__(self, marked: Mapping[int, ast.expr]) -> None:
-        self.marked = marked
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        tree = copied(self.marked.get(id(node), node))
-        if isinstance(tree, (ast.Name, ast.Subscript)):
-            tree.ctx = node.ctx
-        return tree
-
-
-class _Gathered(ast.NodeTransformer):
-    """Lists of elements that follow each other, as comprehensions."""
-
-    def __init__(self, families: set[str]) -> None:
-        self.families = families
-
-    def visit_List(self, node: ast.List) -> ast.AST:
-        match node.elts:
-            case [ast.Subscript(ast.Name(family), ast.Constant(int(first))), _, _, *_] if family in self.families:
-                parts = range(first, first + len(node.elts))
-                if [ast.unparse(part) for part in node.elts] == [f"{family}[{i}]" for i in parts]:
-                    numbers = f"{first}, {parts.stop}" if first else f"{parts.stop}"
-                    return ast.parse(f"[{family}[i] for i in range({numbers})]", mode="eval").body
-        return node
+    return substituted(tree, marked) if marked else tree
 
 
 def wrapped(text: str, comment: str = "") -> list[str]:

@@ -12,23 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.compiler.expressions import substituted, without_conj
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.schema import OpSchema
-from nbautograd._engine.compiler.source import compiled, evaluated
+from nbautograd._engine.compiler.source import compiled, evaluated, parsed
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.expressions import (
     READABLE,
-    Folded,
-    Metadata,
     Operand,
-    Options,
-    Replaced,
-    Substituted,
-    WithoutConj,
     arguments_of,
-    parsed,
+    with_metadata,
+    with_operands,
+    with_options,
 )
 from nbautograd.viz.program.graph import Call, refuse
 from nbautograd.viz.program.lines import BACKWARD, GRADS, Line
@@ -114,7 +111,7 @@ class TensorWriter:
         operands = self.operands(call)
         try:
             tree = _Words(operands, call.op.body.__module__).call(call.op, _own_call(call.op))
-            return Folded().visit(Substituted(operands, READABLE).visit(tree))  # type: ignore[no-any-return]
+            return with_operands(tree, operands, READABLE)  # type: ignore[no-any-return]
         except _Unknown:
             raise refuse(
                 call.node, f"PyTorch has no function that is {call.op.name}(): a program of NumPy has"
@@ -163,10 +160,10 @@ class TensorWriter:
             operands["g"], operands["result"] = arrived[0], given[0]
         tree = parsed(op.formulas[name])
         if value.dtype.kind != "c":
-            tree = WithoutConj().visit(tree)
-        tree = Folded().visit(Options(operands).visit(Metadata(operands).visit(tree)))
-        tree = Substituted(operands, READABLE).visit(_Words(operands, op.body.__module__).visit(tree))
-        return self.brought_back(Folded().visit(tree), value)
+            tree = without_conj(tree)
+        tree = with_options(with_metadata(tree, operands), operands)
+        tree = with_operands(_Words(operands, op.body.__module__).visit(tree), operands, READABLE)
+        return self.brought_back(tree, value)
 
     def brought_back(self, tree: ast.expr, value: Any) -> ast.expr:
         """A gradient in the shape and dtype of its input."""
@@ -192,7 +189,7 @@ class TensorWriter:
         else:
             operands[call.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
         tree = _Words(operands, op.body.__module__).call(op, _own_call(op))
-        body = Folded().visit(Substituted(operands, READABLE).visit(tree))
+        body = with_operands(tree, operands, READABLE)
         gs = [self.base.gradient.get(output) or "None" for output in call.outputs.values()]
         gs = gs[:1] if op.name in SINGLE else gs
         return parsed(f"vjp(lambda {v}: {ast.unparse(body)}, {x}, {', '.join(gs)})")
@@ -229,9 +226,8 @@ class _Words(ast.NodeTransformer):
                 if node.func.id in ("times",):
                     return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
                 if node.func.id == "sum_along":
-                    return Replaced({"input": self.visit(node.args[0]), "dim": node.args[1]}).visit(  # type: ignore[no-any-return]
-                        parsed(TENSOR_FORMS["sum_along"])
-                    )
+                    arguments = {"input": self.visit(node.args[0]), "dim": node.args[1]}
+                    return substituted(parsed(TENSOR_FORMS["sum_along"]), arguments)  # type: ignore[no-any-return]
                 return self.number(node)
             node.args = [self.visit(part) for part in node.args]
             if op.name.startswith("along_"):
@@ -277,9 +273,9 @@ class _Words(ast.NodeTransformer):
             else Operand(part, None)
             for name, part in arguments.items()
         }  # fmt: skip
-        tree = Metadata(known).visit(parsed(form))
-        tree = Options({n: o for n, o in known.items() if not isinstance(o.tree, ast.List)}).visit(tree)
-        return Replaced(arguments).visit(Folded().visit(tree))  # type: ignore[no-any-return]
+        tree = with_metadata(parsed(form), known)
+        tree = with_options(tree, {n: o for n, o in known.items() if not isinstance(o.tree, ast.List)})
+        return substituted(tree, arguments)  # type: ignore[no-any-return]
 
 
 def _own_call(op: OpSchema) -> ast.Call:

@@ -12,12 +12,12 @@ from nbautograd._engine.arrays import memory_format
 from nbautograd._engine.arrays.summation import upcast_half
 from nbautograd._engine.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
 from nbautograd._engine.compiler.schema import POINTWISE, UPCAST, VIEW
-from nbautograd._engine.compiler.source import evaluated
+from nbautograd._engine.compiler.source import evaluated, parsed
 from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.choices import Choices
-from nbautograd.viz.program.expressions import Expressions, Operand, parsed
+from nbautograd.viz.program.expressions import Expressions, Operand
 from nbautograd.viz.program.graph import Call, Graph, Value
 from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
