@@ -150,7 +150,7 @@ def given(name: str) -> Any:
 
     >>> import nbautograd as torch
     >>> p = q = torch.tensor(0.0, requires_grad=True)
-    >>> given("02.3")
+    >>> given("02.2")
     tensor(1., grad_fn=<SubBackward0>)
     """
     code, scope = written(name, "given"), _scope(sys._getframe(1).f_globals)
@@ -191,11 +191,11 @@ def written(name: str, part: str, language: str | None = None, variant: int = 0)
 def book_of(notebook: str) -> str:
     """Return the part of a notebook's name that names its exercises.
 
-    >>> book_of("03_backward"), book_of("appendix_bugs")
-    ('03', 'bugs')
+    >>> book_of("03_backward"), book_of("02b_walk"), book_of("appendix_bugs")
+    ('03', '02b', 'bugs')
     """
     first, _, rest = notebook.partition("_")
-    return first if first.isdecimal() else rest
+    return first if first[:1].isdecimal() else rest
 
 
 def variants(name: str) -> list[dict[str, str]]:

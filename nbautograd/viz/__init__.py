@@ -14,6 +14,7 @@
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
     viz.tangent(f, w)       # the curve of f, and the line that w.grad says is its tangent
+    viz.scatter(points, labels, model)  # points by class; in a with block the model's regions move
     viz.practice(level=1)   # questions about gradients and leaves, with the answers played
     viz.settings.language = "中文"
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
     from nbautograd.viz.notebook.practice import Practice, practice
+    from nbautograd.viz.notebook.scatter import Scatter, scatter
     from nbautograd.viz.notebook.tangent import Tangent, tangent
     from nbautograd.viz.notebook.why import Explanation, why
 
@@ -57,6 +59,7 @@ __all__ = [
     "Picture",
     "Practice",
     "Recording",
+    "Scatter",
     "Tangent",
     "animate",
     "autograd",
@@ -68,6 +71,7 @@ __all__ = [
     "monitor",
     "practice",
     "record",
+    "scatter",
     "settings",
     "tangent",
     "traced",
@@ -79,7 +83,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
-    if module in ("diff", "memory", "monitor", "practice", "tangent", "why") and name in __all__:  # at their first use
+    if (
+        module in ("diff", "memory", "monitor", "practice", "scatter", "tangent", "why") and name in __all__
+    ):  # at their first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import tokenize
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests import needs
 from .jupyterlab import READY, RUN_ALL, browse, serve
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
-NUMBERED = sorted(path.name for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
+NUMBERED = sorted(path.name for path in FOLDER.glob("[0-9]*.ipynb"))
 NAMES = [*NUMBERED, *sorted(path.name for path in FOLDER.glob("appendix_*.ipynb"))]
 WITHOUT_EXERCISES = {"00_why.ipynb", "appendix_derivations.ipynb", "appendix_tensors.ipynb"}
 LARGEST = 1_500_000  # bytes
@@ -83,7 +84,9 @@ def pictures(path: str) -> int:
 
 
 def test_the_course_is_whole() -> None:
-    assert [name[:2] for name in NUMBERED] == [f"{number:02}" for number in range(len(NUMBERED))]
+    numbers = [name.partition("_")[0] for name in NUMBERED]
+    assert [each for each in numbers if each.isdecimal()] == [f"{number:02}" for number in range(16)]
+    assert [each for each in numbers if not each.isdecimal()] == ["02b", "07b"]
 
 
 @each
@@ -149,10 +152,10 @@ def test_the_score_stands_after_the_last_check(path: str) -> None:
 NUMBERS = {"five": 5, "ten": 10, "twenty": 20, "thirty": 30, "forty": 40}
 
 
-def minutes(name: str) -> float:
-    """Return the minutes of a notebook: 200 words or 25 lines of code each, 6 an exercise, one a picture."""
+def minutes(cells: list[dict[str, Any]]) -> float:
+    """Return the minutes of some cells: 200 words or 25 lines of code each, 6 an exercise, one a picture."""
     words = lines = exercises = drawn = 0
-    for cell in read(name)["cells"]:
+    for cell in cells:
         own = source(cell)
         if cell["cell_type"] == "markdown":
             words += len(re.findall(r"[\w']+", re.sub(r"<details>.*?</details>", "", own, flags=re.DOTALL)))
@@ -169,9 +172,36 @@ def test_a_notebook_takes_as_long_as_it_says(name: str) -> None:
     said = re.search(r"(?:[Aa]bout|shows it in) ([a-z-]+) minutes", source(read(name)["cells"][0]))
     assert said, name
     claimed = sum(NUMBERS[word] for word in said[1].split("-"))
-    assert abs(minutes(name) - claimed) <= 5, (name, minutes(name))
+    measured = minutes(read(name)["cells"])
+    assert abs(measured - claimed) <= 5, (name, measured)
     assert f"]({name})" in (table := (FOLDER / "README.md").read_text("utf-8"))
     assert re.search(rf"\({name}\).*\| {claimed} \|$", table, re.MULTILINE)
+
+
+LEFT = {"fifteen": 15, "twenty": 20, "twenty-five": 25, "十五": 15, "二十": 20, "二十五": 25}
+
+
+@both
+def test_no_part_takes_more_than_thirty_minutes(path: str) -> None:
+    """A longer notebook has one break, before a section, which says how much is left."""
+    cells, english = read(path)["cells"], read(path.removeprefix("zh/"))["cells"]
+    at = [place for place, cell in enumerate(cells) if cell["id"] == "break"]
+    if path.removeprefix("zh/") in NUMBERED[:-1]:
+        parts = [english[: at[0]], english[at[0] :]] if at else [english]
+        assert max(map(minutes, parts)) <= 30 and len(at) == (minutes(english) > 30)
+    for place in at:
+        assert source(cells[place + 1]).startswith("## ")
+        (left,) = re.findall(r"about (\S+) minutes are left|还剩大约(\w+)分钟", source(cells[place]))
+        assert abs(LEFT["".join(left)] - minutes(english[place:])) <= 5
+
+
+@both
+def test_a_prediction_stands_right_before_its_answer(path: str) -> None:
+    cells = read(path)["cells"]
+    for cell, following in pairwise(cells):
+        asks = re.split(r"\*\*(?:Predict|先猜一猜)", source(cell)) if cell["cell_type"] == "markdown" else [""]
+        if len(asks) > 1:
+            assert following["cell_type"] == "code" and "\n#" not in asks[-1], cell["id"]
 
 
 def forms(word: str) -> set[str]:
@@ -244,7 +274,7 @@ def test_the_tables_name_every_notebook_topic_and_question() -> None:
         for folder in ("", "zh/"):
             title = source(read(folder + name)["cells"][0]).splitlines()[0].removeprefix("# ")
             number, _, words = title.partition(" · ")
-            assert number in (name[:2], "Appendix", "附录") and f"[{words}]({folder}{name})" in page
+            assert number in (name.partition("_")[0], "Appendix", "附录") and f"[{words}]({folder}{name})" in page
     topics, _ = (part.split("|---|")[-1] for part in page.split("\n## ")[1:])
     rows = [row for row in topics.splitlines() if row.startswith("| ")]
     assert len(rows) > 40 and all(".ipynb" in row for row in rows)

@@ -6,7 +6,6 @@ picture, which depends on the numbers only.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -69,7 +68,7 @@ class Monitor:
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
         self.leaves, self.every = _representative(leaves, MEASURED), every
-        self.live = _in_kernel() and settings.widget if live is None else live
+        self.live = output.in_kernel() and settings.widget if live is None else live
         self.run, self.step = Run(self.leaves), 0
         self._passes = PassRing(record, namespace or {})
         self._view: Any = None
@@ -210,7 +209,7 @@ class Monitor:
         bundle = {"text/plain": repr(self), "text/html": still, **output.images(coloured)}
         if settings.embed and self.steps:
             return bundle | {"text/html": export.frame(self.html(), self.label, 640)}
-        if _in_kernel() and settings.widget and output.has_front_end() and self.steps and self.widget is not None:
+        if output.in_kernel() and settings.widget and output.has_front_end() and self.steps and self.widget is not None:
             shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
             return (shown | bundle, about) if about else shown | bundle
         return bundle
@@ -276,15 +275,6 @@ def monitor(
     known = named_leaves(names)
     leaves = watched(tensors, known) if tensors else known
     return Monitor(leaves, every, live, record, names)
-
-
-def _shell() -> Any:
-    module = sys.modules.get("IPython")
-    return module.get_ipython() if module is not None else None
-
-
-def _in_kernel() -> bool:
-    return getattr(_shell(), "kernel", None) is not None
 
 
 def _number(loss: Any) -> float:

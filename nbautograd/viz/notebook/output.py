@@ -38,6 +38,7 @@ __all__ = [
     "has_front_end",
     "image",
     "images",
+    "in_kernel",
     "request",
     "table",
     "within",
@@ -55,6 +56,12 @@ def has_front_end() -> bool:
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     return getattr(shell, "kernel", None) is None or bool(request(shell).get("metadata"))
+
+
+def in_kernel() -> bool:
+    """Return whether a kernel runs this program."""
+    module = sys.modules.get("IPython")
+    return getattr(module.get_ipython() if module is not None else None, "kernel", None) is not None
 
 
 def request(shell: Any) -> dict[str, Any]:

@@ -313,6 +313,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} 步：{name} 从 {first} 到 {x}，高度 {y}，斜率 {slope}",
     ),
     "tangent_row": ("height {y}, slope {slope}", "高度 {y}，斜率 {slope}"),
+    "scatter": ("{n} points: {each}", "{n} 个点：{each}"),
+    "scatter_of": ("{n} of {name}", "{name} {n} 个"),
+    "scatter_and": (", ", "，"),
+    "scatter_now": ("{words}; {said}", "{words}；{said}"),
+    "scatter_wrong": ("step {step}: {wrong} wrong", "第 {step} 步：分错 {wrong} 个"),
+    "scatter_wrong_now": ("{wrong} wrong", "分错 {wrong} 个"),
     "monitor": ("training: step {n}, loss {loss}", "训练：第 {n} 步，损失 {loss}"),
     "monitor_empty": ("training: no step yet", "训练：尚无数据"),
     "monitor_how": (
