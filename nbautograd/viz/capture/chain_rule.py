@@ -85,7 +85,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """How one gradient along one edge is computed; tiles are given by their numbers, -1 for none."""
+    """The computation of one gradient along one edge; tiles are given by their numbers, -1 for none."""
 
     edge: str
     kind: str

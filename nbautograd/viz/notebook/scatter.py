@@ -31,7 +31,7 @@ Model = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class State:
-    """What a model said at one step: a class for each place of the grid, and for which points it is wrong."""
+    """The model's answers at one step: a class for each place of the grid, and the points for which it is wrong."""
 
     step: int
     regions: Array
@@ -39,10 +39,10 @@ class State:
 
 
 class Scatter:
-    """What :func:`scatter` returns: a notebook shows it, ``save`` writes a file.
+    """The result of :func:`scatter`: a notebook shows it, ``save`` writes a file.
 
-    While a loop trains the model, use it in a ``with`` block and call it once a step: the regions move, and what stays
-    is a row of pictures, from the first step to the last.
+    While a loop trains the model, use it in a ``with`` block and call it once a step: the regions move, and at the end
+    a row of pictures is left, from the first step to the last.
 
     :param plane: points, classes and names.
     :param model: what is asked for the class of each place; None for points alone.
