@@ -448,7 +448,7 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
 _wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
 wrap_known = types.FunctionType(wrap.__code__, globals(), "wrap_known", wrap.__defaults__)
 """Like ``wrap``, for an array of another tensor, or one made of shapes and numbers alone: a trace knows the values. It
-refuses those of other arrays that no operation computed."""
+raises for those of other arrays that no operation computed."""
 _tell: Callable[[Tensor, bool], object] | None = None  # process-wide, see autograd/inference.py
 
 
@@ -468,7 +468,7 @@ def _told(t: Tensor, known: bool) -> Tensor:
 
 
 def on_wrap(tell: Callable[[Tensor, bool], object] | None) -> None:
-    """Call ``tell`` with each tensor that ``wrap`` and ``wrap_known`` create, and whether it is known; None ends that."""
+    """Call ``tell`` with each tensor that ``wrap`` and ``wrap_known`` create, and whether it is known; None ends it."""
     global _tell
     _tell = tell
     wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
