@@ -79,7 +79,7 @@ RATCHETS = {
     "modules that name frames": (naming_frames, 8),
     "files that the first save runs": (saving, 18),
 }
-"""What is counted, and how many there are: a number may fall, and is then written down here."""
+"""The counted facts, with their numbers: a number may fall, and is then written down here."""
 
 
 @pytest.mark.parametrize("what", RATCHETS)

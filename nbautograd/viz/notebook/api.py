@@ -1,4 +1,4 @@
-"""What users call: a picture of a graph, an animation of a backward pass, a recording of several."""
+"""Define the functions for users: draw a graph, animate a backward pass, record several."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import after_block, at_once
 from nbautograd.viz.notebook.picture import Picture
-from nbautograd.viz.notebook.program_lines import player_lines
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
@@ -133,6 +132,8 @@ def animate(
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
     replay = replay_of(model, tensor, gradient)
+    from nbautograd.viz.notebook.program_lines import player_lines  # loaded when a pass is played
+
     lines = player_lines(tensor, gradient, model, namespace)
     seed = _called(gradient, namespace)
     if seed:
@@ -156,7 +157,7 @@ def animate(
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
-    """What a gradient is called that was given: the variable that holds it, or as the argument; nothing for None."""
+    """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
     if gradient is None:
         return ""
     names = (name for name, value in list(namespace.items()) if value is gradient and isinstance(name, str))

@@ -19,7 +19,6 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
-from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
     from nbautograd.viz.program import Program
@@ -63,7 +62,7 @@ def code(
 
     Each operation is a line with the body of its declaration, and each path along which a gradient comes a line with
     its formula: the sums of broadcasting, promotion and accumulation are written, too. Every line is computed while it
-    is written, and compared bit for bit with what was recorded; what would come to other numbers is refused.
+    is written, and compared bit for bit with the recorded values; a program with other numbers is rejected.
 
     :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
     :param gradient: what the backward pass starts with; needed unless the tensor has one element.
@@ -101,6 +100,8 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
+    from nbautograd.viz.notebook.program_lines import program_of  # loaded when a program is written
+
     return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
 
 
@@ -233,7 +234,7 @@ def highlighted(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """What is marked in a program, from where to where."""
+    """Yield the tokens of a program to highlight, each with its start and end."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
