@@ -15,7 +15,7 @@ from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.grad_mode import is_forward_ad_active
 from nbautograd._engine.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd import engine
@@ -190,7 +190,7 @@ def grad(
         if g is not None and not isinstance(g, Tensor):
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
-            g = wrapped(g.copy() if shared else g)
+            g = wrapped(g.copy() if shared else g, wrap=wrap_known)
         elif g is not None and isinstance(getattr(stored(g), "base", None), np.generic):
             g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
@@ -388,7 +388,7 @@ def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
             raise NonScalarError(
                 f"grad can be implicitly created only for scalar outputs, and this one has shape {list(tensor.shape)}"
             )
-        g = wrapped(stored(tensor).like(backend.ones_like(stored(tensor).values)))
+        g = wrapped(stored(tensor).like(backend.ones_like(stored(tensor).values)), wrap=wrap_known)
     if g.shape != tensor.shape:
         raise ShapeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "

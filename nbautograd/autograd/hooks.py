@@ -8,14 +8,14 @@ from nbautograd import protocol
 from nbautograd._engine.core.hooks import Hooks
 from nbautograd._engine.core.node import MULTIPLE, Node, OutputGrads, public_edge
 from nbautograd._engine.core.sparse import stored, wrapped
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 
 __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
 
 
 def as_tensor(g: Any) -> Tensor:
     """Return a gradient as a tensor, even if the pass is not recorded."""
-    return g if isinstance(g, Tensor) else wrapped(g)
+    return g if isinstance(g, Tensor) else wrapped(g, wrap=wrap_known)
 
 
 def name_of(hook: Any) -> str:
@@ -25,7 +25,7 @@ def name_of(hook: Any) -> str:
 
 def _shown(g: Any) -> Any:
     """Copy a gradient for a hook, so that an in-place write in the hook changes nothing else."""
-    return g if g is None or isinstance(g, Tensor) else wrapped(g.copy())
+    return g if g is None or isinstance(g, Tensor) else wrapped(g.copy(), wrap=wrap_known)
 
 
 def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
@@ -101,7 +101,7 @@ def _tell_of_none(hooks: Hooks, g: OutputGrads) -> None:
 def retain(tensor: Tensor, g: Any) -> None:
     """Add to the ``.grad`` of a computed tensor."""
     if tensor._grad is None:
-        tensor._grad = g.clone() if isinstance(g, Tensor) else wrapped(g.copy())
+        tensor._grad = g.clone() if isinstance(g, Tensor) else wrapped(g.copy(), wrap=wrap_known)
     else:
         tensor._grad = tensor._grad + as_tensor(g)
 

@@ -110,7 +110,7 @@ def _relax() -> None:
         on_wrap(None)
 
 
-def _created(t: Tensor) -> None:
+def _created(t: Tensor, known: bool) -> None:
     """Mark a new tensor that did not come from an operation."""
     if inference.get() and getattr(t._a, "base", None) is None:
         version_counter.mark_inference(t._shared_array())

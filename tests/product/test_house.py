@@ -65,11 +65,18 @@ print(*files, sep="\\n")
     return {file for file in found.stdout.split("\n") if file.startswith(str(PACKAGE))}
 
 
+def naming_frames() -> set[str]:
+    """Return the modules that read the name of a frame's function, which a renaming changes."""
+    attributes = ((name, node) for name in SOURCES for node in ast.walk(tree(name)) if isinstance(node, ast.Attribute))
+    return {name for name, node in attributes if node.attr in ("co_name", "co_qualname")}
+
+
 RATCHETS = {
     "entries at the top": (entries, 9),
     "classes of one name": (twice, 53),
     "classes that rewrite": (transformers, 8),
     "classes that look names up": (substituters, 4),
+    "modules that name frames": (naming_frames, 8),
     "files that the first save runs": (saving, 18),
 }
 """The counted facts, with their numbers: a number may fall, and is then written down here."""

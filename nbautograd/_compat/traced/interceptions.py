@@ -90,7 +90,7 @@ def _constant(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
                 warnings.warn(_REGISTERED, TracerWarning, stacklevel=3)
                 with recorder.paused():
                     result = plain(*args, **kwargs)
-                recorder.born[id(result)] = (result, "")
+                recorder.born[id(result)] = (result, True)
                 return result
     return plain(*args, **kwargs)
 
@@ -123,6 +123,33 @@ def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return gradients if create_graph else {key: g.detach() for key, g in gradients.items()}
 
 
+def _empty(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Note a tensor whose values are undefined, so that listings do not show them."""
+    result = plain(*args, **kwargs)
+    recorder = current.get()
+    if recorder is not None and not recorder.pauses and id(result) in recorder.born:
+        recorder.blank.add(id(result))
+    return result
+
+
+def _detached(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Record ``x.detach()`` and ``x.data``."""
+    result = plain(*args, **kwargs)
+    recorder = current.get()
+    if recorder is not None and not recorder.pauses and id(result) not in recorder.entries:
+        recorder.detach(args[0], result)
+    return result
+
+
+def _copied(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Record a copy that an in-place method computes with: it has the value of the tensor."""
+    result = plain(*args, **kwargs)
+    recorder = current.get()
+    if recorder is not None and not recorder.pauses:
+        recorder.know(result, recorder.value_of(args[0]))
+    return result
+
+
 class _Hooks:
     """The hooks of library functions while a function is traced; other threads are not affected."""
 
@@ -151,7 +178,7 @@ class _Hooks:
     def looks(t: Any) -> None:
         recorder = current.get()
         if recorder is not None and not recorder.pauses and recorder.varies(t):
-            recorder.look(sys._getframe(2).f_code.co_name)
+            recorder.refuse("a function looks at the values of its arguments, which a trace cannot record")
 
 
 _METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
@@ -192,6 +219,9 @@ def _interceptions() -> list[tuple[Any, Any]]:
         (Tensor.register_hook, _refused("it registers hooks on tensors")),
         (Tensor.retain_grad, _refused("it calls retain_grad()")),
         (vars(Function)["apply"].__func__, _apply),
+        (Tensor.detach, _detached),
+        (vars(Tensor)["data"].fget, _detached),
+        (inplace.own_copy, _copied),
         (engine.capture, _capture),
         (engine.execute, _refused(
             "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
@@ -201,6 +231,8 @@ def _interceptions() -> list[tuple[Any, Any]]:
         (getattr(package, name), _constant) for name in ("tensor", "full", "full_like", "scalar_tensor", "arange")
     ]
     pairs += [(getattr(Tensor, name), _constant) for name in ("new_tensor", "new_full")]
+    pairs += [(getattr(package, name), _empty) for name in ("empty", "empty_like", "empty_permuted", "empty_strided")]
+    pairs += [(getattr(Tensor, name), _empty) for name in ("new_empty", "new_empty_strided")]
     for path in _OPAQUE:
         function: Any = package
         for name in path.split("."):
@@ -225,10 +257,11 @@ def recording(recorder: Recorder) -> Iterator[None]:
                 intercept(function, handler)
                 done.append(function)
 
-            def tell(t: Tensor) -> None:
+            def tell(t: Tensor, known: bool) -> None:
                 if current.get() is recorder and not recorder.pauses:
-                    recorder.created(t)
-                former_tell(t)
+                    recorder.born[id(t)] = (t, known)
+                if former_tell is not None:
+                    former_tell(t, known)
 
             core_tensor.on_wrap(tell)
             batched.tracer = _Hooks
@@ -240,7 +273,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
                 dispatch_mode.pop(recorder)
                 inplace.followers.remove(recorder)
             batched.tracer = former_tracer
-            core_tensor.on_wrap(None if former_tell is id else former_tell)  # type: ignore[arg-type]
+            core_tensor.on_wrap(former_tell)
             for function in reversed(done):
                 release(function)
             current.reset(token)

@@ -1,13 +1,12 @@
 """The recorder of a function's operations: a dispatch mode that also follows in-place writes.
 
 A tensor that the recorder has not seen is an argument, a tensor from outside (read in each call), or created while
-tracing: from shapes and numbers, which makes it a constant, or from the values of other tensors without an operation,
-which raises an error.
+tracing: by ``wrap_known`` from shapes and numbers, which makes it a constant, or by ``wrap`` from the values of other
+tensors without an operation, which raises an error.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -48,18 +47,6 @@ __all__ = ["Recorder", "current"]
 current: ContextVar[Recorder | None] = ContextVar("trace", default=None)
 """The recorder of the trace that runs in this context."""
 
-PACKAGE = __name__.partition(".")[0]
-CREATING = (
-    "nbautograd._engine.ops.creation",
-    "nbautograd.autograd.backward",
-    "nbautograd.autograd.hooks",
-    "nbautograd._engine.compiler.promotion",
-    "nbautograd.nn.functional.attention",
-    "nbautograd.nn.functional.grid",
-    "nbautograd._engine.ops.shape.triangular",
-    "nbautograd._engine.ops.reduction.distances",
-)
-"""Modules that create tensors from only shapes and numbers."""
 WITHOUT_HISTORY = ("new", "permutation", "like", "rows", "distribution")
 """Kinds of random functions whose results have no gradient."""
 
@@ -85,7 +72,8 @@ class Recorder:
         self.graph, self.about = Graph(), about
         self.entries: dict[int, _Entry] = {}
         self.arrays: dict[int, tuple[Any, Value]] = {}
-        self.born: dict[int, tuple[Tensor, str]] = {}
+        self.born: dict[int, tuple[Tensor, bool]] = {}
+        """Tensors that no operation computed, and whether their values are known."""
         self.memory: dict[int, tuple[Any, set[int]]] = {}
         self.originals: dict[int, tuple[Tensor, Any]] = {}
         self.blank: set[int] = set()
@@ -143,9 +131,8 @@ class Recorder:
         if known is not None:  # such as a saved tensor, in a recorded backward pass
             return self.know(tensor, known[1])
         if id(tensor) in self.born:
-            how = self.born[id(tensor)][1]
-            if how:
-                self.refuse(f"{how} computes a tensor from values in a way that cannot be recorded")
+            if not self.born[id(tensor)][1]:
+                self.refuse("a tensor is made of values without an operation; make it outside of the traced function")
             if tensor._view is not None and id(tensor._view.base) in self.entries:
                 base = self.value_of(tensor._view.base)
                 return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
@@ -347,37 +334,9 @@ class Recorder:
             value = self.arrays[id(t)][1]
         return value is not None and value.kind != CONSTANT
 
-    def look(self, name: str) -> NoReturn:
-        """Raise for a function that reads values."""
-        self.refuse(f"{name.strip('_')}() looks at the values of its arguments, which a trace cannot record")
-
-    def created(self, tensor: Tensor) -> None:
-        """Record a tensor that library code has created around an array."""
-        frame: Any = sys._getframe(1)
-        while frame.f_globals.get("__name__") in _WRAPPING or frame.f_code.co_name in (
-            "wrap",
-            "_wrap_and_tell",
-            "wrapped",
-        ):
-            frame = frame.f_back
-        name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
-        if module == "nbautograd._engine.core.tensor" and name in ("detach", "data"):
-            source = self.value_of(frame.f_locals["self"])
-            self.know(tensor, self.step(Detached(source), tensor._a)[0])
-            return
-        if module == "nbautograd._engine.core.inplace" and name == "apply_inplace":  # a copy of the written tensor
-            self.know(tensor, self.value_of(frame.f_locals["t"]))
-            return
-        whole = module.startswith(CREATING) or not module.startswith(PACKAGE + ".")
-        if name in ("_wrap_saved", "_wrap_output", "as_tensor"):
-            whole = True
-        made = frame if name == "make" else frame.f_back if name == "finish" else frame
-        if made is not None and str(made.f_locals.get("name", made.f_code.co_name)).startswith(("empty", "new_empty")):
-            self.blank.add(id(tensor))
-        self.born[id(tensor)] = (tensor, "" if whole else f"{module.removeprefix(PACKAGE + '.')}.{name}()")
-
-
-_WRAPPING = (__name__, "nbautograd._compat.traced.interceptions")
+    def detach(self, tensor: Tensor, detached: Tensor) -> None:
+        """Record a tensor of the same memory without history."""
+        self.know(detached, self.step(Detached(self.value_of(tensor)), detached._a)[0])
 
 
 def _is_fresh(value: Value) -> bool:

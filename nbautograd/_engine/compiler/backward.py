@@ -33,7 +33,7 @@ from nbautograd._engine.compiler.schema import POINTWISE, TILED, VIEW, OpSchema,
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap, wrap_known
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
 from nbautograd._engine.fusion.tiling import reusable
@@ -408,13 +408,13 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
 def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
     """Return a saved value as the original tensor, in its own dtype; a number in place of a tensor stays a number."""
     if saved.__class__ is np.ndarray and meta is None and dispatch_mode.on_unpack is None:
-        return wrap(saved, edge)
+        return wrap_known(saved, edge)
     if isinstance(saved, Tensor) or isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
         return saved  # a tensor unpacked by hooks, or a number in place of a tensor
     as_saved = saved
     if meta is not None and saved.dtype != meta[1]:  # saved promoted; its gradient needs the original dtype
         saved = (saved.real if saved.dtype.kind == "c" and meta[1].kind != "c" else saved).astype(meta[1])
-    t = wrap(saved, edge)
+    t = wrap_known(saved, edge)
     if dispatch_mode.on_unpack is not None:
         dispatch_mode.on_unpack(t, as_saved)
     return t

@@ -1,7 +1,6 @@
 """The expression layer: read, rewrite, substitute and inline syntax trees; ``folding.py`` folds constants.
 
-All code is written from the trees of formulas and bodies by these functions: that of operations, the programs of
-``%code`` (``viz/program``), and the functions of ``torch.jit.trace`` (``_compat/traced``).
+The compiler, the programs of ``%code`` (``viz/program``) and ``torch.jit.trace`` (``_compat/traced``) write code by it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from nbautograd._engine.arrays.summation import upcast_half
 from nbautograd._engine.compiler.argument_errors import public_name
 from nbautograd._engine.compiler.registry import NATIVE, OPS, UNSUPPORTED
 from nbautograd._engine.compiler.schema import TILED, OpSchema
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd.errors import DeviceError, DtypeError, ShapeError, UnsupportedDtypeError
 
 __all__ = [
@@ -161,7 +161,7 @@ def _operands(op: OpSchema, values: tuple[Any, ...]) -> tuple[list[Any], list[tu
     of_dimensions = False  # True if the device is that of a tensor with dimensions, which others follow
     for name, value in zip(op.tensors, values, strict=True):
         if isinstance(value, np.ndarray):
-            value = wrap(value)
+            value = wrap_known(value)
         if isinstance(value, Tensor):
             a = value._a
             if name not in op.masks:
@@ -279,13 +279,13 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     )
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
-    values = tuple(
-        wrap(value._a.astype(result.numpy), value._fn)  # integers, beside a tensor or a default dtype of half precision
+    values = tuple(  # integers, beside a tensor or a default dtype of half precision
+        wrap_known(value._a.astype(result.numpy), value._fn)
         if isinstance(value, Tensor) and value.dtype.rank < 2 and name not in op.masks
         else value
         for name, value in zip(op.tensors, values, strict=True)
     )
-    wide = tuple(wrap(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
+    wide = tuple(wrap_known(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
     *cast, _, _ = promote(op, wide)
     saved = [
         value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a

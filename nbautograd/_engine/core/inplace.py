@@ -77,6 +77,11 @@ def check_writable(t: Tensor, what: str) -> None:
     check_overlap(t, what)
 
 
+def own_copy(t: Tensor) -> Tensor:
+    """Return a tensor of the same values and history in memory of its own."""
+    return wrap(t._a.copy(), t._fn)
+
+
 def apply_inplace(
     t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any, seen: bool = False
 ) -> Tensor:
@@ -106,7 +111,7 @@ def apply_inplace(
     if dispatch_mode.on_copy is not None:
         former = t.clone()  # forward-mode AD differentiates the formulas, which need the value before the write
     elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
-        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep their tensor
+        former = own_copy(t)  # hooks on saved tensors may keep their tensor
     try:
         result = function(former, *args, **kwargs)
         if keeps_history:

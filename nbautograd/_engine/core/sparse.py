@@ -382,7 +382,7 @@ def _rebuild_sparse(
     return wrapped(array, LEAF if requires_grad else None)
 
 
-def wrapped(array: Any, fn: Any = None) -> Tensor:
+def wrapped(array: Any, fn: Any = None, wrap: Callable[..., Tensor] = wrap) -> Tensor:
     """Return a tensor of an array, a sparse tensor of a sparse array; otherwise like ``wrap``."""
     if array.__class__ is not SparseArray:
         return wrap(array, fn)

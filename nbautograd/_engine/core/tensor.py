@@ -446,23 +446,33 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
 
 
 _wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
-_tell: Callable[[Tensor], object] = id  # process-wide, see autograd/inference.py; id: any function without effects
+wrap_known = types.FunctionType(wrap.__code__, globals(), "wrap_known", wrap.__defaults__)
+"""Like ``wrap``, for an array of another tensor, or one made of shapes and numbers alone: a trace knows the values. It
+raises for those of other arrays that no operation computed."""
+_tell: Callable[[Tensor, bool], object] | None = None  # process-wide, see autograd/inference.py
 
 
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
     """Wrap an array while ``on_wrap`` has a listener, and call it."""
-    t: Tensor = _wrap(array, fn)
-    _tell(t)
+    return _told(_wrap(array, fn), False)
+
+
+def _wrap_known_and_tell(array: Any, fn: Any = None) -> Tensor:
+    return _told(_wrap(array, fn), True)
+
+
+def _told(t: Tensor, known: bool) -> Tensor:
+    if _tell is not None:
+        _tell(t, known)
     return t
 
 
-def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
-    """Call ``tell`` with every tensor that ``wrap`` creates; None ends that. The code object of ``wrap`` is
-    exchanged.
-    """
+def on_wrap(tell: Callable[[Tensor, bool], object] | None) -> None:
+    """Call ``tell`` with each tensor that ``wrap`` and ``wrap_known`` create, and whether it is known; None ends it."""
     global _tell
-    _tell = tell or id
+    _tell = tell
     wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
+    wrap_known.__code__ = (_wrap if tell is None else _wrap_known_and_tell).__code__
 
 
 def array_of(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd.nn.functional.dropout import dropout
 from nbautograd.nn.functional.softmax import softmax
 
@@ -40,4 +40,4 @@ def attention_by_steps(
 def _causal_mask(scores: Tensor) -> Tensor:
     """Return a mask of shape (l, s), True where the key's index is at most the query's."""
     module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
-    return wrap(module.arange(columns) <= module.arange(rows)[:, None])
+    return wrap_known(module.arange(columns) <= module.arange(rows)[:, None])

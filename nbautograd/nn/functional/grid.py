@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import stack_same
 from nbautograd.errors import DtypeError, ShapeError, UnsupportedDtypeError
@@ -308,5 +308,5 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         axes.append(points if align_corners else points * ((m - 1) / m))
     columns = [a.ravel() for a in np.meshgrid(*axes, indexing="ij")][::-1]
     base = np.stack([*columns, np.ones(len(columns[0]))], 1)
-    on_device = wrap(backend.module(theta.device).asarray(base)).to(theta.dtype)
+    on_device = wrap_known(backend.module(theta.device).asarray(base)).to(theta.dtype)
     return _affine_grid(theta, on_device, size[2:])

@@ -17,7 +17,6 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import after_block, at_once
 from nbautograd.viz.notebook.picture import Picture
-from nbautograd.viz.notebook.program_lines import player_lines
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
@@ -133,6 +132,8 @@ def animate(
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
     replay = replay_of(model, tensor, gradient)
+    from nbautograd.viz.notebook.program_lines import player_lines  # loaded when a pass is played
+
     lines = player_lines(tensor, gradient, model, namespace)
     seed = _called(gradient, namespace)
     if seed:

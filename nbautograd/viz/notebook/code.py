@@ -19,7 +19,6 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
-from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
     from nbautograd.viz.program import Program
@@ -101,6 +100,8 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
+    from nbautograd.viz.notebook.program_lines import program_of  # loaded when a program is written
+
     return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
 
 

@@ -150,6 +150,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "hooks": (hooked, "it registers hooks on tensors"),
     "backward": (passing_back, r"it calls backward\(\), which adds to .grad"),
     "shared memory": (through_detach, r"memory is written to that tensors share by detach\(\) or .data"),
+    "no operation": (
+        lambda x: x * torch.nn.Parameter(torch.ones(2)),
+        "a tensor is made of values without an operation",
+    ),
     "values": (lambda x: x * torch.unique(x.detach()).sum(), "unique"),
 }
 

@@ -14,7 +14,7 @@ from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.defaults import warn_once
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.creation import copy as copy_here
 from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd._engine.ops.shape.shape import contiguous
@@ -198,7 +198,7 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
     """
     if not input.is_cpu:
         raise RuntimeError(f"cannot pin a tensor on {input.device}: only dense CPU tensors can be pinned")
-    return input if is_pinned(input) else wrap(backend.cuda.pin(input._shared_array()))
+    return input if is_pinned(input) else wrap_known(backend.cuda.pin(input._shared_array()))
 
 
 @composite()

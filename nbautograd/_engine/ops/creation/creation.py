@@ -18,7 +18,7 @@ from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
-from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known
 from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in, tensor
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
@@ -109,7 +109,7 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
             f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
             f"({dtypes.scalar_type(out.dtype)})"
         )
-    result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
+    result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
     if out._a.shape != shape:
         out._a = out._a[:0] if out._a.ndim else out._a.reshape((-1,))[:0]
     return resize_into(out, result, name)

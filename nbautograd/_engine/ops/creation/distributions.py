@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import copy_into
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.random import resized_out
 from nbautograd._engine.ops.creation.random_inplace import bernoulli_, check_dtype, common_shape, decided, source
 from nbautograd._engine.ops.creation.reparameterization import _dirichlet_grad, _standard_gamma_grad  # noqa: F401
@@ -176,7 +176,7 @@ def multinomial(
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype!r}")
     drawn = source(generator).multinomial(backend.fetch(input._a), count, bool(replacement))
-    result = wrap(backend.module(input.device).asarray(drawn))
+    result = wrap_known(backend.module(input.device).asarray(drawn))
     if out is None:
         return result
     with resized_out(out, result._a.shape, "multinomial"):

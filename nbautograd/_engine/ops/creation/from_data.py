@@ -15,7 +15,7 @@ from nbautograd._engine.arrays.memory_format import strided
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._names.docstrings import described
 from nbautograd.errors import AutogradError, kind_of
 
@@ -79,13 +79,13 @@ def finish(array: Any, requires_grad: bool = False) -> Tensor:
     if requires_grad.__class__ is not bool:
         raise TypeError(f"argument 'requires_grad' must be bool, not {kind_of(requires_grad)}")
     if not requires_grad:
-        return wrap(array)
+        return wrap_known(array)
     if array.dtype.kind not in dtypes.INEXACT:
         raise AutogradError(
             f"Only Tensors of floating point and complex dtype can require gradients, and this one is of dtype "
             f"{dtypes.of(array.dtype)!r}"
         )
-    return wrap(array, LEAF)
+    return wrap_known(array, LEAF)
 
 
 _TAKEN = "expected numbers, sequences of them, tensors or arrays"
@@ -350,4 +350,4 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
             "writable tensor.",
             stacklevel=2,
         )
-    return wrap(ndarray.view(np.ndarray))
+    return wrap_known(ndarray.view(np.ndarray))

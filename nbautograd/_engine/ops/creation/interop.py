@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes, raw_memory
 from nbautograd._engine.arrays.device import as_device, device, get_default
 from nbautograd._engine.arrays.mapped_file import map_file
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.from_data import check_options, finish, from_numpy, tensor
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
@@ -140,8 +140,8 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
     if place != home:
         if copy is False:
             raise ValueError(f"from_dlpack(): cannot move from {home} to {place} without a copy, and copy=False")
-        return wrap(backend.module(place).asarray(backend.fetch(array)))
-    return wrap(array.copy() if copy else array)
+        return wrap_known(backend.module(place).asarray(backend.fetch(array)))
+    return wrap_known(array.copy() if copy else array)
 
 
 def _capsule_of(array: Any) -> Any:

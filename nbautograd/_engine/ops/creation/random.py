@@ -20,7 +20,7 @@ from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import copy_into
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.from_data import check_options, finish
 from nbautograd._engine.ops.creation.random_inplace import (
     Draw,
@@ -79,7 +79,7 @@ def _new(
                 f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
                 f"({dtypes.scalar_type(out.dtype)})"
             )
-        return copy_into(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+        return copy_into(out, wrap_known(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes, precise
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import axes, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd.errors import DtypeError
@@ -245,5 +245,5 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise DtypeError(f"pdist only supports floating-point dtypes, got {dtypes.scalar_type(input.dtype)}")
     if not p >= 0:
         raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
-    first, second = (wrap(backend.module(input.device).asarray(i)) for i in np.triu_indices(input._a.shape[0], 1))
+    first, second = (wrap_known(backend.module(input.device).asarray(i)) for i in np.triu_indices(input._a.shape[0], 1))
     return _length(input.index_select(0, first) - input.index_select(0, second), p)

@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import NATIVE, composite, op
-from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import pairwise_sum
 from nbautograd._engine.ops.creation.from_data import check_options
 from nbautograd._engine.ops.queries import check_tensors
@@ -206,7 +206,7 @@ def _indices(
         raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
     i, j = np.indices((row, col))
     result = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
-    return wrap(backend.module(as_device(device)).asarray(result.astype(kind.numpy)))
+    return wrap_known(backend.module(as_device(device)).asarray(result.astype(kind.numpy)))
 
 
 @described
@@ -273,6 +273,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"N must be non-negative, got {columns}")
     if x._a.dtype.kind in "iub":
         x = x.to(dtypes.int64)
-    exponents = wrap(backend.module(x.device).arange(columns))
+    exponents = wrap_known(backend.module(x.device).arange(columns))
     powers = unsqueeze(x, 1) ** exponents
     return powers if increasing else flip(powers, 1)
