@@ -62,7 +62,7 @@ def add_parser(commands: Any) -> None:
         description=(
             "Run each notebook below FOLDER in its own process, with the course's own checks in place of the "
             "submission's, and write one row per notebook. The student is the folder below FOLDER, or what the "
-            "file's name adds to the notebook's."
+            "file's name adds to the notebook's. Files that score(file=...) wrote become rows without being run."
         ),
     )
     parser.add_argument("folder", type=Path, help="the submissions: FOLDER/STUDENT/03_backward.ipynb, for example")
@@ -77,18 +77,19 @@ def run(folder: Path, table: Path, seconds: float, mebibytes: int) -> int:
         print(f"nbautograd grade: needs IPython, which is not installed: {extra('lab')}", file=sys.stderr)
         return 1
     submissions = [path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
-    if not submissions:
+    reported = [each for path in sorted(folder.rglob("*.json")) if (each := reported_by(path, folder))]
+    if not submissions and not reported:
         print(f"nbautograd grade: there is no notebook below {folder}", file=sys.stderr)
         return 1
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        grades = list(pool.map(lambda path: grade(path, folder, seconds, mebibytes), submissions))
+        grades = [*pool.map(lambda path: grade(path, folder, seconds, mebibytes), submissions), *reported]
     with table.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows(map(Grade.row, grades))
     for each in grades:
         print("  ".join(filter(None, each.row())))
-    print(f"{len(grades)} notebooks are in {table}")
+    print(f"{len(submissions)} notebooks are in {table}" + f", and {len(reported)} reported scores" * bool(reported))
     return 0
 
 
@@ -129,6 +130,21 @@ def grade(path: Path, folder: Path, seconds: float = 120, mebibytes: int = 4096)
     if not result.note and child.returncode:
         result.note = f"the process ended with {child.returncode}"
     return result
+
+
+def reported_by(path: Path, folder: Path) -> Grade | None:
+    """Return the score of a file that ``score(file=...)`` wrote in the student's notebook; of another file None."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["nbautograd"] != "score":
+            return None
+        states = {int(number): (str(state), float(points)) for number, (state, points) in found["states"].items()}
+        notebook = str(found["notebook"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    parts = path.relative_to(folder).parts
+    student = parts[0] if len(parts) > 1 else path.stem
+    return Grade(student, notebook, states=states, note="reported by the student's notebook, not run")
 
 
 def with_own_checks(submitted: Sequence[Cell], original: Sequence[Cell]) -> list[Cell]:

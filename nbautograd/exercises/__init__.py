@@ -21,8 +21,10 @@ prints the worked answer.
 from __future__ import annotations
 
 import ast
+import base64
 import builtins
 import inspect
+import json
 import linecache
 import os
 import sys
@@ -40,6 +42,7 @@ import numpy as np
 
 from nbautograd._engine.base.users_code import is_users
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.viz.escape import escape
 from nbautograd.viz.language import current, say
 from nbautograd.viz.settings import settings
 
@@ -49,6 +52,9 @@ Check = Callable[..., "str | Iterable[str] | None"]
 
 _results: dict[int, tuple[str, float]] = {}
 """The state of each exercise checked in this process, ``right``, ``wrong`` or ``untried``, and its points."""
+
+_books: set[str] = set()
+"""The notebooks of the course whose exercises were checked in this process, by their numbers."""
 
 
 class Score(dict[str, Any]):
@@ -125,6 +131,7 @@ def check(name: str, *answers: Any, points: float = 1, untouched: bool = False, 
     filename = f"<check {name}>"
     linecache.cache[filename] = len(code), None, code.splitlines(keepends=True), filename  # for pictures
     exec(compile(code, filename, "exec"), scope)
+    _books.add(name.rpartition(".")[0])
     exercise(int(name.rpartition(".")[2]), *answers, points=points, untouched=untouched)(scope["check"])
 
 
@@ -273,10 +280,13 @@ def same(answer: Any, wanted: Any, tolerance: float = 1e-4) -> bool:
     return left.shape == right.shape and bool(np.allclose(left, right, tolerance, tolerance, equal_nan=True))
 
 
-def score() -> Score:
+def score(file: str | os.PathLike[str] | None = None) -> Score:
     """Print how many of the checked exercises are solved, and the state of each.
 
+    :param file: where to write the score, to hand it in: ``"score.json"``. A notebook shows a link to download it,
+        also where Python runs in the browser.
     :returns: ``solved`` and ``of``, numbers of exercises; ``points`` and ``most``; ``exercises``, the state of each.
+    :raises OSError: the file cannot be written.
 
     >>> @exercise(1, 4)
     ... def check(answer): ...
@@ -300,7 +310,43 @@ def score() -> Score:
         print(say("exercise_points", points=f"{reached:g}", of=f"{most:g}"))
     for number, state in states.items():
         print(f"  {number}  {say('exercise_is_' + state)}")
-    return Score(solved=solved, of=len(states), points=reached, most=most, exercises=states)
+    found = Score(solved=solved, of=len(states), points=reached, most=most, exercises=states)
+    if file is not None:
+        _hand_in(Path(file), {"nbautograd": "score", "notebook": ", ".join(sorted(_books)), **found})
+    return found
+
+
+def _hand_in(path: Path, found: dict[str, Any]) -> None:
+    """Write a score to a file, and show where it is, with a link to download it in a notebook."""
+    text = json.dumps({**found, "states": {number: list(each) for number, each in sorted(_results.items())}}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+    print(say("exercise_file", name=path.name))
+    if hasattr(builtins, "display") or "IPython" in sys.modules:
+        from nbautograd.viz.notebook.in_place import shows
+
+        if show := shows():
+            show(Link(path.name, text))
+
+
+class Link:
+    """A link that downloads a text as a file.
+
+    :param name: the name of the file.
+    :param text: its content.
+
+    >>> Link("a.json", "{}")._repr_html_()
+    '<a download="a.json" href="data:application/json;base64,e30=">a.json</a>'
+    """
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.text = name, text
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.text.encode()).decode("ascii")
+        return f'<a download="{escape(self.name)}" href="data:application/json;base64,{data}">{escape(self.name)}</a>'
 
 
 def _tell(lines: list[str], solved: bool) -> None:

@@ -2,7 +2,8 @@
 
 ``python -m tests.product.run_exercises NOTEBOOK < trials.json`` prints what the checks said, as JSON.
 ``trials`` has, by number of exercise, a list of cells that a reader might write instead. The worked answers are checked
-in both languages; after each check the skeleton stands again, as the cells that follow must do without an answer.
+in both languages; each check is also asked before its skeleton ran, as after a cell with a syntax error. After each
+check the skeleton stands again, as the cells that follow must do without an answer.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ class Reader:
             raise RuntimeError(f"cell {cell['id']}: {type(error).__name__}: {error}\n{printed.getvalue()}") from error
         return printed.getvalue()
 
+    def attempt(self, cell: Cell) -> str:
+        """Return what a cell prints, or the error that it raises."""
+        try:
+            return self.run(cell)
+        except RuntimeError as error:
+            return str(error)
+
     def check(self, cells: dict[str, Cell], number: str, *trial: Cell) -> str:
         """Return what a check says after the skeleton and what was written below it."""
         for cell in (cells[f"try-{number}"], *trial):
@@ -62,12 +70,14 @@ def worked(path: Path, number: str, language: str) -> Cell:
 def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
     english, chinese = read(path), read(path.parent / "zh" / path.name)
     cells, translated = ({cell["id"]: cell for cell in notebook["cells"]} for notebook in (english, chinese))
-    reader, handed_out, tried, solved, in_chinese = Reader(), {}, {}, {}, {}
+    reader, before, handed_out, tried, solved, in_chinese = Reader(), {}, {}, {}, {}, {}
     for cell in edition(english, "none")["cells"]:
         if cell["cell_type"] != "code":
             continue
-        text = reader.run(cell)
         kind, _, number = cell["id"].partition("-")
+        if kind == "try":
+            before[number] = reader.attempt(cells[f"check-{number}"])
+        text = reader.run(cell)
         if kind == "check" and number.isdigit():
             handed_out[number] = text
             written = [{"id": "trial", "source": code, "metadata": {}} for code in trials.get(number, ())]
@@ -80,7 +90,7 @@ def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
     counted = io.StringIO()
     with redirect_stdout(counted):
         score()
-    said = {"handed_out": handed_out, "tried": tried, "solved": solved, "in_chinese": in_chinese}
+    said = {"before": before, "handed_out": handed_out, "tried": tried, "solved": solved, "in_chinese": in_chinese}
     return {**said, "score": counted.getvalue()}
 
 

@@ -42,6 +42,7 @@ def test_exercises(name: str) -> None:
     assert [*trials] == numbers, "every exercise has wrong answers to be tried"
     for number in numbers:
         assert "not tried yet" in said["handed_out"][number], number
+        assert ": right" not in said["before"][number], (number, said["before"][number])
         assert f"Exercise {number}: right" in said["solved"][number], (number, said["solved"][number])
         assert "正确" in said["in_chinese"][number], (number, said["in_chinese"][number])
         for trial, text in zip(trials[number], said["tried"][number], strict=True):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
+import re
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nbautograd as torch  # noqa: F401  # which checks take from their caller
 from nbautograd.cli import main
 from nbautograd.cli.course import edition
 from nbautograd.cli.grade import grade
 from nbautograd.cli.lab import course
-from nbautograd.exercises import exercise, score
+from nbautograd.exercises import check, exercise, score
 from tests import needs
 
 NAME = "03_backward"
@@ -133,3 +137,29 @@ def test_graders_find_an_exception(
     capsys.readouterr()
     assert score() == {"solved": 1, "of": 2, "points": 3, "most": 5, "exercises": {1: "wrong", 2: "right"}}
     assert "3 of 5 points." in capsys.readouterr().out
+
+
+def test_a_score_is_a_file_to_hand_in(
+    no_results: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a browser, where nobody collects notebooks: a file, and a link to it."""
+    shown: list[Any] = []
+    monkeypatch.setattr("nbautograd.viz.notebook.in_place.shows", lambda: shown.append)
+    monkeypatch.setitem(sys.modules, "IPython", sys.modules.get("IPython", sys))
+    monkeypatch.setattr("nbautograd.exercises._books", set())
+    check("03.1", 6, 4, variant=0)
+    check("03.2", 13, points=2)
+    folder = tmp_path / "in"
+    (folder / "ada").mkdir(parents=True)
+    found = score(file=folder / "ada" / "score.json")
+    assert "The score is in the file score.json: hand it in." in capsys.readouterr().out
+    written = json.loads((folder / "ada" / "score.json").read_text("utf-8"))
+    assert written["notebook"] == "03" and written["points"] == found["points"]
+    data = re.findall(r'href="data:application/json;base64,([^"]+)"', shown[0]._repr_html_())[0]
+    assert json.loads(base64.b64decode(data)) == written
+    (folder / "other.json").write_text('{"nbautograd": 1}', encoding="utf-8")
+    needs.package("IPython")
+    assert main(["grade", str(folder), "--csv", str(tmp_path / "grades.csv")]) == 0
+    (row,) = csv.DictReader((tmp_path / "grades.csv").read_text("utf-8").splitlines())
+    assert (row["student"], row["notebook"], row["points"], row["of"]) == ("ada", "03", "3", "3")
+    assert row["exercises"] == "1 right, 2 right" and "reported" in row["note"]

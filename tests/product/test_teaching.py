@@ -77,15 +77,16 @@ def test_the_key_answers_every_open_question(folder: str) -> None:
     assert all(len(answer) > 40 for _, answer in answered)
 
 
-def test_the_plan_names_every_notebook_with_its_minutes() -> None:
-    said = r"\| \[.*?\]\((?:\.\./course/)?(\d\w+\.ipynb)\).*\| (\d+) \|$"
-    plan = (ROOT / "docs/guides/syllabus.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["docs/guides/syllabus.md", "docs/zh/syllabus.md"])
+def test_the_plan_names_every_notebook_with_its_minutes(page: str) -> None:
+    said = r"\| \[.*?\]\((?:\.\./course/(?:zh/)?)?(\d\w+\.ipynb)\).*\| (\d+) \|$"
+    plan = (ROOT / page).read_text(encoding="utf-8")
     course = re.findall(rf"^\| \d\d[a-z]? {said}", (ROOT / "notebooks/README.md").read_text(encoding="utf-8"), re.M)
     assert re.findall(f"^{said}", plan, re.M) == course and [name for name, _ in course] == COURSE
     sessions = re.findall(r"^\| (\d) \|(.*)$", plan, re.M)
     assert [number for number, _ in sessions] == list("123456")
     for number, session in sessions:
-        together = sum(map(int, re.findall(r"(\d+) min", session)))
+        together = sum(map(int, re.findall(r"(\d+) (?:min|分钟)", session)))
         assert 55 <= together <= 85, (number, together)  # of 90: practice and a question are five minutes each
 
 

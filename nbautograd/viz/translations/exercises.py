@@ -34,6 +34,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "exercise_raised": ("{kind}: {text} (in: {line})", "{kind}：{text}（出错的一行：{line}）"),
     "exercise_score": ("{solved} of {of} exercises solved.", "{of} 道练习中完成了 {solved} 道。"),
     "exercise_points": ("{points} of {of} points.", "得分 {points}，满分 {of}。"),
+    "exercise_file": ("The score is in the file {name}: hand it in.", "得分已写入文件 {name}，请提交该文件。"),
     "exercise_is_right": ("right", "正确"),
     "exercise_is_wrong": ("not yet", "还不对"),
     "exercise_is_untried": ("not tried yet", "还没有做"),
