@@ -37,7 +37,7 @@ USED = (
 )
 """The names of nbval that this plugin replaces or calls."""
 SKIPPED = frozenset({"metadata", "traceback", "output_type", "name", "execution_count", "image/png", "image/jpeg",
-                     "application/vnd.jupyter.widget-view+json"})  # fmt: skip
+                     "application/vnd.jupyter.widget-view+json", "application/vnd.nbautograd.pass+json"})  # fmt: skip
 """What is not compared where nbval does not say it: what changes with every run, and pictures in pixels."""
 KERNEL_STARTS = 3
 """How often a kernel is started at most. One dies where another process takes its ports before it has bound them."""
