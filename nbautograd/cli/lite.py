@@ -19,6 +19,7 @@ from typing import Any
 
 import nbautograd._engine.base.installing as _installing
 from nbautograd.cli import lab, wheels
+from nbautograd.version import __version__
 
 __all__ = ["build", "lacking", "run"]
 
@@ -168,7 +169,11 @@ def _jupyterlite(source: Path, site: Path) -> None:
     """
     options = [f"--lite-dir={source}", f"--output-dir={site}", f"--contents={source / 'course'}"]
     options += [f"--apps={app}" for app in APPS]
-    options += [f"--LiteBuildConfig.federated_extensions={extension(*each)}" for each in EXTENSIONS.items()]
+    from nbautograd.viz.notebook import lab_extension
+
+    own = lab_extension.write(source / "nbautograd", __version__)
+    for place in (own, *(extension(*each) for each in EXTENSIONS.items())):
+        options.append(f"--LiteBuildConfig.federated_extensions={place}")
     options += ["--ignore-sys-prefix", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive"]
     command = [sys.executable, "-m", "jupyterlite_core", "build", *options]
     env = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTERLITE_")}

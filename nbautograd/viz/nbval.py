@@ -37,7 +37,7 @@ USED = (
 )
 """The names of nbval that this plugin replaces or calls."""
 SKIPPED = frozenset({"metadata", "traceback", "output_type", "name", "execution_count", "image/png", "image/jpeg",
-                     "application/vnd.jupyter.widget-view+json"})  # fmt: skip
+                     "application/vnd.jupyter.widget-view+json", "application/vnd.nbautograd.pass+json"})  # fmt: skip
 """Outputs that are not compared where nbval has no rule: values that change with every run, and pictures in pixels."""
 KERNEL_STARTS = 3
 """The largest number of times that a kernel is started. One dies where another process takes its ports before it has

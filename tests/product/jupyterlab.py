@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import nbautograd
+from nbautograd.viz.notebook import lab_extension
 from tests import needs
 
 ARGUMENTS = [
@@ -49,15 +51,19 @@ FOLDERS = {
 
 
 @contextmanager
-def serve(home: Path, root: Path, app: str = "jupyterlab", **notebook_settings: Any) -> Iterator[tuple[str, str]]:
-    """Run JupyterLab on the folder ``root``; gives its address and token.
+def serve(
+    home: Path, root: Path, app: str = "jupyterlab", *, options: tuple[str, ...] = (), **notebook_settings: Any
+) -> Iterator[tuple[str, str]]:
+    """Run JupyterLab, with our extension, on the folder ``root``; gives its address and token.
 
     :param home: an empty folder for everything that Jupyter writes.
     :param app: the module that is run: ``notebook`` for Notebook 7.
+    :param options: further options of the command.
     :param notebook_settings: settings of the notebook editor.
     """
     for folder in FOLDERS.values():
-        (home / folder).mkdir()
+        (home / folder).mkdir(exist_ok=True)
+    lab_extension.write(home / "data" / "labextensions" / "nbautograd", nbautograd.__version__)
     env = {**os.environ, **{key: str(home / folder) for key, folder in FOLDERS.items()}}
 
     def setting(plugin: str, **values: Any) -> None:
@@ -76,7 +82,7 @@ def serve(home: Path, root: Path, app: str = "jupyterlab", **notebook_settings: 
             [sys.executable, "-m", app, "--no-browser", "--allow-root", "--expose-app-in-browser",
              "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--IdentityProvider.token={token}",
              f"--ServerApp.root_dir={root}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
-             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
+             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", *options],
             env=env, stdout=log, stderr=log, cwd=root,
         )  # fmt: skip
         try:

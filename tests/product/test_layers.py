@@ -160,8 +160,8 @@ def test_pictures_see_the_protocol_only() -> None:
     assert more == set()
 
 
-OF_NOTEBOOKS = {"nbautograd.cli.player", "nbautograd.exercises"}
-"""The command writes the pictures' script; what only notebooks import speaks the language of their pictures."""
+OF_NOTEBOOKS = {"nbautograd.cli.lite", "nbautograd.cli.player", "nbautograd.exercises"}
+"""The commands write the pictures' script; what only notebooks import speaks the language of their pictures."""
 
 
 def test_nothing_but_the_extension_hook_names_the_pictures() -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 import csv
-import functools
 import hashlib
-import http.server
 import io
 import json
 import re
 import shutil
 import subprocess
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError
@@ -28,6 +25,7 @@ from nbautograd._engine.base import installing
 from nbautograd.cli import lab, lite, main, wheels
 from nbautograd.viz.notebook import export
 from tests import needs
+from tests.files_server import served
 from tests.product import pyodide_folder
 from tests.product.jupyterlab import READY, browse
 from tests.shots import SHOTS
@@ -278,13 +276,6 @@ def test_what_a_pyodide_lacks_is_said_once(tmp_path: Path) -> None:
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server of files that does not print what it serves."""
-
-    def log_message(self, *arguments: Any) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve a site with a Pyodide of its own, whose pages let tests ask JupyterLab, and yield its address."""
@@ -295,13 +286,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         settings = json.loads(path.read_text("utf-8"))
         settings["jupyter-config-data"]["exposeAppInBrowser"] = True
         path.write_text(json.dumps(settings), encoding="utf-8")
-    handler = functools.partial(Quiet, directory=str(target))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(target) as (found, _):
+        yield found
 
 
 LATE = """
@@ -322,11 +308,10 @@ PLAYER = """
 import anywidget, base64, graphviz, json, traitlets
 state = json.loads(STATE)
 state["packed"] = base64.b64decode(state["packed"])
-body = {name: traitlets.Any().tag(sync=True) for name in [*state, "own_id"] if not name.startswith("_")}
+body = {name: traitlets.Any().tag(sync=True) for name in state if not name.startswith("_")}
 body["_esm"] = state.pop("_esm")
 Player = type("Player", (anywidget.AnyWidget,), body)
 player = Player(**state)
-player.own_id = player.model_id
 player
 """
 """A player of this package from its state, as a kernel without NumPy cannot import the package itself."""
@@ -341,7 +326,7 @@ def player_state() -> str:
     packed, _ = export.packed("player", "en")
     state = widget.get_state() | {"shared": "", "packed": base64.b64encode(packed).decode("ascii")}
     own = {*type(widget).class_traits(sync=True)} - {*anywidget.AnyWidget.class_traits()}
-    return json.dumps({name: state[name] for name in sorted(own - {"own_id"} | {"_esm"})})
+    return json.dumps({name: state[name] for name in sorted(own | {"_esm"})})
 
 
 RUN_CELL = """(source) => {

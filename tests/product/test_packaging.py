@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import nbautograd
 from tests import needs, one_cpu
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,11 @@ def test_the_wheel_holds_all_that_runs_and_nothing_else(packages: dict[str, Path
     wanted = tracked("nbautograd", "*.py") | tracked("nbautograd", "*.pyi") | {"nbautograd/py.typed"}
     wanted |= tracked("nbautograd/_names", "*.txt") | tracked("nbautograd/viz/static", "*.*") | course
     wanted |= tracked("nbautograd/cli/jupyter", "*.json") | tracked("nbautograd/exercises", "*.toml")
+    extension = f"nbautograd-{nbautograd.__version__}.data/data/share/jupyter/labextensions/nbautograd"
+    parts = ("remoteEntry.js", "lab.mjs", "player.en.bin", "player.zh-Hans.bin")
+    wanted |= {
+        f"{extension}/{name}" for name in ("package.json", "install.json", *(f"static/{part}" for part in parts))
+    }
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert {"nbautograd/__init__.pyi", "nbautograd/_engine/core/_tensor_methods.pyi"} <= wanted  # for editors
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from typing import TYPE_CHECKING
 
 from nbautograd._engine.base.installing import command
 from nbautograd.viz.escape import clean
-from nbautograd.viz.read.model import GraphModel, Node
+
+if TYPE_CHECKING:
+    from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["dot_svg", "program", "run", "to_dot"]
 

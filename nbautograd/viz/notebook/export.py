@@ -21,7 +21,7 @@ from nbautograd.viz.escape import escape
 
 __all__ = [
     "component_js", "dot_svg", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
-    "player_js", "player_page", "save", "to_dot", "write",
+    "player_js", "player_page", "save", "static", "to_dot", "write",
 ]  # fmt: skip
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
@@ -35,12 +35,10 @@ PLAYER = (
     "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage", "playback",
     "wave", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "pours",
     "passes", "chain", "equation", "bar_room", "flights", "answer", "predict", "paths", "sensitivity", "nudge",
-    "handles", "forward", "program", "timeline", "controls", "drawer", "keys", "snapshot", "player", "saving", "axes",
+    "handles", "forward", "program", "timeline", "controls", "drawer", "keys", "snapshot", "player", "axes",
     "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-LIVE = ("saving", "live")
-"""Those of a live view's."""
 SCHEMA, VERSION = "nbautograd.pass", 1
 """The form of a pass in a file; a change that older players cannot show gets a new number."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
@@ -54,18 +52,18 @@ STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "buck
 @cache
 def player_js() -> str:
     """The player's module, put together from its parts."""
-    return "\n".join(_static(f"{name}.js") for name in PLAYER)
+    return "\n".join(static(f"{name}.js") for name in PLAYER)
 
 
 @cache
 def loader_js() -> str:
     """The module that a widget begins with: it loads what ``packed`` returns, once for a whole page."""
-    return _static("loader.js")
+    return "\n".join(static(f"{name}.js") for name in ("dress", "loader"))
 
 
 def live_js() -> str:
     """The module of a live view."""
-    return "\n".join(_static(f"{name}.js") for name in LIVE).replace("STILL", theme.STILL)
+    return static("live.js").replace("STILL", theme.STILL)
 
 
 @cache
@@ -85,7 +83,9 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
 def component_js() -> str:
     """The module of the element ``<nb-player>`` for any page, with its style sheet; also an anywidget module."""
     style = json.dumps(player_css(), ensure_ascii=True)
-    return f"const STYLE = {style};\n" + _REMARKS.sub("", player_js() + "\n" + _static("element.js"))
+    return f"const STYLE = {style};\n" + _REMARKS.sub(
+        "", "\n".join([player_js(), static("dress.js"), static("element.js")])
+    )
 
 
 def pass_json(data: Mapping[str, Any]) -> str:
@@ -96,16 +96,17 @@ def pass_json(data: Mapping[str, Any]) -> str:
 @cache
 def _page_js() -> str:
     """The script of every saved page, without what only people read."""
-    return _REMARKS.sub("", player_js() + "\n" + _static("frame.js"))
+    return _REMARKS.sub("", player_js() + "\n" + static("frame.js"))
 
 
 @cache
 def player_css() -> str:
     """The player's style sheet with the colours, and what still pictures follow, in front."""
-    return "\n".join([theme.css(), theme.FOLLOWS, *(_static(f"{name}.css") for name in STYLES)])
+    return "\n".join([theme.css(), theme.FOLLOWS, *(static(f"{name}.css") for name in STYLES)])
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
+    """Return a file of ``static/``."""
     return files("nbautograd.viz").joinpath("static", name).read_text("utf-8")
 
 

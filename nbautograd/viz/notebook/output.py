@@ -2,8 +2,9 @@
 
 ===================================  ===============================================================================
 JupyterLab, Notebook 7, VS Code      the widget; without anywidget, or with ``%autograd --widget off``, ``text/html``
-JupyterLab, untrusted notebook       ``text/html``: an inline ``<svg>`` would be stripped there, an ``<img>`` is not
-a saved notebook without a kernel    ``text/html``
+the same, without the kernel         the pass in the output, which our extension plays; elsewhere ``text/html``
+JupyterLab, untrusted notebook       the same: the player copies drawings element by element and runs nothing of them
+an untrusted notebook elsewhere      ``text/html``: an inline ``<svg>`` would be stripped there, an ``<img>`` is not
 GitHub, nbviewer, nbconvert to HTML  ``text/html``; nothing there needs a script or a style
 nbconvert ``--to webpdf``            ``text/html``, through a browser
 nbconvert ``--to pdf``, LaTeX        ``image/png`` or ``image/svg+xml``: ask with ``%autograd --image png``
@@ -19,6 +20,7 @@ is not installed, and every image would make a notebook larger by half.
 from __future__ import annotations
 
 import base64
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -53,6 +55,8 @@ def has_front_end() -> bool:
     A notebook that ``nbconvert --execute`` or nbclient runs would keep the widget's state, and each page made from it
     would show the widget, which needs scripts from the network, instead of the picture.
     """
+    if os.environ.get("SERVER_SOFTWARE", "").startswith("voila/"):  # its pages have widgets
+        return True
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     return getattr(shell, "kernel", None) is None or bool(request(shell).get("metadata"))

@@ -14,10 +14,11 @@ import traitlets
 from IPython.core.getipython import get_ipython
 
 from nbautograd.viz import language
-from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook import export, lab_extension, output
 
 __all__ = ["BackwardPlayer"]
 
+KEPT = ("svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program")
 _models: dict[str, _Shared] = {}  # by digest
 _shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: which run of it, and what that has shown
 
@@ -60,7 +61,6 @@ class _View(anywidget.AnyWidget):
     shared = traitlets.Unicode("").tag(sync=True)  # the model that holds what is packed; empty if it is here
     packed = traitlets.Bytes(b"").tag(sync=True)
     digest = traitlets.Unicode("").tag(sync=True)
-    own_id = traitlets.Unicode("").tag(sync=True)  # so that the front end finds the output that it is in
 
     def __init__(self, **traits: Any) -> None:
         if _is_alone():
@@ -68,7 +68,6 @@ class _View(anywidget.AnyWidget):
         else:
             traits["shared"], traits["digest"] = _shared(self._kind)
         super().__init__(**traits)
-        self.own_id = str(self.model_id or "")
         self._cells: set[str] = set()
         self._made_layout = self.layout
 
@@ -76,7 +75,11 @@ class _View(anywidget.AnyWidget):
         shown = super()._repr_mimebundle_(**options)
         bundle, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
         self._note_cell()
-        return dict(bundle), metadata
+        return dict(bundle) | lab_extension.bundle(self._kept()), metadata
+
+    def _kept(self) -> dict[str, Any]:
+        """Return what a notebook keeps, to be played without a kernel."""
+        return {}
 
     def _note_cell(self) -> None:
         """Note which cell shows this, and close what only its former run showed."""
@@ -126,6 +129,9 @@ class BackwardPlayer(_View):
 
     def __repr__(self) -> str:
         return f"BackwardPlayer({self.label!r})"
+
+    def _kept(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in KEPT}
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle, metadata = super()._repr_mimebundle_(**options)

@@ -18,22 +18,13 @@ async function fetched(address) {
   return answer.json();
 }
 
-/** Put the style sheet into the page, or into the shadow tree that the element is in. */
-function dressed(element) {
-  const root = element.getRootNode(), place = root instanceof ShadowRoot ? root : document;
-  if (place.adoptedStyleSheets.some((sheet) => sheet.nbPlayer)) return;
-  const sheet = Object.assign(new CSSStyleSheet(), { nbPlayer: true });
-  sheet.replaceSync(STYLE);
-  place.adoptedStyleSheets = [...place.adoptedStyleSheets, sheet];
-}
-
 /** Show the pass that is at an address, or is given, in an element; what is returned ends that. */
 async function embed(element, address, given) {
   const place = document.createElement("div");
   element.replaceChildren(place);
   try {
     const data = passOf(address ? await fetched(address) : await given());
-    dressed(element);
+    dress(element, "player", STYLE);
     const player = mount(place, data), forget = data.theme === "auto" ? followPage(place) : () => {};
     return () => { forget(); player.destroy(); place.remove(); };
   } catch (error) {

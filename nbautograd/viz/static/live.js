@@ -1,6 +1,5 @@
 /** Show a model's latest picture in an element; what is returned ends that. */
 export function render(model, el) {
-  saveTheStill(model.widget_manager, model.get("own_id"));
   const image = document.createElement("img");
   image.setAttribute("style", "max-width:100%; STILL");
   const show = () => {

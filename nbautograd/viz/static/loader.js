@@ -3,9 +3,12 @@
 const modules = (globalThis[Symbol.for("nbautograd.modules")] ??= new Map());
 const LARGE = ["packed", "svgs", "timeline", "views", "program", "lens", "svg"];
 
+function inflated(bytes) {
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
 async function unpack(bytes) {
-  const text = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const { script, ...others } = await new Response(text).json();
+  const { script, ...others } = await inflated(bytes);
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   return { ...(await import(url).finally(() => URL.revokeObjectURL(url))), ...others };
 }
@@ -18,16 +21,6 @@ async function load(model) {
     modules.get(digest).catch(() => modules.delete(digest)); // the next widget tries again
   }
   return modules.get(digest);
-}
-
-/** Put the style sheet where the element is: into the page, or into the shadow tree that hides it from the page's. */
-function dress(element, digest, sheet) {
-  const root = element.getRootNode(), place = root instanceof ShadowRoot ? root : document.head;
-  if (place.querySelector(`style[data-nb="${digest}"]`)) return;
-  const style = document.createElement("style");
-  style.dataset.nb = digest;
-  style.textContent = sheet;
-  place.append(style);
 }
 
 /** JupyterLab keeps the model of a widget that the kernel has closed, so nothing large is left in it. */

@@ -20,7 +20,6 @@ function followPage(element) {
 export function render(model, el, texts) {
   const own = ["light", "dark"].includes(model.get("theme")), forget = own ? () => {} : followPage(el);
   const end = (model.get("lens") ? renderLens : renderPlayer)(model, el, texts);
-  saveTheStill(model.widget_manager, model.get("own_id"));
   return () => { forget(); end(); };
 }
 

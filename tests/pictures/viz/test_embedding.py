@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from nbautograd import viz
 from nbautograd.cli import main
 from nbautograd.viz.draw.mermaid import to_mermaid
 from nbautograd.viz.notebook import export
+from tests.files_server import served
 
 HEAD = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="player.mjs"></script>'
 
@@ -28,27 +26,13 @@ def recorded(value: float = 3.0) -> Any:
     return viz.animate(y, namespace={"w": w, "y": y})
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files and notes which."""
-
-    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript"}  # noqa: RUF012
-
-    def log_message(self, *args: Any) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, list[str]]]:
     folder = tmp_path_factory.mktemp("site")
     assert main(["player", str(folder)]) == 0
     recorded().save(folder / "pass.json")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
-        server.asked = []  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield folder, f"http://127.0.0.1:{server.server_port}", server.asked  # type: ignore[attr-defined]
-        server.shutdown()
-        thread.join()
+    with served(folder) as (address, asked):
+        yield folder, address, asked
 
 
 @pytest.mark.browser

@@ -17,8 +17,9 @@ from tests import needs
 STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
 OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
-BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": export.LIVE, "loader": ("loader",),
-           "component": (*export.PLAYER, "element")}  # fmt: skip
+BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": ("live",), "loader": ("dress", "loader"),
+           "component": (*export.PLAYER, "dress", "element"), "lab": ("dress", "loader", "lab"),
+           "lab_entry": ("lab_entry",)}  # fmt: skip
 ADDED = {"page": '\njoinPage();\nawait unpacked("");\n', "component": '\nconst STYLE = "";\n'}
 """Each bundle gets more where it is put together."""
 """Each bundle with its files; what a page adds below them is ``player_page``'s."""

@@ -216,7 +216,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 def test_the_bundle_has_a_widget_a_picture_and_words() -> None:
     needs.package("anywidget")
     bundle = recording(Seed())._repr_mimebundle_()
-    assert set(bundle) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
+    kinds = {"application/vnd.jupyter.widget-view+json", "application/vnd.nbautograd.pass+json"}
+    assert set(bundle) == {"text/plain", "text/html", *kinds}
     assert bundle["text/html"].startswith('<img alt="y → 2 leaves')
     assert bundle["text/plain"].startswith("y → 2 leaves, 3 operations\ny = a × b  MulBackward0")
 

@@ -1,0 +1,72 @@
+"""The extension of JupyterLab, which plays passes that a notebook holds; the wheel puts it where JupyterLab looks.
+
+It is a prebuilt extension without a build: one script that JupyterLab loads at its start, and the player beside it,
+which is loaded by the first pass that plays without a kernel. Nothing here runs in a kernel but :func:`bundle`.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nbautograd.viz import language
+from nbautograd.viz.notebook import export
+
+__all__ = ["MIME", "bundle", "write"]
+
+MIME = "application/vnd.nbautograd.pass+json"
+VERSION = 1
+PASS_BYTES = 150_000  # of a pass in an output; a larger one is shown as a picture where its kernel is gone
+
+
+def bundle(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an output holds of a player's data, by its MIME type, so that it plays without a kernel.
+
+    :param data: the player's data without its texts; empty for what has no meaning without its kernel.
+
+    >>> bundle({})
+    {'application/vnd.nbautograd.pass+json': {'version': 1}}
+    >>> sorted(bundle({"label": "y"})[MIME])
+    ['language', 'packed', 'version']
+    """
+    content: dict[str, Any] = {"version": VERSION}
+    if data:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        packed = base64.b64encode(gzip.compress(text.encode("utf-8"), 6, mtime=0)).decode("ascii")
+        if len(packed) <= PASS_BYTES:
+            content |= {"language": language.tag(), "packed": packed}
+    return {MIME: content}
+
+
+def write(folder: Path, version: str) -> Path:
+    """Write the extension into a folder, which then has what ``share/jupyter/labextensions/nbautograd`` has.
+
+    :param version: that of the package.
+    :returns: the folder.
+    """
+    build = {"load": "static/remoteEntry.js", "extension": "./extension"}
+    about = {"name": "nbautograd", "version": version, "license": "MIT", "jupyterlab": {"_build": build},
+             "description": "Plays the backward passes of a saved notebook"}  # fmt: skip
+    removal = {"packageManager": "python", "packageName": "nbautograd",
+               "uninstallInstructions": "pip uninstall nbautograd"}  # fmt: skip
+    files: dict[str, str | bytes] = {
+        "package.json": json.dumps(about, indent=2) + "\n",
+        "install.json": json.dumps(removal, indent=2) + "\n",
+        "static/remoteEntry.js": export.static("lab_entry.js"),
+        "static/lab.mjs": export.loader_js() + "\n" + export.static("lab.js"),
+    }
+    before = language.current()
+    try:
+        for name in language.LANGUAGES:
+            language.use(name)
+            files[f"static/player.{language.tag()}.bin"] = export.packed("player", language.tag())[0]
+    finally:
+        language.use(before)
+    (folder / "static").mkdir(parents=True, exist_ok=True)
+    for place, content in files.items():
+        export.write(folder / place, content)
+    return folder
