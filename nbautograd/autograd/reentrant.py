@@ -16,7 +16,7 @@ from nbautograd._engine.arrays import backend
 
 __all__ = ["run_nested"]
 
-DEEP = 500
+MAX_STACK_FRAMES = 500
 """A pass that begins deeper in the stack than this, or half the recursion limit, gets a new thread."""
 
 
@@ -38,7 +38,7 @@ def run_nested(function: Callable[..., Any], *args: Any) -> Any:
 
 def _is_deep() -> bool:
     try:
-        sys._getframe(min(DEEP, sys.getrecursionlimit() // 2))
+        sys._getframe(min(MAX_STACK_FRAMES, sys.getrecursionlimit() // 2))
     except ValueError:
         return False
     return True

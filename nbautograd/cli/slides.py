@@ -15,7 +15,7 @@ __all__ = ["add_parser", "arranged", "run"]
 LOADED = "%load_ext nbautograd"
 LEFT_OUT = ("check", "answer", "score")
 """Kinds of cells that are for readers at their own screens."""
-LONG = 350
+MAX_TEXT_CHARACTERS = 350
 """Characters of a text that leave no room for a player below it."""
 SIZE = "1280", "720"
 
@@ -36,7 +36,7 @@ def arranged(notebook: dict[str, Any], stills: bool = False) -> dict[str, Any]:
     subslide ['%graph y']
     """
     cells: list[dict[str, Any]] = []
-    has_code, with_text, room = False, False, LONG  # on the slide so far; just before; below the text
+    has_code, with_text, room = False, False, MAX_TEXT_CHARACTERS  # on the slide so far; just before; below the text
     for cell in notebook["cells"]:
         kind, text = str(cell["id"]).partition("-")[0], "".join(cell["source"])
         if kind in LEFT_OUT:
@@ -47,7 +47,7 @@ def arranged(notebook: dict[str, Any], stills: bool = False) -> dict[str, Any]:
         begins = not is_code and text.startswith("#")
         full = has_code if not with_text else is_code and room < 0
         place = "slide" if begins else "subslide" if full else "-"
-        room = (LONG if place != "-" else room) - len(text) * (not is_code)
+        room = (MAX_TEXT_CHARACTERS if place != "-" else room) - len(text) * (not is_code)
         has_code, with_text = is_code or (has_code and place == "-"), not is_code
         metadata = {**cell["metadata"], "slideshow": {"slide_type": place}}
         cells.append({**cell, "source": text, "metadata": metadata})

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nbautograd.cli.slides import LONG, arranged
+from nbautograd.cli.slides import MAX_TEXT_CHARACTERS, arranged
 from tests import needs
 from tests.shots import SHOTS
 
@@ -47,7 +47,7 @@ def places(cells: list[tuple[str, str]]) -> list[str]:
 
 def test_each_cell_has_its_place() -> None:
     assert places(CELLS) == ["slide", "-", "subslide", "-", "subslide"]
-    long = ("words", "x" * (LONG + 1))
+    long = ("words", "x" * (MAX_TEXT_CHARACTERS + 1))
     assert places([("heading", "## One"), ("words", "x"), ("a", "1"), ("b", "2")]) == ["slide", "-", "-", "subslide"]
     assert places([("heading", "## One"), long, ("a", "1"), long, ("b", "2")])[2:] == ["subslide"] * 3
     assert "--embed" not in json.dumps(arranged(notebook(), stills=True))

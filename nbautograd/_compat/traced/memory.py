@@ -17,7 +17,7 @@ from nbautograd._engine.compiler.source import rewritten
 
 __all__ = ["reusing"]
 
-MIN_BYTES = 1024
+MIN_REUSED_BYTES = 1024
 """Smaller arrays are not reused: a new one is as fast."""
 
 
@@ -68,7 +68,7 @@ class _Owners:
 def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
     """Return a ufunc call with an unused operand as ``out``."""
     array = space.values.get(target)
-    if not isinstance(array, np.ndarray) or not array.ndim or array.nbytes < MIN_BYTES:
+    if not isinstance(array, np.ndarray) or not array.ndim or array.nbytes < MIN_REUSED_BYTES:
         return value
     match value:
         case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:

@@ -34,7 +34,7 @@ PURE_MODULES = (
 )
 """Modules with pure functions of shapes and numbers."""
 PLAIN = (int, float, str, bool, tuple, list, dict, np.dtype, range, type(None), slice, complex)
-MAX_DEPTH = 8
+MAX_INLINED_CALLS = 8
 
 
 class _Stop(Exception):  # noqa: N818 - a way out
@@ -132,7 +132,7 @@ class Specializer:
             return self.precise(function, tree)
         if not isinstance(function, types.FunctionType) or not function.__module__.startswith("nbautograd."):
             return tree
-        if any(isinstance(part, ast.Starred) for part in tree.args) or self.depth > MAX_DEPTH:
+        if any(isinstance(part, ast.Starred) for part in tree.args) or self.depth > MAX_INLINED_CALLS:
             return tree
         before = len(self.lines)
         self.depth += 1

@@ -26,7 +26,7 @@ __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
 LONG = 1 << 9
 """Minimum length of an inner loop that outweighs NumPy's overhead per row."""
 MAX_ROWS = 1 << 8
-"""Maximum number of rows that a product sums sequentially, as in a product of `LONGEST` numbers."""
+"""Maximum number of rows that a product sums sequentially, as in a product of `MAX_ROW_ELEMENTS` numbers."""
 LARGEST_SQUARE = 10.0
 """Up to this ratio of the mean of squares to the variance, subtracting the squared mean loses at most three bits."""
 Shape = tuple[int, ...]

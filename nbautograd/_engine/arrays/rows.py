@@ -53,7 +53,7 @@ NARROW = 1 << 6
 """Minimum length of a row whose maximum NumPy finds quickly."""
 WIDE = 1 << 9
 """Minimum length of a row whose maximum takes longer than NumPy's overhead per row."""
-LONGEST = 1 << 12
+MAX_ROW_ELEMENTS = 1 << 12
 """Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
 UNSHIFTED = 30.0
 """Up to this number, exponentials and their sums are far from overflow."""
@@ -95,7 +95,7 @@ def for_row_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> N
 
 def row_sums(a: Any, out: Any = None) -> Any:
     """Return the sums of the rows of a matrix."""
-    if a.shape[1] > LONGEST:
+    if a.shape[1] > MAX_ROW_ELEMENTS:
         return np.add.reduce(a, 1, None, out)
     return np.dot(a, ones(a.shape[1], a.dtype), out)
 
@@ -106,11 +106,11 @@ def row_products(a: Any, b: Any, out: Any = None) -> Any:
     :param b: a matrix, or a row for all.
     """
     width = a.shape[1]
-    if width <= LONGEST:
+    if width <= MAX_ROW_ELEMENTS:
         return np.vecdot(a, b, out) if b.ndim > 1 else np.dot(a, b, out)
-    parts = np.empty((-(-width // LONGEST), len(a)), a.dtype)
+    parts = np.empty((-(-width // MAX_ROW_ELEMENTS), len(a)), a.dtype)
     for number, part in enumerate(parts):
-        piece = slice(LONGEST * number, LONGEST * (number + 1))
+        piece = slice(MAX_ROW_ELEMENTS * number, MAX_ROW_ELEMENTS * (number + 1))
         np.vecdot(a[:, piece], b[..., piece], part)
     sums = pairwise_sum(parts, (0,))
     if out is None:

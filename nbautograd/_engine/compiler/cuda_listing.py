@@ -14,7 +14,7 @@ from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 
 __all__ = ["cuda_listing"]
 
-EXAMPLE = 2.0
+EXAMPLE_OPTION = 2.0
 """The value of an option without a default, if the code depends on it."""
 
 
@@ -72,7 +72,7 @@ def _program(op: OpSchema, kernel: ElementwiseKernel, dtype: np.dtype[Any]) -> t
         return lower_to_cuda(kernel.eager, kernel.names, kinds), ""
     except NeedsValue:
         values = {
-            name: EXAMPLE if defaults.get(name, ...) is ... else defaults[name]
+            name: EXAMPLE_OPTION if defaults.get(name, ...) is ... else defaults[name]
             for name, kind in zip(kernel.names, kinds, strict=True)
             if kind is NUMBER
         }

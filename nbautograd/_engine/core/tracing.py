@@ -27,7 +27,7 @@ from nbautograd.protocol import Operand, Trace, current_scope
 
 __all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
 
-SMALL = 4096  # bytes: values up to this size are kept with the node, for the pictures
+MAX_KEPT_BYTES = 4096  # bytes: values up to this size are kept with the node, for the pictures
 
 
 class _Process:
@@ -180,7 +180,7 @@ def _name(dtype: Any) -> str:
 
 def _small(array: Any) -> Any:
     """Copy a small array, so that later in-place writes do not change the note; return None for a large one."""
-    return array.copy(order="K") if array.nbytes <= SMALL else None
+    return array.copy(order="K") if array.nbytes <= MAX_KEPT_BYTES else None
 
 
 def caller() -> tuple[str, int]:

@@ -35,7 +35,7 @@ __all__ = [
 
 MAX_VARIANTS = 16
 """Maximum number of compiled variants of an expression whose code depends on the value of a number."""
-PARTIAL_SUMS = 1 << 16
+SUM_THREADS = 1 << 16
 """Number of threads that share the sum of all elements; the library sums their partial sums."""
 MIN_SUMS = 64
 """Minimum number of sums that occupy a device; fewer, of several operands, are computed first and then summed."""
@@ -105,7 +105,7 @@ def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes:
         if launcher is None:
             return None
         kind = np.dtype(launcher.kernel.out_params[0].dtype)
-        partial = np.empty_like(arrays[0], dtype=kind, shape=(min(size, PARTIAL_SUMS),))
+        partial = np.empty_like(arrays[0], dtype=kind, shape=(min(size, SUM_THREADS),))
         launcher.kernel(*launcher.operands(values), size, partial)
         total = partial.sum()
         total = total if kind == arrays[0].dtype or not is_half(arrays[0].dtype) else total.astype(arrays[0].dtype)

@@ -24,11 +24,11 @@ from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable, Program, 
 
 __all__ = ["Updates", "lower_rule"]
 
-CHUNK = 2048
+CHUNK_ELEMENTS = 2048
 """Number of elements of one parameter that a block updates at a time."""
-BLOCK = 256
+BLOCK_THREADS = 256
 """Threads per block."""
-MAX_GRID = 4096
+MAX_BLOCKS = 4096
 """Maximum number of blocks; each takes several chunks if there are more."""
 MAX_KERNELS = 256
 """Maximum number of cached kernels: there are many only if the value of a number changes a rule's code."""
@@ -101,7 +101,7 @@ class Updates:
             rows, chunks = [], 0
             for arrays in lists:
                 rows.append((chunks, arrays[0].size, *[backend.of(a).address(a) for a in arrays]))
-                chunks += -(-arrays[0].size // CHUNK)
+                chunks += -(-arrays[0].size // CHUNK_ELEMENTS)
             key = (kernel, *rows)
             table = self.tables.get(key)
             if table is None:
@@ -109,7 +109,7 @@ class Updates:
                 table = backend.module(place).asarray(np.array(rows, np.int64))
             tables[key] = table
             arguments = (table, np.int64(len(rows)), np.int64(chunks), *map(np.float64, numbers))
-            kernel((min(chunks, MAX_GRID),), (BLOCK,), arguments)
+            kernel((min(chunks, MAX_BLOCKS),), (BLOCK_THREADS,), arguments)
         self.tables = tables
 
 
@@ -191,7 +191,7 @@ def lower_rule(
         preamble=preamble,
         parameters=", ".join(parameters),
         width=count + 2,
-        chunk=CHUNK,
+        chunk=CHUNK_ELEMENTS,
         body="\n".join(f"      {line}" for line in [*loads, *statements, *stores]),
     )
     return source, taken

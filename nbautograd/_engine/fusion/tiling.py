@@ -36,7 +36,7 @@ TILE_SIZE = 1 << 17
 TILES_PER_TASK = 4
 """Number of tiles that a thread takes at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-MAX_ROW = 1 << 19
+MAX_ROW_ELEMENTS = 1 << 19
 """Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
 
 
@@ -170,7 +170,7 @@ def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
         row = (math.prod(shape),)
         return Tiling(row, TILE_SIZE, [o.reshape(-1) if f else o for o, f in zip(operands, full, strict=True)], full)
     width = math.prod(shape[1:])
-    if not width or width > MAX_ROW:
+    if not width or width > MAX_ROW_ELEMENTS:
         return None
     is_cut = [getattr(operand, "ndim", 0) == len(shape) and len(operand) > 1 for operand in operands]
     return Tiling(shape, max(1, TILE_SIZE // width), operands, is_cut)
@@ -198,7 +198,7 @@ def _summed(
     axes = summation.broadcast_axes(shape, to)
     if len(tiling.shape) < len(shape):  # flat operands are cut along the first axis after all, unless rows are too long
         width = math.prod(shape[1:])
-        if width > MAX_ROW or len(shape) < 2:
+        if width > MAX_ROW_ELEMENTS or len(shape) < 2:
             whole = compute(kernel, tuple(tiling.operands), None, None, tiling.shape).reshape(shape)
             return summation.pairwise_sum(whole, axes, True).reshape(to)
         operands = [o.reshape(shape) if cut else o for o, cut in zip(tiling.operands, tiling.is_cut, strict=True)]

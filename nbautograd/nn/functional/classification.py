@@ -37,14 +37,14 @@ __all__ = [
 
 
 INT64, UINT8, UINT64 = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.uint64)
-FEW = 1 << 12
+MAX_CACHED_COUNTS = 1 << 12
 """The number of row counts that are cached between losses."""
 
 
 def _numbers(like: Any, size: int) -> Any:
     """Return 0, 1, 2 and so on, read-only, on the device of an array."""
     if like.__class__ is np.ndarray:
-        return _kept_numbers(size) if size <= FEW else np.arange(size)
+        return _kept_numbers(size) if size <= MAX_CACHED_COUNTS else np.arange(size)
     return backend.module(backend.device_of(like)).arange(size)
 
 

@@ -16,8 +16,8 @@ from nbautograd.utils.benchmark._measurement import Measurement, TaskSpec, set_t
 
 __all__ = ["Language", "Timer", "timer"]
 
-LEAST = 1e-9  # seconds: the smallest time
-MOST_RUNS = 2**31 - 1
+MIN_SECONDS = 1e-9  # seconds: the smallest time
+MAX_RUNS = 2**31 - 1
 
 
 def timer() -> float:
@@ -102,7 +102,7 @@ class Timer:
         self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
 
     def _seconds(self, number: int) -> float:
-        return max(self._timer.timeit(number), LEAST)
+        return max(self._timer.timeit(number), MIN_SECONDS)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Measure a number of runs once.
@@ -172,7 +172,7 @@ class Timer:
         while True:
             taken = self._seconds(number)
             negligible = overhead / taken <= 1e-4 and taken >= least / 1000
-            if negligible or taken > least or number * 10 > MOST_RUNS:
+            if negligible or taken > least or number * 10 > MAX_RUNS:
                 return number
             number *= 10
 

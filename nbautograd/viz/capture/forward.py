@@ -23,7 +23,7 @@ Columns = tuple[int, int]
 """The first character of a line that runs, and the one after the last."""
 NEAR = 12  # lines above and below an operation that are listed of a long file
 WHOLE = 60  # lines of a file that is listed whole
-LONGEST = 200  # characters of a line
+MAX_CHARACTERS = 200  # characters of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ def columns(trace: Any) -> Columns | None:
     if line is None or line != trace.lineno:
         return None
     text = linecache.getline(trace.filename, line).rstrip("\n").encode()
-    first, end = (len(clean(part.decode(errors="ignore"), LONGEST)) for part in
+    first, end = (len(clean(part.decode(errors="ignore"), MAX_CHARACTERS)) for part in
                   (text[:start], text[:stop] if last == line else text))  # fmt: skip
     return (first, end) if first < end else None
 
 
 def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
-    lines = [clean(line.rstrip(), LONGEST) for line in lines_of(filename)]
+    lines = [clean(line.rstrip(), MAX_CHARACTERS) for line in lines_of(filename)]
     near = {n for line in used for n in range(line - NEAR, line + NEAR + 1)}
     chosen = [(n, text) for n, text in enumerate(lines, 1) if len(lines) <= WHOLE or n in near]
     while chosen and not chosen[0][1]:

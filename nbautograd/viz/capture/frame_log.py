@@ -19,9 +19,9 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["STEP_BY_STEP", "FrameLog"]
 
-MOST_FRAMES = 2000
+MAX_FRAMES = 2000
 STEP_BY_STEP = 1000  # nodes of a graph whose operations are all steps of their own; of a larger one a group is one step
-MOST_SCENES = 24
+MAX_SCENES = 24
 
 
 class FrameLog:
@@ -78,7 +78,7 @@ class FrameLog:
             if joins:
                 self.frames[-1] = joined(self.frames[-1], frame, scene)
                 return
-        if len(self.frames) < MOST_FRAMES:
+        if len(self.frames) < MAX_FRAMES:
             self.frames.append(frame)
         else:
             self.dropped += 1
@@ -166,7 +166,7 @@ class FrameLog:
 
     def add(self, new: GraphModel) -> None:
         """Add a graph as a new scene, which becomes the current one."""
-        if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
+        if len(self.scenes) >= MAX_SCENES:  # start over: the newest graphs are the interesting ones
             self.frames = [f.but(scene=f.scene - 1) for f in self.frames if f.scene]
             self.scenes.pop(0)
         self.scenes.append(new)

@@ -16,7 +16,7 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Joints", "waiting"]
 
-LONG = 30  # characters of a sum that is written out in a box
+MAX_CHARACTERS = 30  # characters of a sum that is written out in a box
 
 
 class _Joint:
@@ -38,7 +38,7 @@ class _Joint:
         if self.expected == 1:
             return LeafState(grad=grad)
         written = " + ".join(self.terms) + (f" = {self.total}" if got > 1 else "")
-        shown = "–" if not got else written if len(written) <= LONG else ""
+        shown = "–" if not got else written if len(written) <= MAX_CHARACTERS else ""
         return LeafState(shown, say("count_of", n=got, of=self.expected), grad, got=got, of=self.expected)
 
 

@@ -24,8 +24,8 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Replay", "replay_of"]
 
-MOST_OPERATIONS = 300
-MOST_ELEMENTS = 1024  # of a tensor
+MAX_OPS = 300
+MAX_ELEMENTS = 1024  # of a tensor
 RANDOM = "nbautograd._engine.ops.creation"  # the package of the operations that make tensors, also from random numbers
 
 Parameter = tuple[str, int | None]
@@ -132,7 +132,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
     :param seed: the gradient that the pass starts with, or None.
     """
     whole = model.entire
-    if not 0 < len(whole.order) <= MOST_OPERATIONS or len(whole.roots) != 1:
+    if not 0 < len(whole.order) <= MAX_OPS or len(whole.roots) != 1:
         return None
     try:
         live = {key: node for node, key in whole.handles.ops.items()}
@@ -172,7 +172,7 @@ def _call(node: Any, key: str, model: GraphModel) -> _Call:
 
 
 def _copied(value: Any) -> np.ndarray[Any, Any]:
-    if value is None or not values.is_near(value, MOST_ELEMENTS):
+    if value is None or not values.is_near(value, MAX_ELEMENTS):
         raise ValueError("the value is not known")
     return np.array(values.host(value))
 
@@ -180,6 +180,6 @@ def _copied(value: Any) -> np.ndarray[Any, Any]:
 def _numbers(tensor: Any) -> list[float]:
     """The elements of a real tensor; nothing of others, which a picture cannot show as numbers."""
     array = values.host(tensor)
-    if array.dtype.kind not in "biuf" or array.size > MOST_ELEMENTS or not np.isfinite(array).all():
+    if array.dtype.kind not in "biuf" or array.size > MAX_ELEMENTS or not np.isfinite(array).all():
         return []
     return array.reshape(-1).astype(np.float64).tolist()

@@ -20,7 +20,7 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["is_foreign", "passes_observed", "watch"]
 
-MOST = 20_000  # nodes of a graph that get hooks
+MAX_NODES = 20_000  # nodes of a graph that get hooks
 
 
 def is_foreign(tensor: Any) -> bool:
@@ -61,7 +61,7 @@ def watch(
 def _reachable(roots: list[Any]) -> list[Any]:
     seen = dict.fromkeys(roots)
     ahead = list(seen)
-    while ahead and len(seen) < MOST:
+    while ahead and len(seen) < MAX_NODES:
         for to, _ in ahead.pop().next_functions:
             if to is not None and to not in seen:
                 seen[to] = None

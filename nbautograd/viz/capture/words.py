@@ -13,7 +13,7 @@ from nbautograd.viz.read.model import GraphModel
 __all__ = ["edge_label", "op_words"]
 
 NARROW = 12  # characters of a vector on an edge, from which on it is written as a column
-MOST = 3  # inputs of an operation that are told of
+MAX_INPUTS = 3  # inputs of an operation that are told of
 
 
 def op_words(
@@ -33,7 +33,7 @@ def op_words(
         elif "=" in state.arriving:
             told.append(say("summed_up", name=name, sum=state.arriving))
     shown = list(dict.fromkeys(told))
-    return say("op_words", op=op, sends="; ".join(shown[: MOST + 1])) if shown else ""
+    return say("op_words", op=op, sends="; ".join(shown[: MAX_INPUTS + 1])) if shown else ""
 
 
 def _sent(name: str, value: str, root: str, partly: bool) -> str:

@@ -11,7 +11,7 @@ from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["graph_rows", "graph_text", "table"]
 
-MOST_LINES = 400
+MAX_LINES = 400
 
 
 def graph_text(model: GraphModel) -> str:
@@ -34,7 +34,7 @@ def graph_text(model: GraphModel) -> str:
     rows: list[tuple[str, list[str]]] = []
     seen: set[str] = set()
     stack = [(makers.get(root, root), "", "") for root in reversed(model.roots)]
-    while stack and len(rows) < MOST_LINES:
+    while stack and len(rows) < MAX_LINES:
         key, lead, indent = stack.pop()
         node = model.by_id[key]
         if key in seen:
@@ -88,7 +88,7 @@ def _columns(node: Node, box: Node | None) -> list[str]:
 def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
     """Every node of the graph, from the result on: name, kind, value, type and shape, memory, place in the code."""
     rows: list[tuple[str, ...]] = []
-    for node in model.nodes[:MOST_LINES]:
+    for node in model.nodes[:MAX_LINES]:
         kind = node.name if node.kind == "op" else say(f"kind_{node.kind}")
         name = node.expression or node.label or node.name if node.kind == "op" else _short(node)
         kept = sum(saved.nbytes for saved in node.saved or ())

@@ -17,7 +17,7 @@ from nbautograd.viz.draw import graphviz_dot
 __all__ = ["KINDS", "raster"]
 
 SCALE = 2.0  # pixels of a PNG for each of the drawing's
-LARGEST = 16_000  # pixels of a side
+MAX_SIDE_PX = 16_000  # pixels of a side
 _PAGE = """#set page(width: auto, height: auto, margin: 0pt, fill: none)
 #image(bytes(sys.inputs.svg), format: "svg", width: {width}pt, height: {height}pt)"""
 _LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9" font-family="{}">{}</text></svg>'
@@ -50,7 +50,7 @@ def _png(resvg: Any, svg: str) -> bytes:
                 "a .png file needs fonts, and this system has none: apt install fonts-dejavu-core, "
                 "or what your system calls it; .svg, .html and .pdf need none"
             )
-    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(SCALE, LARGEST / max(_size(svg)))))
+    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(SCALE, MAX_SIDE_PX / max(_size(svg)))))
 
 
 @cache

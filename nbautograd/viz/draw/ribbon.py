@@ -26,7 +26,7 @@ Line = Sequence[Point]
 TURN = 18.0  # how far the innermost of the returning lines goes beyond its row
 NEXT_TURN = 13.0  # from one of them to the next outer one
 CROSSING = 60.0  # what a line that returns costs when the cuts are chosen, in pixels of a row
-MOST_TURNS = 4  # lines that return at the end of a row
+MAX_TURNS = 4  # lines that return at the end of a row
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Ribbon:
             for r in range(rows - 1, last + 1):
                 options = []
                 for c in range(rows - 2, r):
-                    if c in best[rows - 1] and 0 < len(passing[c]) <= MOST_TURNS:
+                    if c in best[rows - 1] and 0 < len(passing[c]) <= MAX_TURNS:
                         cost = max(best[rows - 1][c][0], ends[r] - starts[c + 1] + CROSSING * len(passing[c]))
                         options.append((cost, c))
                 if options:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Code", "code", "highlighted"]
 
-LONG = 40
+MIN_FOLDED_LINES = 40
 """Lines of a program from which on its parts can be folded."""
 LIBRARIES = ("numpy", "torch")
 STYLE = (
@@ -156,7 +156,7 @@ class Code:
     def _lines(self) -> str:
         """The program; of a long one, parts and modules can be folded."""
         lines = self.text.split("\n")
-        if len(lines) <= LONG:
+        if len(lines) <= MIN_FOLDED_LINES:
             return f'<div class="nb-lines">{highlighted(self.text)}</div>'
         shown: list[str] = []
         section: list[str] = []

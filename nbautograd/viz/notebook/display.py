@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 from nbautograd._engine.core import tracing
-from nbautograd.viz.draw import tensor_card
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
@@ -130,12 +129,18 @@ class TensorFormatter:
         if settings.tensors == "graph":
             picture = self.graph(tensor)
             return picture.static_html() if picture.drawable else ""
-        shown = [output.image(output.coloured(tensor_card.card_svg(tensor, self.name(tensor))), repr(tensor))]
+        shown = [output.image(self.card(tensor), repr(tensor))]
         if tensor.grad_fn is not None:
             picture = self.graph(tensor)
             if picture.drawable:
                 shown.append(output.image(picture.svg, picture.label, ' height="150"'))
         return " ".join(shown)
+
+    def card(self, tensor: Any) -> str:
+        """Return the SVG of a tensor's values."""
+        from nbautograd.viz.draw import tensor_card  # loaded when the first tensor is shown
+
+        return output.coloured(tensor_card.card_svg(tensor, self.name(tensor)))
 
     def graph(self, tensor: Any) -> api.Picture:
         """Its graph. A still picture cannot be opened, so nothing is folded that need not be."""
@@ -193,7 +198,7 @@ class TensorImage(TensorFormatter):
             return None
         try:
             graph = settings.tensors == "graph"
-            svg = self.graph(tensor).svg if graph else output.coloured(tensor_card.card_svg(tensor, self.name(tensor)))
+            svg = self.graph(tensor).svg if graph else self.card(tensor)
             return output.images(svg).get(self.kind)
         except Exception:  # the HTML says what is wrong
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
-from nbautograd.viz.draw.graph_text import MOST_LINES, table
+from nbautograd.viz.draw.graph_text import MAX_LINES, table
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
@@ -14,7 +14,7 @@ from nbautograd.viz.read.tiles import is_tiled
 
 __all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
-MOST_DRAWN = 40  # lines of a ledger whose gradients are drawn
+MAX_DRAWN = 40  # lines of a ledger whose gradients are drawn
 
 
 def ledger_head() -> list[str]:
@@ -41,7 +41,7 @@ def terms_text(row: LedgerRow) -> str:
 def ledger_html(timeline: Timeline) -> str:
     """The ledger as an HTML table, where gradients of more than one number are tiles."""
     rows = timeline.ledger()
-    if len(rows) > MOST_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
+    if len(rows) > MAX_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
         return output.table(ledger_head(), ledger_rows(timeline))
 
     def cell(text: str, number: int) -> str:
@@ -94,5 +94,5 @@ def _step_text(number: int, frame: Frame) -> str:
 
 def timeline_text(timeline: Timeline) -> str:
     """The steps, a line each, and the ledger."""
-    steps: Iterable[str] = (_step_text(i, frame) for i, frame in enumerate(timeline.frames[:MOST_LINES], 1))
+    steps: Iterable[str] = (_step_text(i, frame) for i, frame in enumerate(timeline.frames[:MAX_LINES], 1))
     return "\n".join([*steps, *(["", ledger_text(timeline)] if has_gradients(timeline) else ())])

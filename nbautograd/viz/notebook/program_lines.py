@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["player_lines", "program_of"]
 
-MOST = 20_000
+MAX_OPS = 20_000
 """Operations of a graph of which a program is written."""
-FLAT = 32
+MAX_FLAT_OPS = 32
 """Operations of a graph whose program is one straight line, unless something else is asked for."""
-PLAYED = 120
-"""The style of a program below a player: one straight line, so that each step is one line."""
-PLAYED_ELEMENTS = 20_000
-"""And the elements of a leaf: a pass is computed once more for it."""
+MAX_PLAYED_OPS = 120
+"""Operations of a graph whose program a player shows: one straight line, so that each step is one line."""
+MAX_PLAYED_ELEMENTS = 20_000
+"""Elements of a leaf of such a graph, because the program is computed once more."""
 
 
 def program_of(
@@ -44,7 +44,7 @@ def program_of(
     """
     from nbautograd.viz.program import write
 
-    walk = GraphWalk(tensor, MOST)
+    walk = GraphWalk(tensor, MAX_OPS)
     names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
 
     def tensor_name(leaf: Any) -> str:
@@ -54,7 +54,7 @@ def program_of(
         return names.results.get((node, index)) or f"unused{index}"
 
     tree = None
-    if not (len(walk.ops) <= FLAT if flat is None else flat):
+    if not (len(walk.ops) <= MAX_FLAT_OPS if flat is None else flat):
         scopes = walk.scopes()
         if not any(scopes):
             scopes = module_scopes(walk, namespace)
@@ -69,9 +69,9 @@ def player_lines(
 ) -> list[tuple[str, str, str, str]]:
     """Of each line its text, its comment, its part and the box that it is of; nothing where there is no program."""
     whole = model.entire
-    if not 0 < len(whole.order) <= PLAYED or torch_events.is_foreign(tensor):
+    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or torch_events.is_foreign(tensor):
         return []
-    if any(getattr(leaf, "numel", int)() > PLAYED_ELEMENTS for leaf in whole.handles.kept):
+    if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
         return []
     try:
         program = program_of(tensor, gradient, namespace, "numpy", helpers=False, flat=True)

@@ -29,8 +29,8 @@ __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_tab
 
 KEPT = 4096  # bytes of a gradient that is kept, so that the next look can tell what was added
 WIDEST = 40  # characters of a name
-MOST = 200  # tensors of a list whose names are told apart
-SHOWN = 40  # leaves of one table
+MAX_NAMED = 200  # tensors of a list whose names are told apart
+MAX_ROWS = 40  # leaves of one table
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _shortened(name: str) -> str:
 
 def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     """A tensor itself, those of a list or tuple, and the parameters of a module."""
-    if isinstance(value, (list, tuple)) and len(value) <= MOST and all(is_tensor(v) for v in value):
+    if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED and all(is_tensor(v) for v in value):
         return [(f"{name}[{i}]", tensor) for i, tensor in enumerate(value)]
     parameters = getattr(type(value), "named_parameters", None)
     if callable(parameters):
@@ -239,11 +239,11 @@ COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_pa
 def table_of(leaves: Mapping[str, Any]) -> Table:
     """The gradients of leaves as a table; of many leaves those that have a gradient come first."""
     named = list(leaves.items())
-    if len(named) > SHOWN:
+    if len(named) > MAX_ROWS:
         named.sort(key=lambda pair: getattr(pair[1], "grad", None) is None)
-    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:SHOWN]]
+    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_ROWS]]
     title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
-    note = say("more_leaves", n=len(named) - SHOWN) if len(named) > SHOWN else ""
+    note = say("more_leaves", n=len(named) - MAX_ROWS) if len(named) > MAX_ROWS else ""
     head = tuple(say(column) for column in COLUMNS)
     return Table(title, head, tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows))
 
@@ -266,8 +266,8 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
         seen.passes = 0
         seen.look(leaf.grad)  # this table shows it
     head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
-    note = say("more_leaves", n=len(rows) - SHOWN) if len(rows) > SHOWN else ""
-    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:SHOWN]), note)
+    note = say("more_leaves", n=len(rows) - MAX_ROWS) if len(rows) > MAX_ROWS else ""
+    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MAX_ROWS]), note)
 
 
 @at_once

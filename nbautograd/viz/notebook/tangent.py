@@ -21,7 +21,7 @@ __all__ = ["Tangent", "tangent"]
 WIDE, HIGH = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 72, 14, 40, 30  # room for the axes, and for the title
 SAMPLES = 160  # points of the curve
-MOST = 60  # points that are shown
+MAX_POINTS = 60  # points that are shown
 STAY, GLIDE = 4, 6  # frames at a point, and on the way to the next one
 SECONDS = 0.6  # from point to point
 
@@ -199,7 +199,7 @@ def tangent(
     """
     if not points:
         raise ValueError("tangent needs at least one point: a leaf with a gradient, or a pair (place, slope)")
-    pairs = [_pair(point) for point in points[-MOST:]]
+    pairs = [_pair(point) for point in points[-MAX_POINTS:]]
     places = [x for x, _ in pairs if math.isfinite(x)] or [0.0]
     room = (max(places) - min(places)) * 0.35 or max(abs(places[0]), 1.0) * 2
     low, high = min(places) - room if low is None else low, max(places) + room if high is None else high

@@ -32,7 +32,7 @@ from nbautograd.viz.program.statements import Statement, Statements, text_of
 
 __all__ = ["Folded", "Segment", "fold"]
 
-MOST_JOINED = 6
+MAX_JOINED_SUMS = 6
 """Sums that begin in one statement."""
 
 
@@ -312,7 +312,7 @@ def _joined(statements: list[Statement]) -> list[Statement]:
     for statement in sorted(statements, key=lambda statement: _depth(statement.tree)):
         tree, last = statement.tree, joined[-1].tree if joined else None
         match tree, last:
-            case ast.Assign(new, ast.Constant()), ast.Assign(targets, ast.Constant()) if len(targets) < MOST_JOINED:
+            case ast.Assign(new, ast.Constant()), ast.Assign(targets, ast.Constant()) if len(targets) < MAX_JOINED_SUMS:
                 targets += new
                 continue
         joined.append(statement)

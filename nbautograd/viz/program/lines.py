@@ -11,7 +11,7 @@ __all__ = ["BACKWARD", "DATA", "FORWARD", "GRADS", "Line", "text_of"]
 DATA, FORWARD, BACKWARD, GRADS = "data", "forward", "backward", "grads"
 """The parts of a program."""
 HEADINGS = {DATA: "leaves and constants", FORWARD: "forward", BACKWARD: "backward", GRADS: "what the leaves get"}
-COLUMN = 40
+COMMENT_COLUMN = 40
 """The column where comments begin, unless the line is longer."""
 
 
@@ -37,7 +37,7 @@ class Line:
     """The modules and named blocks in which the operation ran, outermost first, each with the number of its call."""
 
     def __str__(self) -> str:
-        return f"{self.text:<{COLUMN}}  # {_remark(self.comment)}" if self.comment else self.text
+        return f"{self.text:<{COMMENT_COLUMN}}  # {_remark(self.comment)}" if self.comment else self.text
 
 
 def _remark(text: str) -> str:

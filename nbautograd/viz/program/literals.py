@@ -18,7 +18,7 @@ from nbautograd.errors import ProgramError
 
 __all__ = ["array_text", "dtype_text", "literal", "same", "same_elements"]
 
-INLINE = 16
+MAX_INLINE_ELEMENTS = 16
 """Elements of an array that is written out; a larger one is stored beside the program."""
 
 
@@ -74,10 +74,10 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
         if not stored.flags.c_contiguous and a.size:  # elements are apart: with the bytes between them
             span = 1 + sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) // a.itemsize
             stored = np.lib.stride_tricks.as_strided(a, (span,), (a.itemsize,)).copy()
-            text = _written(stored) if load is None or span <= INLINE else load(stored)
+            text = _written(stored) if load is None or span <= MAX_INLINE_ELEMENTS else load(stored)
             text = f"np.lib.stride_tricks.as_strided({text}, {a.shape}, {a.strides})"
             return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
-    text = _written(stored) if load is None or stored.size <= INLINE else load(stored)
+    text = _written(stored) if load is None or stored.size <= MAX_INLINE_ELEMENTS else load(stored)
     text += suffix
     return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
 

@@ -20,9 +20,9 @@ from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_
 
 __all__ = ["Function", "Modules", "plus"]
 
-LEAST = 4
+MIN_LINES = 4
 """Lines of a module that becomes a function."""
-MOST = 24
+MAX_ARGUMENTS = 24
 """Arguments of a function."""
 _NUMBER = re.compile(r"_?\d+$")
 
@@ -86,8 +86,8 @@ class Modules:
                 groups.setdefault((call.label, call.shape), []).append(call)
         for calls in groups.values():
             if (
-                len(calls[0].forward) >= LEAST
-                and len(calls[0].inputs) <= MOST
+                len(calls[0].forward) >= MIN_LINES
+                and len(calls[0].inputs) <= MAX_ARGUMENTS
                 and max(len(c.outputs) for c in calls) <= 4
             ):
                 self.share(calls)

@@ -31,8 +31,8 @@ __all__ = ["FailedCall", "failed_call", "graph_so_far"]
 _LIBRARY = str(Path(__file__).parents[2])
 _NOT_CALLS = tuple(str(Path(_LIBRARY, part)) for part in ("autograd", "viz", "cli"))
 _NAMED = re.compile(r"(\w+)\(\): ")
-MOST = 8  # operands that are drawn
-WIDE = 110  # characters of a line below the picture
+MAX_OPERANDS = 8  # operands that are drawn
+MAX_CHARACTERS = 110  # characters of a line below the picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def failed_call(error: BaseException) -> FailedCall | None:
     named = _NAMED.match(message)
     user, filename, line = frames[users[-1]]
     name = named[1] if named else frame.f_code.co_name.lstrip("_")
-    return FailedCall(name, operands[:MOST], message, filename, line, _part(error.__traceback__, user, line))
+    return FailedCall(name, operands[:MAX_OPERANDS], message, filename, line, _part(error.__traceback__, user, line))
 
 
 def _of_bad_number(error: Any) -> FailedCall:
@@ -78,8 +78,8 @@ def _of_bad_number(error: Any) -> FailedCall:
     bad = error.bad
     filename, line = bad.place or ("", 0)
     lines = bad.told(texts())
-    notes = tuple(part for each in lines for part in wrap(each, WIDE))
-    return FailedCall(bad.operation, error.operands[:MOST], lines[0], filename, line, "", notes, error.node)
+    notes = tuple(part for each in lines for part in wrap(each, MAX_CHARACTERS))
+    return FailedCall(bad.operation, error.operands[:MAX_OPERANDS], lines[0], filename, line, "", notes, error.node)
 
 
 def _is_operation(code: types.CodeType) -> bool:

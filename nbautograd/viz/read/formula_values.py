@@ -13,13 +13,13 @@ import numpy as np
 
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import introspect, pytorch_operands, values
-from nbautograd.viz.read.formulas import LONGEST
+from nbautograd.viz.read.formulas import MAX_CHARACTERS
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.notes import Digest, trace_of
 
-__all__ = ["LARGEST", "Evaluate", "Operands", "TooLarge", "evaluator", "is_declared", "kept_operands"]
+__all__ = ["MAX_ELEMENTS", "Evaluate", "Operands", "TooLarge", "evaluator", "is_declared", "kept_operands"]
 
-LARGEST = 65_536
+MAX_ELEMENTS = 65_536
 """Elements of a tensor with which a formula is evaluated."""
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 
@@ -64,7 +64,7 @@ def evaluator(
 
 
 def _written(declared: Any, parameter: str) -> str:
-    return one_line((attribute(declared, "formulas") or {}).get(parameter, ""), LONGEST)
+    return one_line((attribute(declared, "formulas") or {}).get(parameter, ""), MAX_CHARACTERS)
 
 
 def kept_operands(node: Any) -> dict[str, Any]:
@@ -119,6 +119,6 @@ def _signed(dim: Any) -> Any:
 def _copied(value: Any) -> Any:
     if not hasattr(value, "shape") or not hasattr(value, "dtype") or isinstance(value, (int, float, complex)):
         return value
-    if isinstance(value, Digest) or not values.is_near(value, LARGEST):
+    if isinstance(value, Digest) or not values.is_near(value, MAX_ELEMENTS):
         return TooLarge(values.shape(value))
     return np.array(values.host(value), order="K")

@@ -21,7 +21,7 @@ from nbautograd.viz.escape import one_line
 
 __all__ = [
     "COUNT",
-    "LONGEST",
+    "MAX_CHARACTERS",
     "SYMBOLS",
     "Mark",
     "bracketed",
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Mark = list[Any]
-LONGEST = 2000  # characters of a formula that is read
+MAX_CHARACTERS = 2000  # characters of a formula that is read
 
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
@@ -106,7 +106,7 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
     '∂y/∂a · b'
     """
     try:
-        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:LONGEST], mode="eval").body
+        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:MAX_CHARACTERS], mode="eval").body
         return _marks(tree, names, 0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [["i", one_line(source)]]
@@ -133,7 +133,7 @@ def is_readable(source: str) -> bool:
     (True, False)
     """
     try:
-        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:LONGEST], mode="eval")
+        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:MAX_CHARACTERS], mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     called = {part.func.id for part in ast.walk(tree) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
-from nbautograd.viz.read.formula_values import LARGEST, Evaluate, Operands, TooLarge, evaluator
+from nbautograd.viz.read.formula_values import MAX_ELEMENTS, Evaluate, Operands, TooLarge, evaluator
 from nbautograd.viz.read.introspect import node_name
 from nbautograd.viz.read.jacobians import (
     DIAGONAL,
@@ -83,7 +83,7 @@ def local_derivative(
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
     gradients = list(came.values())
-    if known is None or not all(values.is_near(value, LARGEST) for value in (*gradients, sent)):
+    if known is None or not all(values.is_near(value, MAX_ELEMENTS) for value in (*gradients, sent)):
         return replace(nothing, unknown="large")
     try:
         arrays, wanted = {index: values.host(value) for index, value in came.items()}, values.host(sent)

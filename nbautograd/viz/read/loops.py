@@ -13,9 +13,9 @@ from nbautograd.viz.read.turns import name_of
 
 __all__ = ["Loop", "loop_of"]
 
-LEAST = 3  # steps that are drawn
-MOSTLY = 0.75  # of the steps hand something on, and use a shared weight
-WITHIN = 0.5  # of the operations that are drawn are inside of the loop
+MIN_STEPS = 3  # steps that are drawn
+MIN_SHARED = 0.75  # of the steps hand something on, and use a shared weight
+MIN_INSIDE = 0.5  # of the operations that are drawn are inside of the loop
 
 Span = tuple[int, int]
 
@@ -43,7 +43,7 @@ def loop_of(model: GraphModel) -> Loop | None:
     if place is None:
         return None
     drawn = [node.id for node in model.nodes if node.kind in ("op", "group")]
-    if sum(0 <= place.get(key, -1) < count for key in drawn) < WITHIN * len(drawn):
+    if sum(0 <= place.get(key, -1) < count for key in drawn) < MIN_INSIDE * len(drawn):
         return None
     shared = _place_others(model, place, count)
     turns = model.entire.turns
@@ -55,7 +55,7 @@ def _spans(model: GraphModel) -> list[Span]:
     """From and to which place in the order of operations each step of the longest loop goes."""
     if model.tree is None:
         return []
-    loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= LEAST]
+    loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]
     if not loops:
         return []
     longest = max(loops, key=lambda one: (one.stop - one.start, one.times))
@@ -64,7 +64,7 @@ def _spans(model: GraphModel) -> list[Span]:
     names = [model.entire.by_id[key].name for key in model.order[: first + length]]
     begins = max(first - length, 0)
     step, before = Counter(names[first:]), Counter(names[begins:first])
-    if first - begins >= MOSTLY * length and not before - step and (first <= length or before == step):
+    if first - begins >= MIN_SHARED * length and not before - step and (first <= length or before == step):
         spans.insert(0, (begins, first))  # a first step, which only begins with something else
     return spans
 
@@ -132,7 +132,7 @@ def _hangs_together(model: GraphModel, place: Mapping[str, int], shared: Sequenc
         elif at > to:
             return False
     weights = [len(own - {-1, count}) for key, own in uses.items() if model.by_id[key].kind in ("leaf", "pile")]
-    return len(handed) >= MOSTLY * (count - 1) and max(weights, default=0) >= max(LEAST, MOSTLY * count)
+    return len(handed) >= MIN_SHARED * (count - 1) and max(weights, default=0) >= max(MIN_STEPS, MIN_SHARED * count)
 
 
 def inside(edge: Edge, loop: Loop) -> bool:

@@ -176,7 +176,7 @@ class OperationReader:
                 right = formulas.summed(right, over)
             written = [["d", root, name], ["o", "+="], *right]
             local = jacobians.factor_marks(text, known) if shown else []
-            source = one_line(text, formulas.LONGEST)
+            source = one_line(text, formulas.MAX_CHARACTERS)
             derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
 

@@ -10,7 +10,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Path", "Routes", "product"]
 
-MOST = 10**6  # paths that are counted
+MAX_PATHS = 10**6  # paths that are counted
 Path = tuple[tuple[Any, int], ...]
 """Nodes from the result on, each with the edge that goes on."""
 
@@ -35,7 +35,7 @@ class Routes:
                 if node is not self.target:
                     count = sum(self.counts.get(to, 0) for to, _ in walk.next[node])
                     if count:
-                        self.counts[node] = min(count, MOST)
+                        self.counts[node] = min(count, MAX_PATHS)
 
     @property
     def count(self) -> int:

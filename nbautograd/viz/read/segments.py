@@ -13,8 +13,8 @@ from nbautograd.viz.language import say
 
 __all__ = ["Segment", "label_of", "plan"]
 
-LONGEST = 600  # segments of one step of a loop
-DEEPEST = 30  # nested scopes
+MAX_SEGMENTS = 600  # segments of one step of a loop
+MAX_SCOPES = 30  # nested scopes
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +80,7 @@ def _level(
     level: list[Segment] = []
     at = 0
     while at < len(segments):
-        scope = scopes[at][depth] if depth < min(len(scopes[at]), DEEPEST) else None
+        scope = scopes[at][depth] if depth < min(len(scopes[at]), MAX_SCOPES) else None
         end = at + 1
         while scope is not None and end < len(segments) and len(scopes[end]) > depth and scopes[end][depth] == scope:
             end += 1
@@ -108,7 +108,7 @@ def _loops(segments: list[Segment], known: dict[Hashable, int], carried: list[in
     for _ in range(4):
         before, period = len(segments), 1
         codes = np.array([segment.code for segment in segments])
-        while period <= min(len(segments) // 3, LONGEST):
+        while period <= min(len(segments) // 3, MAX_SEGMENTS):
             repeats = _repeats(codes, period)
             if repeats:
                 segments = _rolled(segments, period, repeats, known, carried)

@@ -22,7 +22,7 @@ SHOWN = 9  # terms of one element, where those of all are too many
 ROW = 256  # and how many of them are kept where they can be marked in a picture
 DIGITS = 6  # of a local derivative that are kept
 BITS = 22  # elements that are followed at once where elements move: as many as a float32 holds exactly
-AROUND = 600  # what a call costs beside its elements, in elements
+CALL_COST = 600  # what a call costs beside its elements, in elements
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -38,7 +38,7 @@ class Work:
 
     def may_call(self, times: int, size: int) -> bool:
         """Return whether a formula may be evaluated so often; it is counted then."""
-        cost = times * (AROUND + size)
+        cost = times * (CALL_COST + size)
         if cost > self.elements:
             return False
         self.elements -= cost

@@ -20,7 +20,7 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Turns", "name_of", "turns_of"]
 
-MOST = 2000  # operations of a graph whose turns are told
+MAX_OPS = 2000  # operations of a graph whose turns are told
 
 Turns = Sequence[Mapping[tuple[int, int], str]]
 """Of each operation, for each loop that it ran in, by its column and line, what the turn is called."""
@@ -37,7 +37,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
     :param namespace: variables, for the length of a loop.
     """
     told: list[dict[tuple[int, int], str]] = [{} for _ in nodes]
-    if len(nodes) > MOST:
+    if len(nodes) > MAX_OPS:
         return told
     traces = [trace_of(node) for node in nodes]
     files: dict[str, _Loops] = {}

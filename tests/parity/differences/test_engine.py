@@ -164,7 +164,7 @@ def test_without_threads_it_runs_where_it_is(monkeypatch: pytest.MonkeyPatch) ->
     def refuse(thread: Any) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(reentrant, "DEEP", 40)
+    monkeypatch.setattr(reentrant, "MAX_STACK_FRAMES", 40)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert run_nested(nbautograd, 10).tolist() == 1.0
 
@@ -202,7 +202,7 @@ def test_an_interrupt_while_the_thread_starts(monkeypatch: pytest.MonkeyPatch) -
             caught.append(threading.current_thread().name)
             raise
 
-    monkeypatch.setattr(reentrant, "DEEP", 40)
+    monkeypatch.setattr(reentrant, "MAX_STACK_FRAMES", 40)
     monkeypatch.setattr(reentrant._PassThread, "start", interrupted)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):

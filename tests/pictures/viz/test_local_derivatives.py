@@ -15,7 +15,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
 from nbautograd.viz.read import jacobians, local_derivative, stories, terms
-from nbautograd.viz.read.formula_values import LARGEST
+from nbautograd.viz.read.formula_values import MAX_ELEMENTS
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.translations.player import TEXTS
 from tests import needs
@@ -225,7 +225,7 @@ def test_why_there_are_no_numbers() -> None:
 
     g = np.ones(3)
     assert local_derivative.local_derivative(Own(), "x", "g * g2", {0: g}, g, {}).unknown == "foreign"
-    many = nb.ones(LARGEST + 1, requires_grad=True)
+    many = nb.ones(MAX_ELEMENTS + 1, requires_grad=True)
     assert steps_of(many.exp().sum())[-1].told == "numbers_large"
     hooked = nb.ones(3, requires_grad=True).exp()
     hooked.grad_fn.register_hook(lambda given, came: (given[0] + 1,))

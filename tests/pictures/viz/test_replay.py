@@ -161,7 +161,7 @@ def test_elements_and_leaves_that_there_are_not() -> None:
 
 def test_a_large_graph_is_not_copied() -> None:
     def deep(x: Any) -> Any:
-        for _ in range(replay.MOST_OPERATIONS + 1):
+        for _ in range(replay.MAX_OPS + 1):
             x = x * 1.0
         return x
 
