@@ -347,6 +347,11 @@ def module(place: device) -> Any:
     :raises DeviceError: no backend supports devices of this type.
     """
     backend = _BY_TYPE.get(place.type)
+    if backend is None and place.type == "meta":
+        from nbautograd._engine.arrays.meta import MetaArray, MetaBackend  # few programs need it
+
+        backend = MetaBackend()
+        register(backend, MetaArray)
     if backend is None:
         raise DeviceError(f"unsupported device type {place.type!r}: expected one of {', '.join(_BY_TYPE)}")
     return backend.module(place)
@@ -355,6 +360,11 @@ def module(place: device) -> Any:
 def device_of(array: Any) -> device:
     """Return the device of an array."""
     return of(array).place(array)
+
+
+def is_bare(array: Any) -> bool:
+    """Return whether an array has no memory: that of a tensor on the device ``meta``."""
+    return of(array).type == "meta"
 
 
 def fetch(array: Any) -> np.ndarray[Any, Any]:
