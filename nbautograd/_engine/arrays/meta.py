@@ -4,7 +4,8 @@ A ``MetaArray`` has the face of NumPy's arrays. Views are NumPy's own, of an arr
 nothing reads. What computes has a rule of shapes in ``meta_shapes.py``. So bodies and formulas run as they are, and
 take no time and no memory for elements.
 
-The truth of an array is False, and True after ``all()``: checks of values find nothing to refuse.
+The truth of an array is False, and True after ``all()``; as a number it is 0: an operation's checks of values find
+nothing to refuse. Tensors' own ``item()`` and the like raise.
 """
 
 from __future__ import annotations
@@ -126,7 +127,13 @@ class MetaArray:
         """
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
-    __int__ = __float__ = __complex__ = __index__ = item
+    __complex__ = __index__ = item
+
+    def __int__(self) -> int:
+        return 0  # inside of range, wherever an operation checks
+
+    def __float__(self) -> float:
+        return 0.0
 
     def tolist(self) -> Any:
         """Raise: there are no values.

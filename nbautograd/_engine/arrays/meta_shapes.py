@@ -492,7 +492,7 @@ def diff(function: Any, args: Any, kwargs: Any) -> Any:
     return blank((*a.shape[:d], max(a.shape[d] - times, 0), *a.shape[d + 1 :]), kind)
 
 
-@rule("nonzero flatnonzero argwhere unique unique_values unique_counts unique_inverse bincount histogram compress extract")
+@rule("nonzero flatnonzero argwhere unique unique_values unique_counts unique_inverse histogram compress extract")
 def refuse(function: Any, args: Any, kwargs: Any) -> Any:
     """Raise: the shape depends on values.
 
@@ -502,6 +502,15 @@ def refuse(function: Any, args: Any, kwargs: Any) -> Any:
         f"aten::{function.__name__}: attempted to run this operator with Meta tensors, but the shape of its result "
         "depends on values, which these do not have"
     )
+
+
+@rule("bincount")
+def counted(function: Any, args: Any, kwargs: Any) -> Any:
+    """Counts, as many as are asked for at least."""
+    given = named(function, args, kwargs)
+    if not given.get("minlength"):
+        return refuse(function, args, kwargs)
+    return blank((given["minlength"],), np.int64 if given.get("weights") is None else np.float64)
 
 
 @rule("allclose array_equal array_equiv array2string array_repr array_str")
@@ -524,7 +533,7 @@ MATRICES = {
 def matrices(function: Any, args: Any, kwargs: Any) -> Any:
     """Functions of matrices, asked by a unit matrix of two rows."""
     given = named(function, args, kwargs)
-    (first, a), *_ = given.items()
+    a, *rest = args
     text = MATRICES[function.__name__]
     if function.__name__ == "qr":
         text = {"complete": "mn>mm,mn", "r": "mn>kn"}.get(given.get("mode", "reduced"), text)
@@ -534,7 +543,7 @@ def matrices(function: Any, args: Any, kwargs: Any) -> Any:
     before, after = text.split(">")
     if a.ndim < 2 or before == "nn" and a.shape[-1] != a.shape[-2]:
         return small(function, args, kwargs)  # NumPy's error
-    asked = function(**{**given, first: np.eye(2, dtype=a.dtype)})
+    asked = function(np.eye(2, dtype=a.dtype), *rest, **kwargs)
     sizes = {"m": a.shape[-2], "n": a.shape[-1], "k": min(a.shape[-2:])}
     results = asked if isinstance(asked, tuple) else (asked,)
     made = [
@@ -739,6 +748,8 @@ class Scipy:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("get_lapack_funcs", "get_blas_funcs"):  # these take NumPy's arrays only
+            raise AttributeError(name)
         function = getattr(late(f"scipy.{self._name}"), name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
