@@ -44,6 +44,7 @@ NO_ACCELERATOR = """
 TABLE: dict[str, Row] = {
     "_C": Row(lies_in="_compat.native"),
     "__config__": Row(lies_in="_compat.build_settings"),
+    "__future__": Row(lies_in="_compat.future", is_attribute=True),
     "_dynamo": Row(lies_in="_compat.dynamo", refuses=NO_COMPILER),
     "_dynamo.config": Row(),
     "_inductor": Row(lies_in="_compat.inductor", refuses=NO_COMPILER),

@@ -5,22 +5,21 @@ nothing reads. What computes has a rule of shapes in ``meta_shapes.py``. So bodi
 take no time and no memory for elements.
 
 The truth of an array is False, and True after ``all()``; as a number it is 0: an operation's checks of values find
-nothing to refuse. Tensors' own ``item()`` and the like raise.
+nothing to reject. Tensors' own ``item()`` and the like raise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd._engine.arrays.device import device
-
-__all__ = ["MetaArray", "MetaBackend", "bare", "blank", "shown"]
+__all__ = ["RULES", "MetaArray", "bare", "blank", "shown"]
 
 Ints = tuple[int, ...]
+RULES: dict[str, Callable[..., Any]] = {}
+"""The functions that arrays call, by name: entered by the modules that have the rules, which are made of arrays."""
 
 
 def bare(shape: Ints, dtype: Any, strides: Ints | None = None) -> np.ndarray[Any, Any]:
@@ -62,7 +61,7 @@ class MetaArray:
 
     def __init__(self, values: np.ndarray[Any, Any], base: MetaArray | None = None) -> None:
         self._v = values
-        self.base = None if base is None else base if base.base is None else base.base
+        self.base: Any = None if base is None else base if base.base is None else base.base
         self.truth = False
 
     # What NumPy asks for.
@@ -71,15 +70,15 @@ class MetaArray:
         raise NotImplementedError(NO_DATA)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return _rules().call_ufunc(ufunc, method, inputs, kwargs)
+        return RULES["call_ufunc"](ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _rules().call_function(function, args, kwargs)
+        return RULES["call_function"](function, args, kwargs)
 
     # What it is.
 
     @property
-    def shape(self) -> Ints:
+    def shape(self) -> Any:
         """The shape."""
         return self._v.shape
 
@@ -118,7 +117,7 @@ class MetaArray:
     @imag.setter
     def imag(self, value: Any) -> None: ...
 
-    # Its elements, which there are not.
+    # Its elements: none.
 
     def item(self, *args: Any) -> Any:
         """Raise: there is no value.
@@ -159,10 +158,10 @@ class MetaArray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
-        return _rules().item_of(self, key)
+        return RULES["item_of"](self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _rules().check_write(self, key, value)
+        RULES["check_write"](self, key, value)
 
     # What else bodies call.
 
@@ -189,7 +188,7 @@ class MetaArray:
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         """Return a view of another shape, or a new array where the memory does not allow it."""
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return _rules().reshaped(self, tuple(np.atleast_1d(wanted).tolist()) if wanted != () else ())
+        return RULES["reshaped"](self, tuple(np.atleast_1d(wanted).tolist()) if wanted != () else ())
 
     def ravel(self, order: str = "C") -> Any:
         """Return the elements in one dimension."""
@@ -202,11 +201,11 @@ class MetaArray:
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True) -> Any:
         """Return a new array of another dtype; the array itself if nothing changes and ``copy`` is False."""
         kind = np.dtype(dtype)
-        return self if not copy and kind == self.dtype else _rules().like(self, kind, order)
+        return self if not copy and kind == self.dtype else RULES["like"](self, kind, order)
 
     def copy(self, order: str = "C") -> Any:
         """Return a new array."""
-        return _rules().like(self, self.dtype, order)
+        return RULES["like"](self, self.dtype, order)
 
     def fill(self, value: Any) -> None:
         """Write one value."""
@@ -223,12 +222,6 @@ class MetaArray:
 
 
 NO_DATA = "Cannot copy out of meta tensor; no data!"
-
-
-def _rules() -> ModuleType:
-    from nbautograd._engine.arrays import meta_shapes  # which is made of these arrays
-
-    return meta_shapes
 
 
 def blank(shape: Any, dtype: Any = np.float64, strides: Ints | None = None) -> MetaArray:
@@ -252,16 +245,16 @@ def _reduction(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
     def method(self: MetaArray, *args: Any, **kwargs: Any) -> Any:
-        return _rules().call_function(function, (self, *args), kwargs)
+        return RULES["call_function"](function, (self, *args), kwargs)
 
     method.__name__ = name
     return method
 
 
-for _name in (
-    "sum prod mean max min any all argmax argmin cumsum cumprod argsort clip take repeat nonzero var std round dot "
-    "trace searchsorted conj conjugate partition argpartition"
-).split():
+_CALLED = """
+    sum prod mean max min any all argmax argmin cumsum cumprod argsort clip take repeat nonzero var std round dot trace
+    searchsorted conj conjugate partition argpartition"""
+for _name in _CALLED.split():
     setattr(MetaArray, _name, _reduction(_name))
 
 
@@ -294,46 +287,3 @@ for _name, _ufunc in {
     "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }.items():  # fmt: skip
     setattr(MetaArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc))
-
-
-class MetaBackend:
-    """Tensors on the device ``meta``."""
-
-    type = "meta"
-
-    def module(self, place: device) -> Any:
-        """Return the namespace that makes arrays."""
-        return _rules().NAMESPACE
-
-    def fetch(self, array: Any) -> Any:
-        """Raise: there are no values.
-
-        :raises NotImplementedError: always.
-        """
-        raise NotImplementedError(NO_DATA)
-
-    def place(self, array: Any) -> device:
-        """Return the device."""
-        return META
-
-    def address(self, array: Any) -> int:
-        """Return how many bytes after the start of its memory the first element would be."""
-        if array.base is None:
-            return 0
-        first, start = (a._v.__array_interface__["data"][0] for a in (array, array.base))
-        return int(first - start)
-
-    def strided(self, array: Any, shape: Ints, strides: Ints, shift: int) -> Any:
-        """Return a view at these strides."""
-        return _rules().strided(array, shape, strides, shift)
-
-    def scipy(self, name: str) -> Any:
-        """Return what stands for a module of SciPy."""
-        return _rules().Scipy(name)
-
-    def kernels(self) -> Any:
-        """Return None: there is nothing to compute."""
-        return None
-
-
-META = device("meta")

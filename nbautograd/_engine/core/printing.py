@@ -113,7 +113,7 @@ def format_tensor(
     if contents is not None or device == "meta":
         text = contents or "..."
         notes += [f"size={shape}"] if contents is None else []
-        usual = usual and (dtype is default_dtype or 0 not in shape)
+        usual = dtype is default_dtype if contents is None else usual
     elif 0 in shape:
         text = "[]"
         if len(shape) != 1:

@@ -335,7 +335,8 @@ def embedding_bag(
         return _bag_max(weight, wrap(rows), wrap(filled))
     weights = per_sample_weights
     if mode == "mean":
-        sizes = np.maximum(np.bincount(bag[counted], None, bags), 1)
+        inside = bag if backend.is_bare(bag) else bag[counted]
+        sizes = np.maximum(np.bincount(inside, None, bags), 1)
         weights = wrap((counted / np.take(sizes, bag)).astype(kind))
     elif not bool(counted.all()):
         mask = wrap(counted.astype(kind))

@@ -35,7 +35,7 @@ def moved(value: Any, kind: type) -> Any:
 
 
 def facts(result: Any, kind: type) -> Any:
-    """What a structure of results shows of its tensors."""
+    """Return the shapes, dtypes, strides and devices of a structure of results."""
     if isinstance(result, kind):
         return (tuple(result.shape), str(result.dtype), tuple(result.stride()), str(result.device))
     if isinstance(result, (list, tuple)):
@@ -44,7 +44,7 @@ def facts(result: Any, kind: type) -> Any:
 
 
 def outcome(function: Any, arguments: Any, kind: type, grad: bool) -> Any:
-    """What a call gives: the facts of its results and of gradients, or the exception."""
+    """Return the result of a call: the facts of its results and of gradients, or the exception."""
     mine = moved(arguments, kind)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -63,7 +63,9 @@ def outcome(function: Any, arguments: Any, kind: type, grad: bool) -> Any:
 
 def without_strides(shown: Any) -> Any:
     """The facts without strides."""
-    return [without_strides(item) for item in shown] if isinstance(shown, list) else (*shown[:2], *shown[3:])
+    if isinstance(shown, list):
+        return [without_strides(item) for item in shown]
+    return (*shown[:2], *shown[3:]) if isinstance(shown, tuple) else shown
 
 
 def differences(entry: Entry, dtype: Any = None, limit: int = 6, grad: bool = True) -> list[tuple[str, str]]:
@@ -92,11 +94,21 @@ def compared(ours: Any, theirs: Any) -> str:
         return f"only ours raises {type(ours).__name__}"
     if other:
         return f"only PyTorch raises {type(theirs).__name__}"
-    if without_strides(ours[0]) != without_strides(theirs[0]) if isinstance(ours[0], list) else ours[0][:2] != theirs[0][:2]:
+    if (
+        without_strides(ours[0]) != without_strides(theirs[0])
+        if isinstance(ours[0], list)
+        else ours[0][:2] != theirs[0][:2]
+    ):
         return "shape or dtype"
     if ours[1] != theirs[1]:
-        return "gradients"
+        missing = all(a == b or b is None for a, b in zip(ours[1], theirs[1], strict=True))
+        return "gradients that PyTorch has not" if missing else "gradients"
     return AGREE if ours[0] == theirs[0] else "strides"
+
+
+def has(entry: Entry, dtype: Any) -> bool:
+    """Return whether both libraries have an entry in a dtype."""
+    return entry.ours is not None and dtype in entry.info.supported_dtypes("cpu")
 
 
 def main() -> None:
@@ -110,7 +122,11 @@ def main() -> None:
     whole: Counter[str] = Counter()
     for entry in ENTRIES:
         dtype = getattr(torch, options.dtype)
-        if not re.search(options.k, entry.name) or entry.ours is None or dtype not in entry.info.supported_dtypes("cpu"):
+        if (
+            not re.search(options.k, entry.name)
+            or entry.ours is None
+            or dtype not in entry.info.supported_dtypes("cpu")
+        ):
             continue
         found = differences(entry, dtype, options.samples)
         kinds.update(kind for kind, _ in found)
