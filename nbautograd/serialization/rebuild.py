@@ -247,7 +247,7 @@ def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
     ours: dict[Any, str] = {theirs: name for name, theirs in TENSOR_FLAGS.items()}
     for name, value in state.items():
         own = str(ours.get(name, name))
-        if own.startswith("_"):
+        if own.startswith("_") or callable(getattr(type(tensor), own, None)):
             raise UnsafeFileError(f"load(): the file sets the attribute {own:.80} of a tensor")
         vars(tensor)[own] = value
     return tensor
