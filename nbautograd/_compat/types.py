@@ -6,6 +6,7 @@ import builtins
 import os
 from typing import IO, Any
 
+from nbautograd._compat.symbolic import SymBool, SymFloat, SymInt
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.dtypes import dtype
 from nbautograd._engine.arrays.size import Size
@@ -22,5 +23,4 @@ _Number = (int, float, bool)
 Device = device | str | int | None
 FileLike = str | os.PathLike[str] | IO[bytes]
 Storage = UntypedStorage | TypedStorage
-SymInt, SymFloat, SymBool = int, float, bool
-py_sym_types: tuple[Any, ...] = ()
+py_sym_types: tuple[Any, ...] = (SymInt, SymFloat, SymBool)

@@ -15,7 +15,8 @@ __all__ = ["answer", "explain", "fail", "modules", "names", "reason"]
 
 PACKAGE = __name__.partition(".")[0]
 HINTS = {
-    r"float8_|float4_|bits\d|u?int[1-7]$|bit$|complex32|chalf": "its floats have 16 bits and more, its integers 8",
+    r"complex32|chalf": "its complex numbers have 64 bits and more",
+    r"float8_|float4_|bits\d|u?int[1-7]$|bit$": "its floats have 16 bits and more, its integers 8",
     r"q?u?int(8|32|4x2|2x4)$|.*quantiz|q_|per_(channel|tensor)_|.*fake_quant|fbgemm|dequantize|int_repr|qscheme": (
         "nothing is quantized; tensor.half() and tensor.bfloat16() save memory"
     ),
@@ -104,7 +105,8 @@ tensor.bfloat16() save memory"
     if name not in names(path):
         if path in ("", "Tensor") and name in REMOVED:
             return f"PyTorch removed it; use {REMOVED[name]}"
-        return f"it is not part of {PACKAGE}, and PyTorch has no {full}"
+        known = "" if name.startswith("_") else f", and PyTorch has no {full}"  # PyTorch's private names are not listed
+        return f"it is not part of {PACKAGE}{known}"
     hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
     return f"{full} is PyTorch's and not part of {PACKAGE}{hint}"
 

@@ -114,6 +114,8 @@ FAMILIES = {
     "_compat.accelerator": "Event Stream get_device_module",
     "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
     "_compat.compiler": "compile",
+    "_compat.symbolic": """
+        SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum""",
     "_compat.futures": "Future",
     "_compat.jit": "fork wait",
     "_compat.process": """

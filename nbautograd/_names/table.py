@@ -44,12 +44,19 @@ NO_ACCELERATOR = """
 TABLE: dict[str, Row] = {
     "_C": Row(lies_in="_compat.native"),
     "__config__": Row(lies_in="_compat.build_settings"),
+    "__future__": Row(lies_in="_compat.future", is_attribute=True),
     "_dynamo": Row(lies_in="_compat.dynamo", refuses=NO_COMPILER),
     "_dynamo.config": Row(),
     "_inductor": Row(lies_in="_compat.inductor", refuses=NO_COMPILER),
     "_inductor.config": Row(),
+    "_functorch": Row(lies_in="_compat.functorch"),
+    "_functorch.apis": Row("grad grad_and_value vmap"),
+    "_functorch.eager_transforms": Row("functionalize hessian jacfwd jacrev jvp linearize vjp"),
+    "_subclasses": Row(lies_in="_compat.fake_tensors"),
+    "_subclasses.fake_tensor": Row("FakeTensor FakeTensorMode is_fake"),
     "_tensor": Row("Tensor"),
     "_tensor_str": Row("set_printoptions"),
+    "_vmap_internals": Row(lies_in="_compat.vmap_internals"),
     "accelerator": Row(lies_in="_compat.accelerator", is_attribute=True),
     "accelerator.memory": Row(
         "empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated "

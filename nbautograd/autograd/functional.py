@@ -14,9 +14,11 @@ from nbautograd._names import docstrings
 from nbautograd._names.docstrings import packages
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
+from nbautograd.autograd.passed_through import _grad_postprocess, _grad_preprocess, _tuple_postprocess
 from nbautograd.autograd.tangents import carry
 from nbautograd.errors import AutogradError
 
+_FOR_OTHERS = (_grad_postprocess, _grad_preprocess, _tuple_postprocess)
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Function = Callable[..., Any]

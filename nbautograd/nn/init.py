@@ -126,18 +126,18 @@ def trunc_normal_(
         )
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     if inside > 0.3:
-        low, high = (tensor.new_tensor(bound).item() for bound in (a, b))
+        low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
         filled = tensor.normal_(mean, std, generator=generator)
         while True:
             outside = (filled < low) | (filled > high)
-            if not outside.any():
+            if tensor.is_meta or not outside.any():
                 break
             filled = where(outside, empty_like(filled).normal_(mean, std, generator=generator), filled)
     else:
         top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
         filled, chance, pending = tensor, empty_like(tensor), None
         candidates = tensor
-        while pending is None or pending.any():
+        while pending is None or not tensor.is_meta and pending.any():
             candidates = candidates.uniform_(a, b, generator=generator)
             filled = candidates if pending is None else where(pending, candidates, filled)
             density = ((candidates - mean) / std).pow(2) * -0.5 - top

@@ -107,6 +107,39 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
     return bracket[low], count
 
 
+def _strong_wolfe(
+    obj_func: Callable[..., Any],
+    x: Any,
+    t: float,
+    d: Tensor,
+    f: float,
+    g: Tensor,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:
+    """Search a step along a direction, as other packages call it in PyTorch.
+
+    :param obj_func: a function of ``x``, a step and the direction; it returns the loss and the gradient.
+    :param t: the first step.
+    :param f: the loss at the start, with the gradient ``g`` and the slope ``gtd``.
+    :param c1, c2, tolerance_change: must be as given: the conditions are those of ``LBFGS``.
+    :returns: the loss, the gradient, the step, and the number of evaluations.
+    :raises NotImplementedError: other conditions are given.
+    """
+    if (c1, c2, tolerance_change) != (1e-4, 0.9, 1e-9):
+        raise NotImplementedError("_strong_wolfe(): c1, c2 and tolerance_change must be 1e-4, 0.9 and 1e-9")
+
+    def at(step: float) -> _Trial:
+        loss, gradient = obj_func(x, step, d)
+        return _Trial(step, float(loss), gradient, float((gradient * d).sum()))
+
+    end, count = _search(at, _Trial(0.0, float(f), g, float(gtd)), float(t), float(d.abs().max()), max_ls)
+    return end.loss, end.gradient, end.step, count
+
+
 class LBFGS(Optimizer):
     """Limited-memory BFGS, a quasi-Newton method (Liu & Nocedal, 1989).
 

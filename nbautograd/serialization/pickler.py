@@ -44,6 +44,7 @@ class _Global:
 
 
 REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
+REBUILD_BARE = _Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 REBUILD_TENSOR_OF_DTYPE = _Global("torch._utils", "_rebuild_tensor_v3")
 REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = _Global("torch._utils", "_rebuild_parameter_with_state")
@@ -187,6 +188,8 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         """Return the reconstruction of a tensor's elements: a function and its arguments."""
         requires_grad = tensor._fn is not None
         a, dtype = tensor._a, tensor.dtype
+        if backend.is_bare(a):
+            return REBUILD_BARE, (dtype, tuple(a.shape), strides.strides_of(a), requires_grad)
         memory = self._memory(a, dtype)
         place = memory.place(a)
         if place % dtype.itemsize:  # PyTorch counts in elements

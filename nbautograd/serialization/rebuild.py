@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import dtypes, memory_format as formats, strides as stride_tools
+from nbautograd._engine.arrays import backend, dtypes, memory_format as formats, strides as stride_tools
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.node import LEAF
@@ -92,6 +92,15 @@ def _tensor(
     if metadata:
         result = _resolved(machine, result, metadata)
     return _leaf(result, requires_grad)
+
+
+def _bare_tensor(machine: Any, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """Return a tensor on the device ``meta``."""
+    shape, steps = _integers(size), _integers(stride)
+    if not isinstance(dtype, dtypes.dtype) or len(shape) != len(steps):
+        raise ValueError("a tensor has no dtype, or not as many strides as sizes")
+    bare = backend.module(device("meta")).empty(0, dtype.numpy)
+    return _leaf(wrap(stride_tools.empty(bare, shape, steps)), requires_grad)
 
 
 def tensor_in(memory: Any, kind: np.dtype[Any], shape: tuple[int, ...], steps: tuple[int, ...], first: int) -> Any:
@@ -238,7 +247,7 @@ def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
     ours: dict[Any, str] = {theirs: name for name, theirs in TENSOR_FLAGS.items()}
     for name, value in state.items():
         own = str(ours.get(name, name))
-        if own.startswith("_"):
+        if own.startswith("_") or callable(getattr(type(tensor), own, None)):
             raise UnsafeFileError(f"load(): the file sets the attribute {own:.80} of a tensor")
         vars(tensor)[own] = value
     return tensor
@@ -290,6 +299,7 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch._utils", "_rebuild_tensor"): _tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
+    ("torch._utils", "_rebuild_meta_tensor_no_storage"): _bare_tensor,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter_with_state,
     ("torch._utils", "_rebuild_sparse_tensor"): _sparse,

@@ -112,6 +112,7 @@ _SAFE_NAMES = {
     "float64": "F64",
     "complex64": "C64",
 }
+MAX_DIMENSIONS = 64  # NumPy's limit
 LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
 
 
@@ -145,6 +146,10 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
                 if type(n) is not int or n < 0:
                     raise ValueError(f"{name!r} has the impossible shape {shape}")
                 count *= n
+            if len(shape) > MAX_DIMENSIONS or math.prod(n or 1 for n in shape) * kind.itemsize >= 1 << 63:
+                raise ValueError(f"{name!r} has the impossible shape {shape!s:.80}: no memory is that large")
+            if type(begin) is not int or type(end) is not int:
+                raise ValueError(f"{name!r} has the offsets {begin} and {end}, which are not integers")
             if begin != position or end - begin != count:
                 raise ValueError(f"{name!r} of {count} bytes cannot be at bytes {begin} to {end} after {position}")
             position = end

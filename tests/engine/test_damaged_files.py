@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -35,6 +38,29 @@ def test_damaged_files_are_told_or_harmless(position, change):
 def test_arrays_of_objects_are_not_read():
     with pytest.raises(FileFormatError, match="'O8', and only numbers are read"):
         loaded(saved(np.array([Custom()])))
+
+
+@pytest.mark.parametrize("name", ["item", "backward", "__class__", "_a", "__reduce_ex__", "sum"])
+@pytest.mark.parametrize("make", [nb.ones, lambda n: nb.nn.Parameter(nb.ones(n))])
+def test_attributes_do_not_hide_methods(name, make):
+    """The attributes of a tensor in a file may have any name but those of methods."""
+    tensor = make(2)
+    tensor.tag = "its own"
+    data = saved(tensor)
+    assert loaded(data).tag == "its own"
+    forged = rewritten(data, b"tag", name.encode())
+    with pytest.raises(FileFormatError, match="sets the attribute"):
+        loaded(forged)
+
+
+def rewritten(data, old, new):
+    """A file whose pickle has another text of one byte of length."""
+    whole, made = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in whole.namelist():
+            content, length = whole.read(name), len(old).to_bytes(4, "little")
+            archive.writestr(name, content.replace(length + old, len(new).to_bytes(4, "little") + new))
+    return made.getvalue()
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr"])

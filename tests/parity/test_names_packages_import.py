@@ -8,7 +8,7 @@ import pytest
 
 import nbautograd as nb
 from tests import oracle
-from tests.parity.differences.both import agrees
+from tests.parity.differences.both import agrees, numbers
 
 CONDITIONS = {
     "holds": (True,),
@@ -99,6 +99,77 @@ def test_a_loader_is_subscripted(torch: Any) -> Any:
         pass
 
     return list(Loader([1, 2, 3], batch_size=2))
+
+
+@agrees
+def test_tensors_of_a_compiler(torch: Any) -> Any:
+    from importlib import import_module
+
+    fake = import_module(f"{torch.__name__}._subclasses.fake_tensor")
+    found = import_module(f"{torch.__name__}._subclasses")
+    return fake.is_fake(torch.ones(2)), fake.is_fake(3), found.FakeTensor is fake.FakeTensor
+
+
+@agrees
+def test_symbolic_numbers(torch: Any) -> Any:
+    from importlib import import_module
+
+    types = import_module(f"{torch.__name__}.types")
+    size = torch.ones(2, 3).shape[0]
+    classes = (torch.SymInt, torch.SymFloat, torch.SymBool)
+    found = [torch.sym_int(-3.5), torch.sym_float(2), torch.sym_max(1, 2.0), torch.sym_min(1.0, 2), torch.sym_sqrt(4)]
+    flags = [torch.sym_not(True), torch.sym_ite(False, 1, 2), torch.sym_sum([1, 2])]
+    return isinstance(size, classes), types.SymInt is torch.SymInt, found, flags
+
+
+@agrees
+def test_former_vmap(torch: Any) -> Any:
+    from importlib import import_module
+
+    former = import_module(f"{torch.__name__}._vmap_internals")
+    x = numbers(torch, 3, 2)
+    return former._vmap(torch.sum)(x), former._vmap(lambda a: a * 2, 1, 1)(x), former.vmap(torch.sum, 1)(x)
+
+
+@agrees
+def test_private_home_of_transforms(torch: Any) -> Any:
+    from importlib import import_module
+
+    home = f"{torch.__name__}._functorch"
+    apis, eager = import_module(f"{home}.apis"), import_module(f"{home}.eager_transforms")
+    return apis.vmap is torch.func.vmap, eager.jacrev is torch.func.jacrev
+
+
+@agrees
+def test_steps_of_functional_derivatives(torch: Any) -> Any:
+    from importlib import import_module
+
+    steps = import_module(f"{torch.__name__}.autograd.functional")
+    x = numbers(torch, 2).requires_grad_()
+    leaves = steps._grad_preprocess((x * 2,), create_graph=False, need_graph=True)
+    views = steps._grad_preprocess((x * 2,), create_graph=True, need_graph=True)
+    free = [steps._grad_postprocess(r, create_graph=False) for r in ((x * 2, x), ((x * 2,), (x,)))]
+    kept = steps._grad_postprocess((x * 2,), create_graph=True)
+    tuples = steps._tuple_postprocess((1,), False), steps._tuple_postprocess(((1,), (2,)), (True, False))
+    return leaves, leaves[0].is_leaf, views, views[0].is_leaf, free, kept, tuples
+
+
+@agrees
+def test_line_search(torch: Any) -> Any:
+    from importlib import import_module
+
+    search = import_module(f"{torch.__name__}.optim.lbfgs")._strong_wolfe
+    start = torch.tensor([2.0, -1.5], dtype=torch.float64)
+    scale = torch.tensor([1.0, 10.0], dtype=torch.float64)
+
+    def loss(x: Any, t: float, d: Any) -> Any:
+        at = (x + t * d).requires_grad_()
+        value = (scale * at**2).sum() + at.prod().sin()
+        return float(value), torch.autograd.grad(value, at)[0]
+
+    f, g = loss(start, 0.0, torch.zeros_like(start))
+    end, gradient, step, count = search(loss, start, 1.0, -g, f, g, (-g * g).sum())
+    return float(end), gradient, float(step), count
 
 
 def test_while_standing_in_torch_is_found_below_itself() -> None:

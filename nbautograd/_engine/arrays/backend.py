@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import Context
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from nbautograd._engine.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd._engine.arrays.late_packages import late
+from nbautograd._engine.arrays.quiet import (
+    SILENT,
+    quiet,
+    quietly,
+    run_quietly,
+    set_quiet,
+    unset_quiet,
+)
 from nbautograd._engine.arrays.scatter import scattered_sums
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
+    "SILENT",
     "Backend",
     "quiet",
     "quietly",
@@ -347,6 +354,11 @@ def module(place: device) -> Any:
     :raises DeviceError: no backend supports devices of this type.
     """
     backend = _BY_TYPE.get(place.type)
+    if backend is None and place.type == "meta":
+        from nbautograd._engine.arrays.meta_backend import MetaArray, MetaBackend  # few programs need it
+
+        backend = MetaBackend()
+        register(backend, MetaArray)
     if backend is None:
         raise DeviceError(f"unsupported device type {place.type!r}: expected one of {', '.join(_BY_TYPE)}")
     return backend.module(place)
@@ -355,6 +367,11 @@ def module(place: device) -> Any:
 def device_of(array: Any) -> device:
     """Return the device of an array."""
     return of(array).place(array)
+
+
+def is_bare(array: Any) -> bool:
+    """Return whether an array has no memory: that of a tensor on the device ``meta``."""
+    return of(array).type == "meta"
 
 
 def fetch(array: Any) -> np.ndarray[Any, Any]:
@@ -448,53 +465,3 @@ def ones_like(array: Any) -> Any:
     if isinstance(array, np.generic):
         return array.__class__(1)
     return np.ones(array.shape, array.dtype) if array.__class__ is np.ndarray else np.ones_like(array)
-
-
-BUFFER_SIZE = 1 << 10
-"""Number of elements in NumPy's buffers inside operations. NumPy copies broadcast operands into them, row by row; rows
-longer than a buffer are not copied, and take three fifths of the time."""
-# NumPy warns of overflow, division by zero and invalid values; PyTorch does not, and neither does nbautograd. NumPy's
-# own ``errstate`` costs more than a small operation, so operations use the underlying context variable.
-try:
-    from numpy._core.umath import _extobj_contextvar, _make_extobj
-
-    SILENT = _make_extobj(all="ignore", bufsize=BUFFER_SIZE)
-    set_quiet = _extobj_contextvar.set
-    unset_quiet = _extobj_contextvar.reset
-except ImportError:  # another NumPy version: the public, slower way
-    SILENT = None  # type: ignore[assignment]
-
-    def set_quiet(_: Any) -> Any:
-        """Disable floating-point warnings; return the state that restores them."""
-        state = np.errstate(all="ignore")
-        state.__enter__()
-        return state
-
-    def unset_quiet(state: Any) -> None:
-        """Restore the state before ``set_quiet``."""
-        state.__exit__(None, None, None)
-
-
-quietly = Context()
-"""``quietly.run(function, *arguments)``: calls without warnings, at a third of the cost of setting and resetting them.
-
-It is a context with only warnings off, for C functions without context variables. It raises RuntimeError if already
-entered: by another thread in a long operation, or by code that a finalizer interrupted.
-"""
-quietly.run(set_quiet, SILENT)
-
-
-def run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call any function without warnings, at any time."""
-    with quiet():
-        return function(*arguments)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Disable NumPy's floating-point warnings inside the ``with`` block."""
-    token = set_quiet(SILENT)
-    try:
-        yield
-    finally:
-        unset_quiet(token)

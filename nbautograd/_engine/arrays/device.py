@@ -11,11 +11,11 @@ __all__ = ["device"]
 
 _PATTERN = re.compile(r"([a-z_]+)(?::(0|[1-9]\d*))?\Z")
 
-TYPES = {"cpu", "cuda"}
+TYPES = {"cpu", "cuda", "meta"}
 """The device types that can hold tensors; a backend that registers itself adds its own."""
 
 FOREIGN = frozenset(
-    "fpga hip hpu ideep ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu".split()  # noqa: SIM905
+    "fpga hip hpu ideep ipu lazy maia mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu".split()  # noqa: SIM905
 )
 """PyTorch's other types: such a device can be named, but cannot hold tensors."""
 

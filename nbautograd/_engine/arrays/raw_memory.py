@@ -42,7 +42,7 @@ def span(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
 def deep_copy(array: Any, memo: dict[Any, Any]) -> Any:
     """Copy an array and all the memory that it is a view of, which other views copied with this memo share."""
     if not isinstance(array, np.ndarray) or not array.size:
-        return array.copy()
+        return array.copy("K") if array.ndim else array.copy()
     owner = strides.root(array)
     key = ("memory", id(owner))
     if key not in memo:

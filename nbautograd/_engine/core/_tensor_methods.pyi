@@ -1223,7 +1223,7 @@ class TensorMethods:
     @overload
     def type(self, dtype: Any, non_blocking: _bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
-        """Return the tensor cast to the dtype of ``other``."""
+        """Return the tensor cast to the dtype of ``other``, and moved to its device."""
     def unbind(self, dim: _int = 0, *, axis: _int = 0) -> tuple[Tensor, ...]:
         """Return the slices along a dimension, which is removed, as a tuple of views."""
     @overload

@@ -103,7 +103,7 @@ def _meet(a: Any, b: Any) -> bool:
     """Return whether two dense arrays share memory."""
     if not a.size or not b.size or backend.of(a) is not backend.of(b):
         return False
-    if isinstance(a, (np.ndarray, np.generic)) and not np.may_share_memory(a, b):
+    if (isinstance(a, (np.ndarray, np.generic)) or backend.is_bare(a)) and not np.may_share_memory(a, b):
         return False
     if not (_is_dense(a) and _is_dense(b)):
         return False

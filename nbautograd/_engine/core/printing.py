@@ -110,8 +110,10 @@ def format_tensor(
     shape = tuple(data.shape)
     notes = [] if device == "cpu" else [f"device='{device}'"]
     usual = dtype in (default_dtype, default_dtype.to_complex()) or dtype.name in ("int64", "bool")
-    if contents is not None:
-        text = contents
+    if contents is not None or device == "meta":
+        text = contents or "..."
+        notes += [f"size={shape}"] if contents is None else []
+        usual = dtype is default_dtype if contents is None else usual
     elif 0 in shape:
         text = "[]"
         if len(shape) != 1:

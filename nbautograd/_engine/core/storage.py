@@ -209,8 +209,8 @@ class _Storage:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        values = "\n ".join(map(str, self.tolist()))
-        return f" {values}\n[{self._about()} of size {len(self)}]"
+        values = "..." if backend.is_bare(self._root) else " " + "\n ".join(map(str, self.tolist()))
+        return f"{values}\n[{self._about()} of size {len(self)}]"
 
     def _about(self) -> str:
         raise NotImplementedError

@@ -129,6 +129,12 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
+        kinds = self._a.__class__, value._a.__class__
+        if kinds[0] is not kinds[1] and backend.is_bare(self._a) != backend.is_bare(value._a):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                f"type: they are on {self.device} and {value.device}. Create a new tensor instead"
+            )
         if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
             words = "data set to a tensor that requires gradients must be floating point or complex dtype"
             raise AutogradError(f"{words}, and this one is of dtype {value.dtype!r}")
@@ -418,7 +424,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         if type(self) is Tensor:
             warn_of_hooks(self._hooks)
         requires_grad = self._fn is not None  # asked first: it may change the class of a view
-        flat, offset = raw_memory.span(backend.fetch(self._a))
+        flat, offset = (None, 0) if backend.is_bare(self._a) else raw_memory.span(backend.fetch(self._a))
         place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
         attributes = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
         return _rebuild_tensor, (type(self), flat, place, str(self.device), requires_grad), attributes or None
@@ -427,9 +433,14 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
     """Rebuild a tensor from a pickle."""
     dtype, shape, strides, offset = place
-    if flat.dtype == np.uint8 and not flat.flags.writeable:
-        flat = flat.copy()
-    array = backend.module(as_device(where)).asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
+    module = backend.module(as_device(where))
+    if flat is None:  # on the device meta
+        bare = module.empty(0, dtype.numpy)
+        array = backend.of(bare).strided(bare, shape, strides, 0)
+    else:
+        if flat.dtype == np.uint8 and not flat.flags.writeable:
+            flat = flat.copy()
+        array = module.asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
     tensor = wrap(array, LEAF if requires_grad else None)
     tensor.__class__ = cls
     return tensor

@@ -50,7 +50,6 @@ class TensorKinds:
     is_mkldnn: bool = _never("has MKL-DNN's layout")
     is_quantized: bool = _never("is quantized")
     is_nested: bool = _never("is nested")
-    is_meta: bool = _never("has no memory")
     is_mps: bool = _never("is on an Apple GPU")
     is_xpu: bool = _never("is on an Intel GPU")
     is_xla: bool = _never("is on an XLA device")
@@ -69,6 +68,11 @@ class TensorKinds:
         col_indices = _part("col_indices", "sparse row compressed")
         ccol_indices = _part("ccol_indices", "sparse column compressed")
         row_indices = _part("row_indices", "sparse column compressed")
+
+    @property
+    def is_meta(self: Any) -> bool:
+        """True if the tensor is on the device ``meta``, where it has a shape and a dtype and no memory."""
+        return self.device.type == "meta"  # type: ignore[no-any-return]
 
     @property
     def name(self: Any) -> None:

@@ -262,6 +262,8 @@ def rrelu(
 def _rrelu_noise(input: Tensor, lower: float, upper: float) -> Tensor:
     """Return the random slopes, 1 where the input is positive."""
     array = input._a
+    if backend.is_bare(array):
+        return wrap(np.empty_like(array))
     negative = backend.fetch(array <= 0)
     noise = np.ones(array.shape, array.dtype)
     # Each element that is not positive gets one number, drawn in double precision between rounded bounds.

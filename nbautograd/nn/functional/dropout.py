@@ -40,14 +40,18 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
         if a.ndim < 2:
             raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {a.ndim}")
         shape = (*a.shape[:2], *(1,) * (a.ndim - 2))
+        if backend.is_bare(a):
+            return np.empty_like(a, kind, shape=shape)
         return generator.default_generator.bernoulli(1 - p, shape, kind)
+    if backend.is_bare(a):
+        return np.empty_like(a, kind)
     order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
     drawn = generator.default_generator.bernoulli(1 - p, [a.shape[d] for d in order], kind)
     return drawn.transpose(np.argsort(order)) if a.ndim > 1 else drawn
 
 
 def _times(input: Tensor, factors: Any, inplace: bool) -> Tensor:
-    array = wrap(backend.module(input.device).asarray(np.asarray(factors))).to(input.dtype)
+    array = wrap(backend.module(input.device).asarray(factors)).to(input.dtype)
     return input.mul_(array) if inplace else input * array
 
 

@@ -183,6 +183,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if int(a.min()) < 0:
             raise RuntimeError(f"one_hot(): Class values must be non-negative, got {int(a.min())}")
         if num_classes == -1:
+            tensor.max().item()  # raises on the device meta
             num_classes = int(a.max()) + 1
         elif int(a.max()) >= num_classes:
             raise RuntimeError(
@@ -251,6 +252,8 @@ def _bag_max(weight: Tensor, rows: Tensor, filled: Tensor) -> Tensor:
 def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
     """Return the row with the largest element of each bag and column; and 1 for each bag that is not empty."""
     module = backend.module(backend.device_of(weight))
+    if backend.is_bare(weight):
+        return np.empty_like(index, shape=(bags, weight.shape[1])), np.empty_like(weight, shape=(bags, 1))
     index, bag = index[counted], bag[counted]
     sizes = np.bincount(bag, None, bags)
     first = np.cumsum(sizes) - sizes
@@ -332,7 +335,8 @@ def embedding_bag(
         return _bag_max(weight, wrap(rows), wrap(filled))
     weights = per_sample_weights
     if mode == "mean":
-        sizes = np.maximum(np.bincount(bag[counted], None, bags), 1)
+        inside = bag if backend.is_bare(bag) else bag[counted]
+        sizes = np.maximum(np.bincount(inside, None, bags), 1)
         weights = wrap((counted / np.take(sizes, bag)).astype(kind))
     elif not bool(counted.all()):
         mask = wrap(counted.astype(kind))

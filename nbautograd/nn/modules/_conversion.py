@@ -9,11 +9,23 @@ from typing import Any, Self
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.swapping import swap_tensors
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.parameter import Parameter
 
 __all__ = ["Conversion"]
+
+
+_settings: set[str] = set()
+"""What ``torch.__future__`` has been asked for: process-wide."""
+
+
+def setting(name: str, value: bool | None = None) -> bool:
+    """Return whether conversions ``overwrite`` or ``swap`` parameters; set it first, unless the value is None."""
+    if value is not None:
+        (_settings.add if value else _settings.discard)(name)
+    return name in _settings
 
 
 class Conversion:
@@ -31,7 +43,7 @@ class Conversion:
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for p in self._parameters.values():
+        for key, p in self._parameters.items():
             if p is None:
                 continue
             with no_grad():
@@ -41,6 +53,9 @@ class Conversion:
                         "data set to a tensor that requires gradients must be floating point or complex dtype"
                     )
                 gradient = None if p._grad is None else fn(p._grad)
+            if _settings or changed.is_meta != p.is_meta:
+                self._put(key, p, changed, gradient)
+                continue
             p.data = changed
             if gradient is not None:
                 p._grad = gradient
@@ -48,6 +63,17 @@ class Conversion:
             if b is not None:
                 self._buffers[name] = fn(b)
         return self
+
+    def _put(self, key: str, p: Parameter, changed: Tensor, gradient: Tensor | None) -> None:
+        """Put a new parameter in the place of another, or exchange the two if the program asks for it."""
+        fresh = Parameter(changed, p.requires_grad)
+        fresh._grad = gradient
+        if "swap" in _settings:
+            swap_tensors(p, fresh)
+        elif "overwrite" in _settings or changed.is_meta != p.is_meta:
+            self._parameters[key] = fresh
+        else:
+            p.data, p._grad = changed, gradient
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move the parameters and buffers to another device, and the floating ones among them to another dtype.
@@ -86,6 +112,11 @@ class Conversion:
             chosen = dict(options)
             if wide is not None and t.ndim not in (4, 5):
                 del chosen["memory_format"]
+            if t.is_meta and target is not None and target.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device"
+                )
             moved: Tensor = t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
             return moved
 

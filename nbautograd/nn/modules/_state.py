@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -244,6 +245,13 @@ class State:
             undo.append(lambda: setattr(self, name, own))
             setattr(self, name, loaded)
             return None
+        if own.is_meta and not loaded.is_meta:
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, which is a no-op. Pass assign=True to use the tensors of the checkpoint themselves",
+                UserWarning,
+                stacklevel=2,
+            )
         with no_grad():
             before = own.detach().clone()
             try:

@@ -220,7 +220,7 @@ def _shown(name: Any, value: Any, kind: Any) -> str:
     """Return a line about a value; ``kind`` is the text of its dtype."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
-    where = "" if value.is_cpu else f" ({value.device})"
+    where = "" if value.is_cpu or value.is_meta else f" ({value.device})"
     what = "Parameter" if isinstance(value, Parameter) else "Tensor"
     return f"  ({name}): {what} containing: [{kind} of size {'x'.join(str(n) for n in value.shape)}{where}]"
 

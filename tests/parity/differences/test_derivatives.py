@@ -100,6 +100,44 @@ def test_kthvalue_of_equal_elements(torch: Any) -> Any:
 
 
 @differs(
+    "Sorts keep equal elements in order",
+    pytorch=[[3, 6, 4], [5, 0, 3, 6, 4]],
+    here=[[1, 2, 3], [0, 5, 1, 2, 3]],
+)
+def test_sorts_of_equal_elements(torch: Any) -> Any:
+    x = torch.tensor([1.0, 3.0, 3.0, 3.0, 3.0, 1.0, 3.0])
+    return [x.topk(3).indices.tolist(), x.topk(5, largest=False).indices.tolist()]
+
+
+@differs(
+    "The gradient of `polar` by a length that is not positive is the derivative",
+    pytorch=[-1.0, 0.0, 1.0],
+    here=[1.0, 1.0, 1.0],
+)
+def test_polar(torch: Any) -> Any:
+    length = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+    torch.polar(length, torch.zeros(3)).real.sum().backward()
+    return length.grad.tolist()
+
+
+@differs("Tangents of `logcumsumexp` do not underflow", pytorch=[0.0, 2.0], here=[1.0, 2.0])
+def test_tangents_of_logcumsumexp(torch: Any) -> Any:
+    x, t = torch.tensor([0.0, 500.0]), torch.tensor([1.0, 2.0])
+    return torch.func.jvp(lambda x: x.logcumsumexp(0), (x,), (t,))[1].tolist()
+
+
+@differs(
+    "`scatter` with `reduce=` has derivatives in forward mode",
+    pytorch=Raised(NotImplementedError),
+    here=[[2.0, 0.0], [0.0, 2.0]],
+)
+def test_forward_mode_of_scatter(torch: Any) -> Any:
+    func, places = torch.func, torch.tensor([0, 1])
+    total = lambda x: torch.zeros(2).scatter(0, places, x * x, reduce="add").sum()  # noqa: E731
+    return func.jacrev(func.jacfwd(total))(torch.tensor([1.0, 2.0])).tolist()
+
+
+@differs(
     "The gradient of `det` at a singular matrix is its adjugate",
     pytorch=[[0.0, 0.0], [0.0, 0.0]],
     here=[[4.0, -2.0], [-2.0, 1.0]],

@@ -214,10 +214,10 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
 
 @composite()
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """Return the tensor cast to the dtype of ``other``.
+    """Return the tensor cast to the dtype of ``other``, and moved to its device.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1]).type_as(torch.tensor([1.]))
     tensor([1.])
     """
-    return to(input, other.dtype)
+    return to(input, other.device, other.dtype)

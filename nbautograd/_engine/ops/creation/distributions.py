@@ -44,6 +44,8 @@ def bernoulli(
 @op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     """Return Bernoulli samples in the shape and dtype of ``input``."""
+    if backend.is_bare(input):
+        return np.empty_like(input)
     drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
@@ -60,6 +62,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     tensor([ 0.,  0., 36.])
     """
     check_dtype("poisson", input.dtype, "f")
+    if backend.is_bare(input):
+        return np.empty_like(input)
     drawn = source(generator).poisson(backend.fetch(input), input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
@@ -99,6 +103,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         kinds, expected = dtypes.of(prob.dtype), dtypes.of(count.dtype)
         raise RuntimeError(f"binomial(): Found dtype {kinds!r} for prob but expected {expected!r}, that of count")
     shape = common_shape(count.shape, prob.shape)
+    if backend.is_bare(count):
+        return np.empty_like(count, shape=shape)
     trials, chances = (np.broadcast_to(backend.fetch(a), shape) for a in (count, prob))
     drawn = source(generator).binomial(trials, chances, count.dtype)
     return backend.module(backend.device_of(count)).asarray(drawn)
@@ -126,6 +132,8 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     :raises NotImplementedError: ``input`` is not of dtype float32 or float64.
     """
     _check_wide("_standard_gamma", input.dtype)
+    if backend.is_bare(input):
+        return np.empty_like(input)
     drawn = source(generator).gamma(backend.fetch(input), input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
@@ -146,6 +154,8 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     :raises NotImplementedError: ``input`` is of half precision.
     """
     _check_wide("_sample_dirichlet", input.dtype)
+    if backend.is_bare(input):
+        return np.empty_like(input)
     drawn = source(generator).dirichlet(backend.fetch(input), input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
@@ -175,7 +185,10 @@ def multinomial(
     count = as_int(num_samples, "multinomial(): argument 'num_samples'")
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype!r}")
-    drawn = source(generator).multinomial(backend.fetch(input._a), count, bool(replacement))
+    if backend.is_bare(input._a):
+        drawn = np.empty_like(input._a, np.int64, shape=(*input._a.shape[:-1], count))
+    else:
+        drawn = source(generator).multinomial(backend.fetch(input._a), count, bool(replacement))
     result = wrap_known(backend.module(input.device).asarray(drawn))
     if out is None:
         return result

@@ -26,6 +26,7 @@ from nbautograd._engine.ops.creation.random_inplace import (
     Draw,
     check_dtype,
     common_shape,
+    drawn_on,
     in_memory_order,
     integers,
     normal_numbers,
@@ -72,7 +73,7 @@ def _new(
     """Return a new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
-        return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
+        return finish(drawn_on(as_device(place), draw, shape, kind), requires_grad)
     with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
             raise RuntimeError(
@@ -243,7 +244,7 @@ def randperm(
             raise RuntimeError(
                 f"randperm(): n={count} cannot be greater than what {dtypes.of(kind)!r} holds without overflow"
             )
-        return source(generator).randperm(count).astype(kind)
+        return source(generator).randperm(shape[0]).astype(kind)
 
     kind = dtypes.int64 if dtype is None and out is None else dtype
     return _new("randperm", (count,), kind, draw, device, requires_grad, out)
@@ -254,11 +255,12 @@ def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bo
     """Return a random tensor like ``input``, by default with its memory format."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    xp = backend.module(input.device if place is None else as_device(place))
+    place = input.device if place is None else as_device(place)
+    xp = backend.module(place)
     kind = input._a.dtype if dtype is None else dtype.numpy
     strides = stride_tools.strides_for(input._a, order, name)
     if strides == stride_tools.contiguous(input._a.shape):
-        return finish(xp.asarray(draw(input._a.shape, kind)), requires_grad)
+        return finish(drawn_on(place, draw, input._a.shape, kind), requires_grad)
     target = stride_tools.empty(xp.empty(0), input._a.shape, strides, kind)
     target[...] = xp.asarray(in_memory_order(target, draw))
     return finish(target, requires_grad)
@@ -405,8 +407,7 @@ def normal(
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
     """Return samples of the normal distribution with mean 0 in the dtype and on the device of an array."""
-    drawn = normal_numbers("normal", chosen, 0.0, std)(shape, like.dtype)
-    return backend.module(backend.device_of(like)).asarray(drawn)
+    return drawn_on(backend.device_of(like), normal_numbers("normal", chosen, 0.0, std), shape, like.dtype)
 
 
 @op(node="NormalBackward1", symbol="normal", method=False, half=NATIVE, mean="zeros_of(g)")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.core.batched import random_function
@@ -47,9 +48,21 @@ def check_dtype(name: str, kind: np.dtype[Any], accepted: str = "fc") -> None:
 
 def in_memory_order(array: Any, draw: Draw) -> Array:
     """Return samples in the shape and dtype of ``array``, drawn in its memory order."""
+    if backend.is_bare(array):
+        draw((0,), array.dtype)
+        return np.empty_like(array)
     order = memory_order(array)
     drawn = draw([array.shape[d] for d in order], array.dtype)
     return drawn.transpose(np.argsort(order)) if array.ndim > 1 else drawn
+
+
+def drawn_on(place: device, draw: Draw, shape: Sequence[int], kind: np.dtype[Any]) -> Any:
+    """Return samples on a device; an array without memory on ``meta``, after the checks of ``draw``."""
+    xp = backend.module(place)
+    if place.type == "meta":
+        draw((0,), kind)
+        return xp.empty(shape, kind)
+    return xp.asarray(draw(shape, kind))
 
 
 def _with_parts(draw: Draw) -> Draw:
@@ -217,6 +230,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     check_dtype("bernoulli_", p._a.dtype, "f")
     if common_shape(self._a.shape, p._a.shape) != self._a.shape:
         raise RuntimeError(f"bernoulli_(): a p of size {list(p.shape)} is not expandable to size {list(self.shape)}")
+    if backend.is_bare(self._a):
+        return copy_into(self, _bernoulli_each(self, p, np.empty_like(self._a)))
     chances = np.broadcast_to(backend.fetch(p._a), self._a.shape).transpose(memory_order(self._a))
     values = in_memory_order(self._a, decided(chances, source(generator)))
     return copy_into(self, _bernoulli_each(self, p, backend.module(self.device).asarray(values)))

@@ -227,6 +227,8 @@ def special_airy_ai(x: Tensor) -> Tensor:
     >>> torch.special.airy_ai(torch.tensor([0., 1.]))
     tensor([0.3550, 0.1353])
     """
+    if backend.is_bare(x):
+        return np.empty_like(x)
     place = backend.device_of(x)
     on_host: Any = backend.fetch(x)
     ai = backend.scipy(on_host, "special").airy(on_host)[0]

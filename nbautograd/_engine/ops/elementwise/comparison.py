@@ -271,6 +271,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
     (True, False)
     """
     check_tensors("equal", input=input, other=other)
+    if input.is_meta or other.is_meta:
+        raise NotImplementedError("aten::equal: attempted to run this operator with Meta tensors, which have no values")
     return input.shape == other.shape and bool((input == other).all())
 
 

@@ -105,7 +105,9 @@ def _index_array(item: Any, like: Tensor) -> Any:
         if result.dtype.kind == "b" and not result.ndim:
             result = result.reshape((1,))
         here = backend.device_of(result) == like.device
-        return result if here else backend.module(like.device).asarray(backend.fetch(result))
+        if here or like.is_meta and result.dtype.kind == "b":  # a mask on the host has a length
+            return result
+        return backend.module(like.device).asarray(backend.fetch(result))
     if isinstance(item, (bool, np.bool_)):
         return backend.module(like.device).asarray(np.array([item]))
     if isinstance(item, (list, tuple, range, np.ndarray)):
@@ -327,7 +329,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         copy_into(part, put_at(part, value, chosen, False))
         return
     target = part._shared_array()
-    _assign(target, chosen, value._a)
+    if not part.is_meta:
+        _assign(target, chosen, value._a)
     record_unrecorded_write(part)
 
 

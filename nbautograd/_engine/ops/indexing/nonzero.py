@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import looks_at_elements
@@ -21,7 +22,7 @@ def argwhere(input: Tensor) -> Tensor:
     tensor([[1],
             [2]])
     """
-    if not input.ndim:
+    if not input.ndim and not backend.is_bare(input):
         return np.zeros_like(input, np.int64, shape=(int(input != 0), 0))
     return as_int64(np.stack(np.nonzero(input), 1))
 
@@ -41,6 +42,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, not {size}")
+    if input.is_meta:
+        return wrap(np.empty_like(input._a, np.int64, shape=(size, input._a.ndim)))
     indices = argwhere(input.detach())._a[:size]
     whole = np.full_like(indices, fill_value, shape=(size, input._a.ndim))
     whole[: indices.shape[0]] = indices

@@ -105,6 +105,8 @@ def check_info(name: str, info: Any, message: str) -> None:
     :param message: the error's message; ``{}`` stands for the info.
     :raises LinAlgError: one failed; the message names the batch element.
     """
+    if backend.is_bare(array_of(info)):
+        return
     info = backend.fetch(array_of(info))
     if info.any():
         where = int(np.flatnonzero(info)[0])
@@ -222,6 +224,8 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
 def permutation(pivots: Any, rows: int) -> Any:
     """Return the permutation of rows from LAPACK's pivots: successive row swaps, 1-based."""
     place = backend.module(backend.device_of(pivots))
+    if backend.is_bare(pivots):
+        return np.empty_like(pivots, np.int64, shape=(*pivots.shape[:-1], rows))
     if pivots.ndim == 1:
         rows_of = list(range(rows))
         for i, p in enumerate(pivots.tolist()):

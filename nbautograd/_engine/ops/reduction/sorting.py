@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import laid_as, row_major
@@ -105,7 +106,7 @@ def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     ahead = (slice(None),) * d + (slice(0, k),)
     if not input.ndim:
         return picked(input, d, np.zeros_like(input, np.int64, shape=() if k else (0,)))
-    if not 0 < k <= n // 8:
+    if not 0 < k <= n // 8 or backend.is_bare(input):
         return picked(input, d, row_major(order(input, d, largest)[ahead]))
     few = _few(input, k, d, largest)  # only these are sorted
     inside = order(np.take_along_axis(input, few, d), d, largest)

@@ -41,6 +41,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, but got {minlength}")
+    if backend.is_bare(input):
+        raise NotImplementedError(
+            "aten::bincount: attempted to run this operator with Meta tensors, whose largest value is unknown"
+        )
     if weights is None:
         if not input.size:
             return np.zeros_like(input, np.int64, shape=minlength)
@@ -101,6 +105,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     _positive(bins, "histc")
     if max < min:
         raise RuntimeError(f"histc(): max must be larger than min, but got min={min}, max={max}")
+    if input.is_meta:
+        return wrap(np.empty_like(a, shape=(bins,)))
     low, high = _limits(a, min, max, "histc")
     if low == high:
         low, high = low - 1, high + 1

@@ -263,6 +263,9 @@ def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
         raise RuntimeError(f"repeats has to be Long or Int tensor, got {repeats.dtype!r}")
     if a.size and a.min() < 0:
         raise RuntimeError("repeats can not be negative")
+    if repeats.is_meta:
+        length = repeats.sum().item() if output_size is None else output_size
+        return wrap(np.empty_like(a, shape=(length,)))
     _check_length(output_size, int(a.sum()))
     ends = a.cumsum()
     length = int(ends[-1]) if a.size else 0
