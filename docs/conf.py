@@ -38,12 +38,13 @@ extensions = [
     "course",
     "api",
     "generated",
+    "playground",
     "links",
     "languages",
     "searching",
 ]
 extensions += ["sphinx.ext.linkcode" if repository else "sphinx.ext.viewcode"]
-exclude_patterns = ["extensions", "_templates"]
+exclude_patterns = ["extensions", "_templates", "_root"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
@@ -69,6 +70,7 @@ python_maximum_signature_line_length = 100
 html_theme = "furo"
 html_title = f"nbautograd {release}"
 html_static_path = ["_static"]
+html_extra_path = ["_root"]  # llms.txt
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False

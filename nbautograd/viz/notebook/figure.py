@@ -17,6 +17,7 @@ from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.brief import brief
 from nbautograd.viz.read import fold, levels
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
@@ -328,7 +329,7 @@ class Figure:
                 self._note = say("no_anywidget", command=command("anywidget"))
                 return None
             del data["texts"]  # the widgets of a kernel share them
-            self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=self.text)
+            self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=brief(self.text))
             self._widget.on_msg(self._asked)
         return self._widget
 
@@ -415,8 +416,8 @@ class Figure:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         if not self.drawable:
-            return {"text/plain": self.text}
-        bundle = {"text/plain": self.text, **output.images(self.svg)}
+            return {"text/plain": brief(self.text)}
+        bundle = {"text/plain": brief(self.text), **output.images(self.svg)}
         if settings.embed:
             return bundle | {"text/html": self.framed()}
         if settings.widget and output.has_front_end() and self.widget is not None:
@@ -426,7 +427,7 @@ class Figure:
         return bundle | {"text/html": note + self.static_html()}
 
     def __repr__(self) -> str:
-        return self.text
+        return brief(self.text)
 
 
 def _pooled(scenes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

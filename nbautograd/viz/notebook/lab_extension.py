@@ -26,7 +26,7 @@ PASS_BYTES = 150_000  # of a pass in an output; a larger one is shown as a pictu
 def bundle(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an output holds of a player's data, by its MIME type, so that it plays without a kernel.
 
-    :param data: the player's data without its texts; empty for what has no meaning without its kernel.
+    :param data: the player's data without its texts; nothing where it has no meaning without its kernel.
 
     >>> bundle({})
     {'application/vnd.nbautograd.pass+json': {'version': 1}}

@@ -19,7 +19,7 @@ class Widgets {
 
   async meet(kernel) {
     this.open.clear();
-    const answer = await kernel?.requestCommInfo({ target_name: TARGET }).catch(() => null); // null: gone meanwhile
+    const answer = await kernel?.requestCommInfo({ target_name: TARGET }).catch(() => null); // null: it ended first
     for (const id of Object.keys(answer?.content.comms ?? {})) this.open.add(id);
     for (const listener of this.listeners) listener();
   }

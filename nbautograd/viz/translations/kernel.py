@@ -232,6 +232,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "no_graph": ("requires_grad=False: there is no graph", "requires_grad=False：没有计算图"),
     "line_of": ("{cell}, line {n}", "{cell}，第 {n} 行"),
     "see_above": ("see above", "见上"),
+    "more_lines": ("… {n:,} more lines", "…… 另有 {n:,} 行"),
+    "shortened": (
+        'Shortened from {n:,} characters: .text has all of it, .save("pass.txt") writes it.',
+        '由 {n:,} 个字符缩短而来：.text 是全文，.save("pass.txt") 可写入文件。',
+    ),
     "more_nodes": ("… and {n:,} more nodes", "…… 另有 {n:,} 个节点"),
     "version_n": ("version {n}", "版本 {n}"),
     "version_written": ("version {n}, now {now}", "版本 {n}，现为 {now}"),
