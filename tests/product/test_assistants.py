@@ -1,4 +1,4 @@
-"""What is read instead of looked at: the texts of passes are short and complete, ``llms.txt`` names what exists."""
+"""Check texts for readers without pictures: those of passes are short and complete, ``llms.txt`` names existing pages."""
 
 from __future__ import annotations
 

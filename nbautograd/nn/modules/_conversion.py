@@ -18,7 +18,7 @@ __all__ = ["Conversion"]
 
 
 _settings: set[str] = set()
-"""What ``torch.__future__`` has been asked for: process-wide."""
+"""The settings of ``torch.__future__`` that are on, for the whole process."""
 
 
 def setting(name: str, value: bool | None = None) -> bool:
