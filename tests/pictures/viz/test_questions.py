@@ -7,7 +7,6 @@ the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -146,21 +145,6 @@ QUESTIONS: dict[str, tuple[list[str], str, list[str]]] = {
         [r"w\.grad is 0", r"becomes 0 at relu", r"line 2: h = torch\.relu", r"dead ReLU"],
     ),
 }
-
-
-@pytest.fixture(params=["nbautograd", "torch"])
-def run(request: pytest.FixtureRequest, app: Any) -> Iterator[Any]:
-    needs.package(request.param)
-    app.run_line_magic("reset", "-f")
-    app.run_line_magic("load_ext", "nbautograd")
-
-    def run_cell(code: str) -> Any:
-        return app.run_cell(code, store_history=True)
-
-    run_cell(f"import {request.param} as torch\ndef leaf(*v): return torch.tensor(v, requires_grad=True)")
-    yield run_cell
-    app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
