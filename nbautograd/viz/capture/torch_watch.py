@@ -109,7 +109,7 @@ class TorchWatch:
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
         self._mode, _current = _mode_class(torch)(self), self
-        self._rests = Rests(torch, self._rest, self._resume, self._written)
+        self._rests = Rests(torch, self.rest, self.resume, self._written)
         self._switch(True)
         return True
 
@@ -150,7 +150,7 @@ class TorchWatch:
             else:
                 _taken_off(self._mode, self._torch.utils._python_dispatch)
 
-    def _rest(self) -> bool:
+    def rest(self) -> bool:
         """Leave the mode for a while, if it is the innermost one; what stops at a NaN stays."""
         current = self._torch.utils._python_dispatch._get_current_dispatch_mode
         if not self._on or _stops or threading.get_ident() != self._thread or current() is not self._mode:
@@ -158,7 +158,8 @@ class TorchWatch:
         self._switch(False)
         return True
 
-    def _resume(self) -> None:
+    def resume(self) -> None:
+        """Enter the mode again."""
         if self._mode is not None:
             self._switch(True)
 
