@@ -238,7 +238,7 @@ class TorchWatch:
         wanted, tensor_class = False, self._torch.Tensor
         for value in (*args, *kwargs.values()) if kwargs else args:
             if isinstance(value, tensor_class):
-                if value.requires_grad:  # type: ignore[attr-defined]
+                if value.requires_grad:
                     wanted = True
                     self.met(value)
             elif isinstance(value, (list, tuple)):
@@ -301,7 +301,7 @@ class TorchWatch:
         if isinstance(value, self._torch.Tensor):
             known = self._copies.get(id(value))
             # a leaf's .data may have been written to
-            if known is None or known[1]() is not value or known[0] != value._version or value.is_leaf:  # type: ignore[attr-defined]
+            if known is None or known[1]() is not value or known[0] != value._version or value.is_leaf:
                 known = self._copied(value)
             return known[2:]
         if isinstance(value, (list, tuple)) and any(isinstance(one, self._torch.Tensor) for one in value):

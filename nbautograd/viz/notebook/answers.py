@@ -48,7 +48,8 @@ class Answer:
 def name_in(names: Mapping[str, Any], tensor: Any) -> str:
     """Return the variable that holds a tensor, private ones left out; empty if none does."""
     items = list(names.items())
-    return next((name for name, value in items if value is tensor and isinstance(name, str) and name[:1] != "_"), "")
+    held = (name for name, value in items if value is tensor and isinstance(name, str) and name.isidentifier())
+    return next((name for name in held if name[:1] != "_"), "")
 
 
 def place_text(place: tuple[str, int], short: bool = False) -> str:
@@ -74,12 +75,13 @@ def picture_of(root: Any, names: Mapping[str, Any], blame: Any = None, message: 
 
 
 def marked(
-    root: Any, names: Mapping[str, Any], sizes: Mapping[Any, float], text: Callable[[Sequence[Any]], str]
+    root: Any, names: Mapping[str, Any], sizes: Mapping[Any, float], text: Callable[[Sequence[Any]], str], note: str
 ) -> Picture | None:
     """Return the graph of a result with shapes only, and on each box a mark whose area is its size.
 
     :param sizes: by operation; nothing for those that have none.
     :param text: the label of a box that stands for some operations.
+    :param note: the line below the picture that says what the marks are.
     """
     try:
         model = build(root, names, fold=None).without_values()
@@ -95,7 +97,9 @@ def marked(
     for node in model.nodes:
         if node.id in members:
             label = text(members[node.id])
-            kept: dict[str, Any] = {"value": label} if node.kind == "op" else {"label": label or node.label}
+            kept: dict[str, Any] = (
+                {"value": label} if node.kind == "op" else {"label": label or node.label, "parameters": 0}
+            )
             node = replace(node, share=total[node.id] / most, tile=None, **kept)
         nodes.append(node)
-    return Picture(replace(model, nodes=tuple(nodes)))
+    return Picture(replace(model, nodes=tuple(nodes), notes=(*model.notes, note)))

@@ -259,4 +259,5 @@ def _picture(root: Any, names: Mapping[str, Any], steps: dict[Any, OperationCost
         node: step.seconds + step.backward_seconds if timed_ else step.flops + step.backward_flops
         for node, step in steps.items()
     }
-    return marked(root, names, sizes, lambda nodes: summed(steps[node] for node in nodes).label())
+    note = say("mark_time" if timed_ else "mark_flops")
+    return marked(root, names, sizes, lambda nodes: summed(steps[node] for node in nodes).label(), note)

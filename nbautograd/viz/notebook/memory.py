@@ -254,5 +254,5 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
         size = int(sum(sizes.get(node, 0) for node in nodes))
         return bytes_text(size) if size else ""
 
-    picture = marked(tensor, namespace, sizes, label) if sizes else None
+    picture = marked(tensor, namespace, sizes, label, say("mark_memory")) if sizes else None
     return MemoryReport(kept, name, (*cut, *remarks(walk.ops)), picture)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from IPython.core import magic_arguments as arguments
 from IPython.core.error import UsageError
 from IPython.core.magic import line_magic
-from IPython.core.magic_arguments import argument, magic_arguments
 
 from nbautograd.viz.notebook.in_place import of_magic
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensors
@@ -52,6 +52,7 @@ class QuestionMagic(NamedTuple):
 
 
 ONE = "a tensor, or an expression that gives one"
+argument: Any = arguments.argument
 OF = argument("--of", help="the result that is differentiated; by default the newest that depends on it")
 QUESTIONS = {
     "memory": QuestionMagic(
@@ -89,6 +90,7 @@ def question_magic(name: str) -> Any:
         return of_magic(answer(*given, namespace=self.shell.user_ns), silent)
 
     magic.__name__, magic.__doc__ = name, question.does
-    for decorate in (argument("expression", nargs="*", help=question.given), *question.options, magic_arguments()):
+    decorators: list[Any] = [argument("expression", nargs="*", help=question.given), *question.options]
+    for decorate in (*decorators, arguments.magic_arguments()):  # type: ignore[no-untyped-call]
         magic = decorate(magic)
     return line_magic(magic)

@@ -91,6 +91,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
         "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`",
     ),
+    "mark_memory": ("the area of a mark is the memory that its box keeps", "圆点的面积表示该框保留的内存"),
+    "mark_time": ("the area of a mark is the time of its box, of both passes", "圆点的面积表示该框两个方向的总时间"),
+    "mark_flops": ("the area of a mark is the FLOP of its box, of both passes", "圆点的面积表示该框两个方向的 FLOP"),
     "cost_label": (
         "{name}: {n:,} operations, {parameters} parameters, {forward} FLOP forward, {backward} FLOP backward",
         "{name}：{n:,} 个运算，{parameters} 个参数，前向 {forward} FLOP，反向 {backward} FLOP",
@@ -163,6 +166,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "was grad(), which only returns the gradient",
         "经过 {root} 的反向传播已运行；之后 .grad 被设为 None（zero_grad），或那次使用了 inputs=，"
         "或那是只返回梯度的 grad()",
+    ),
+    "why_returned_none": (
+        "{operation} gets a gradient and sends none toward {name}: its backward() returns None there{line}",
+        "{operation} 收到梯度，但没有传向 {name}：它的 backward() 在此返回 None{line}",
     ),
     "why_accumulated": (
         "{n} passes were summed: one gives {value}; call zero_grad() before each pass",

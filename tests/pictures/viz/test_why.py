@@ -206,6 +206,63 @@ def test_bad_arguments() -> None:
     assert stops("w", {}, set()) == []
 
 
+def helper(a: Any, b: Any) -> Any:
+    c = a.detach() * 2  # in the helper
+    return c * b
+
+
+def test_the_cut_is_inside_of_a_helper(torch: Any, noted: Noted) -> None:
+    with noted():
+        w, v = leaf(torch, 2.0), leaf(torch, 3.0)
+        y = torch.exp(helper(v, w * 1)).sum()
+    assert "cut off by detach(): " in viz.why(v, y).text and "# in the helper" in viz.why(v, y).text
+    assert "no pass has run" in viz.why(w, y).text
+
+
+def test_the_cut_is_inside_of_a_module(torch: Any, noted: Noted) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.gate, self.frozen = (torch.nn.Linear(2, 2) for _ in range(3))
+
+        def forward(self, x: Any) -> Any:
+            h = self.body(x)
+            with torch.no_grad():
+                d = self.frozen(x)  # without a graph
+            return helper(self.gate(x), h) + d
+
+    with noted():
+        net = Net()
+        y = net(torch.ones(1, 2)).sum()
+    assert "cut off by detach(): " in viz.why(net.gate.weight, y).text
+    assert "cut off by no_grad(): " in viz.why(net.frozen.weight, y).text
+    answer = viz.why(net, y)
+    assert [line.split(":")[0] for line in answer.lines if "cut off" in line] == ["net.gate", "net.frozen"]
+
+
+def test_functions_of_the_users(torch: Any, noted: Noted) -> None:
+    class Two(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, z: Any) -> Any:
+            return x * z, x + z
+
+        @staticmethod
+        def backward(ctx: Any, *g: Any) -> Any:
+            return g[0] + g[1], None
+
+    with noted():
+        w, v = leaf(torch, 2.0), leaf(torch, 3.0)
+        a, b = Two.apply(w, v)
+        y = (a * 3 + b).sum()
+    assert "two gets a gradient and sends none toward v: its backward() returns None" in viz.why(v, y).text
+    answer = viz.why(w, y)
+    assert answer.lines[0] == "no pass has run: y.backward() would add 4."
+    assert not any(" = " in line for line in answer.lines[1:] if "two" in line and "b = " not in line)
+    y.backward()
+    answer = viz.why(w, y)
+    assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # as far as the values were noted
+
+
 @pytest.fixture
 def shell(app: Any) -> Iterator[Any]:
     app.run_line_magic("load_ext", "nbautograd")
