@@ -27,7 +27,7 @@ from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
 from nbautograd.viz.notebook.mixing import Mixing
-from nbautograd.viz.notebook.question_magics import question_magic
+from nbautograd.viz.notebook.question_magics import QUESTIONS, question_magic
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
@@ -35,7 +35,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", "memory", "cost", "why", "diff", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *QUESTIONS, "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -229,7 +229,7 @@ class AutogradMagics(Magics):
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
 
-    memory, cost, why, diff = (question_magic(name) for name in ("memory", "cost", "why", "diff"))
+    memory, cost, why, diff = map(question_magic, QUESTIONS)
 
     def _run(self, cell: str, block: Any) -> Any:
         """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say.

@@ -13,7 +13,7 @@ from IPython.core.magic import line_magic
 from nbautograd.viz.notebook.in_place import of_magic
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensors
 
-__all__ = ["question_magic"]
+__all__ = ["QUESTIONS", "question_magic"]
 
 
 def _tensor(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
