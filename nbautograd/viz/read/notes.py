@@ -1,7 +1,7 @@
 """What is known of an operation besides its node: where it ran, its arguments, its result (see ``protocol.Trace``).
 
 nbautograd's nodes carry that themselves, noted by tracing. For PyTorch's it is put into ``node.metadata``, a dictionary
-that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``). Where nobody did, PyTorch
+that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``). Without a watch, PyTorch
 itself may have kept the lines of the call, since ``set_detect_anomaly(True)`` was on.
 """
 

@@ -190,7 +190,7 @@ def test_the_text_names_the_cause_and_the_line(run: Any, question: str, capsys: 
     assert not missing, text
 
 
-def test_a_graph_that_nobody_watched(run: Any, torch: Any, recwarn: pytest.WarningsRecorder) -> None:
+def test_an_unwatched_graph(run: Any, torch: Any, recwarn: pytest.WarningsRecorder) -> None:
     """Which forward line made this backward operation: lightning-thunder#306."""
     run("%autograd --torch off --tracing off")
     run("torch.autograd.set_detect_anomaly(True, check_nan=False)\nw = leaf(1.0, 2.0)\ny = (w * 2).exp().sum()")

@@ -1,4 +1,4 @@
-"""PyTorch's operations that nobody watched: the lines that PyTorch itself keeps are read."""
+"""Unwatched operations of PyTorch: the lines that PyTorch itself keeps are read."""
 
 from __future__ import annotations
 
