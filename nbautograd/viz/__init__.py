@@ -10,6 +10,7 @@
     viz.grads()             # the gradients of all leaves here, as a table
     viz.why(w)              # w.grad by its paths; or the line that cuts it off, or makes it vanish
     viz.diff(a, b)          # operations, shapes, values and gradients that two graphs do not share
+    viz.cost(f)             # parameters, FLOPs, milliseconds and memory of a computation, by operation, line and module
     viz.memory(y)           # what the graph of y keeps for the backward pass, by line, and which line leaks
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
@@ -41,6 +42,7 @@ from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 if TYPE_CHECKING:
+    from nbautograd.viz.notebook.cost import Cost, cost
     from nbautograd.viz.notebook.diff import Difference, diff
     from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Animation",
     "Code",
+    "Cost",
     "Difference",
     "Explanation",
     "MemoryReport",
@@ -64,6 +67,7 @@ __all__ = [
     "animate",
     "autograd",
     "code",
+    "cost",
     "diff",
     "grads",
     "graph",
@@ -84,7 +88,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
     if (
-        module in ("diff", "memory", "monitor", "practice", "scatter", "tangent", "why") and name in __all__
+        module in ("cost", "diff", "memory", "monitor", "practice", "scatter", "tangent", "why") and name in __all__
     ):  # at their first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]

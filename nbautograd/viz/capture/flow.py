@@ -32,18 +32,22 @@ class Flow:
     """By node and edge."""
     gradients: list[Any] = field(default_factory=list)
     """Of the targets; None if nothing came there."""
+    several: set[Any] = field(default_factory=set)
+    """Nodes to more than one output of which a gradient came, so that no factor can be told."""
     told: str = ""
     """Why there are no sizes: ``freed``, ``hooks`` or the error of the pass."""
 
     def factor(self, node: Any, edge: int) -> float | None:
         """Return the ratio of the gradient along an edge to the one that came to its node."""
         came, sent = self.received.get(node), self.sent.get((node, edge))
-        return None if came is None or sent is None or not came else sent / came
+        return None if came is None or sent is None or not came or node in self.several else sent / came
 
     def __call__(self, event: protocol.Event) -> None:
         """Note one event of a pass."""
         if type(event) is protocol.NodeStarted:
             self.received[event.node] = sum_of(event.gradients)
+            if sum(g is not None for g in event.gradients) > 1:
+                self.several.add(event.node)
         elif type(event) is protocol.EdgeSent:
             self.sent[event.node, event.index] = size_of(event.gradient)
 
@@ -116,7 +120,7 @@ def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, 
             flow.received[node] = size_of(g)
             _one(flow, came, node, g, walk)
     except Exception:  # something was not noted
-        return Flow(gradients=flow.gradients, told=why)
+        return flow  # the sizes up to there
     flow.told = ""
     for place, target in enumerate(targets):
         for to in walk.next:

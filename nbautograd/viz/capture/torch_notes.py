@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbautograd.protocol import Operand, Trace
@@ -20,20 +21,29 @@ OUR_NAMES = {
     "max_val": "high",
 }  # fmt: skip
 """Parameters that are called otherwise in our declarations; each where the declaration has it."""
+HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
+"""What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
 STATE = {"running_mean", "running_var"}
 """Arguments that are updated, and no part of the result."""
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
 
 class Parameters:
-    """The parameters of one of PyTorch's operations."""
+    """The parameters of one of PyTorch's operations.
 
-    __slots__ = ("defaults", "name", "names", "writes")
+    :ivar of, run: the operation, and the fastest way to call it.
+    :ivar writes, helps: whether it writes in place; whether it may run between a node's beginning and its operation.
+    """
+
+    __slots__ = ("defaults", "helps", "name", "names", "of", "run", "writes")
 
     def __init__(self, function: Any) -> None:
         schema = function._schema
+        self.of = function
+        self.run = function._op if type(function).__name__ == "OpOverload" else function
         self.name = schema.name
         self.writes = schema.name.endswith("_")
+        self.helps = schema.name in HELPERS
         self.names = [parameter(argument.name) for argument in schema.arguments]
         self.defaults = [
             argument.default_value if argument.has_default_value() else None for argument in schema.arguments
@@ -49,20 +59,37 @@ class NotedCall:
     """An operation whose node has not been met yet.
 
     :ivar parameters: None for a function of the user's, of which the results are not known before its node is met.
+    :ivar given, named: what is known of the arguments, in their order and by their names.
     """
 
-    __slots__ = ("arguments", "outputs", "parameters", "place", "result", "scope")
+    __slots__ = ("given", "named", "outputs", "parameters", "place", "result", "scope")
 
     def __init__(
-        self, parameters: Parameters | None, arguments: list[tuple[Any, ...]], place: tuple[Any, ...], scope: Any
+        self,
+        parameters: Parameters | None,
+        given: list[tuple[Any, ...]],
+        named: dict[str, tuple[Any, ...]] | None,
+        place: tuple[Any, ...],
+        scope: Any,
     ) -> None:
-        self.parameters, self.arguments, self.place, self.scope = parameters, arguments, place, scope
+        self.parameters, self.given, self.named, self.place, self.scope = parameters, given, named, place, scope
         self.outputs: list[weakref.ref[Any]] = []
         self.result: tuple[Any, ...] = ()
 
+    def arguments(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the name of each argument that is not None, and what is known of it."""
+        named = dict(self.named or {})
+        if self.parameters is not None:
+            known = {**dict(zip(self.parameters.names, self.given, strict=False)), **named}
+            defaults = zip(self.parameters.names, self.parameters.defaults, strict=True)
+            named = {name: known.get(name, (default,)) for name, default in defaults}
+        for name, about in named.items():
+            if about[0] is not None or len(about) > 1 or self.parameters is None:
+                yield name, *about
+
     def made(self, tensor: Any) -> bool:
         """Return whether this operation made a tensor, if that is known."""
-        if self.parameters is None:
+        if self.parameters is None or self.outputs[0]() is tensor:
             return True
         shape = self.result[2] if self.result else None
         alive = [one for output in self.outputs if (one := output()) is not None]
@@ -89,7 +116,7 @@ class NotedCall:
 def trace_of_call(noted: NotedCall, node: Any) -> Trace:
     """The notes as the trace of their node."""
     operands: list[Operand] = []
-    for name, value, *about in noted.arguments:
+    for name, value, *about in noted.arguments():
         if about and about[0] == "tensors":
             operands += [_operand(f"{name}[{i}]", part, rest) for i, (part, *rest) in enumerate(value)]
         else:
@@ -100,8 +127,8 @@ def trace_of_call(noted: NotedCall, node: Any) -> Trace:
         code.co_filename,
         line,
         noted.output(node),
-        _read(value),
-        shape,
+        _read(value, shape, dtype),
+        tuple(shape),
         dtype_name(dtype),
         tuple(_with_slots(_as_declared(operands, node), node)),
         noted.scope,
@@ -117,7 +144,7 @@ def _operand(name: str, value: Any, about: list[Any]) -> Operand:
         value = REDUCTIONS.get(value, value) if name == "reduction" else value
         return Operand(name, None, value, None, None, None)
     _, shape, dtype, tensor = about
-    return Operand(name, None, _read(value), shape, dtype_name(dtype), tensor)
+    return Operand(name, None, _read(value, shape, dtype), tuple(shape), dtype_name(dtype), tensor)
 
 
 def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
@@ -160,8 +187,11 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
     return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
 
 
-def _read(value: Any) -> Any:
+def _read(value: Any, shape: Any, dtype: Any) -> Any:
     """A copy as an array; memory of another device is copied here now. None for a value without numbers."""
+    if isinstance(value, (list, bool, int, float, complex)):  # of a tensor with few elements
+        array = values.host(sys.modules["torch"].tensor(value, dtype=dtype))
+        return array.reshape(tuple(shape))
     if not hasattr(value, "is_sparse"):
         return value
     try:

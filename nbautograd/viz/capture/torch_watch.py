@@ -12,28 +12,31 @@ Nothing is imported from PyTorch, and nothing of this runs, unless a block is wa
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
+
+import numpy as np
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
+from nbautograd.viz.capture.torch_rest import Rests
 from nbautograd.viz.read import notes
 from nbautograd.viz.settings import settings
 
 __all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
 
 SMALL = 4096  # bytes of a tensor that is copied
+LISTED = 32  # elements of a tensor that are kept as numbers, which is faster than a copy
 COPIES = 500  # tensors of which a copy is kept for the next operation that they go to
+FEW = 20_000  # elements of a result that NumPy sums up, since it begins sooner
 ROWS = 32  # of a sample, and columns
-HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
-"""Functions that PyTorch calls between making a node and computing: they save written tensors and resolve
-conjugates."""
 PACKAGES = ("torch", "nbautograd", "contextlib")
 """Packages in which the caller of an operation is not looked for."""
 
@@ -74,13 +77,14 @@ class TorchWatch:
         self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of tensors
         self._mode: Any = None
         self._on = False
-        self._full: int | None = None  # the sequence number from which on nothing was noted, because it was enough
+        self.full: int | None = None  # the sequence number from which on nothing was noted, because it was enough
         self._hooks: list[Any] = []
         self._scopes: list[Any] = []
+        self._rests: Any = None
         self._thread = 0
         self._torch: Any = None
-        self._sequence = -1
-        self._helped = False  # whether the last operation may only have prepared the one that the last node is of
+        self.sequence = -1
+        self.helped = False  # whether the last operation may only have prepared the one that the last node is of
 
     # -- beginning and end -------------------------------------------------------------------------------------------
 
@@ -96,15 +100,16 @@ class TorchWatch:
         if torch._C._len_torch_dispatch_stack():  # other code left one open, and will leave it elsewhere
             return False
         self._torch, self._thread = torch, threading.get_ident()
-        self._peek = torch._C._autograd._get_sequence_nr
+        self.peek = torch._C._autograd._get_sequence_nr
         self._apply = torch.autograd.Function.apply.__func__.__code__
-        self._sequence = self._peek()
+        self.sequence = self.peek()
         modules = torch.nn.modules.module
         self._hooks = [
             modules.register_module_forward_pre_hook(self._entered),
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
         self._mode, _current = _mode_class(torch)(self), self
+        self._rests = Rests(torch, self.rest, self.resume, self._written)
         self._switch(True)
         return True
 
@@ -118,11 +123,12 @@ class TorchWatch:
         self._mode = _current = None
         for hook in self._hooks:
             hook.remove()
+        self._rests.end()
         for scope in self._scopes[:1]:
             protocol.scopes.set(scope)
         self._hooks, self._scopes = [], []
-        if self._full is not None:
-            notes.passed_over.append((self._full, self._peek()))
+        if self.full is not None:
+            notes.passed_over.append((self.full, self.peek()))
         self.settle(namespace)
         self.waiting.clear()
         self._copies.clear()
@@ -130,9 +136,9 @@ class TorchWatch:
     def renew(self, budget: int) -> None:
         """Note so many operations more."""
         self.left = max(self.left, budget)
-        if self._full is not None:
-            notes.passed_over.append((self._full, self._peek()))
-            self._full = None
+        if self.full is not None:
+            notes.passed_over.append((self.full, self.peek()))
+            self.full = None
         self._switch(True)
 
     def _switch(self, on: bool) -> None:
@@ -143,6 +149,19 @@ class TorchWatch:
                 self._mode.__enter__()
             else:
                 _taken_off(self._mode, self._torch.utils._python_dispatch)
+
+    def rest(self) -> bool:
+        """Leave the mode for a while, if it is the innermost one; what stops at a NaN stays."""
+        current = self._torch.utils._python_dispatch._get_current_dispatch_mode
+        if not self._on or _stops or threading.get_ident() != self._thread or current() is not self._mode:
+            return False
+        self._switch(False)
+        return True
+
+    def resume(self) -> None:
+        """Enter the mode again."""
+        if self._mode is not None:
+            self._switch(True)
 
     def __enter__(self) -> TorchWatch:
         self.start()
@@ -165,7 +184,7 @@ class TorchWatch:
 
     def _entered(self, module: Any, args: Any) -> None:
         if threading.get_ident() == self._thread:
-            if self._full is not None and settings.stop == "off":  # inside of an operation no mode can be left
+            if self.full is not None and not _stops:  # inside of an operation no mode can be left
                 self._switch(False)
             before = protocol.scopes.get()
             self._scopes.append(before)
@@ -177,37 +196,33 @@ class TorchWatch:
 
     # -- operations --------------------------------------------------------------------------------------------------
 
-    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run one of PyTorch's operations, and note it if it has a node."""
-        if settings.stop != "off":
-            return self._checked(function, args, kwargs)
-        return function(*args, **kwargs) if self._full is not None else self._noted(function, args, kwargs)
-
-    def _checked(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def checked(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run it, and stop if the result is not finite."""
         from nbautograd.viz.capture import torch_stop
 
-        parameters = _parameters.get(function) or _parameters_of(function)
         given = torch_stop.before(parameters, args)
-        result = function(*args, **kwargs) if self._full is not None else self._noted(function, args, kwargs)
+        result = parameters.run(*args, **kwargs) if self.full is not None else self.noted(parameters, args, kwargs, 3)
         torch_stop.check(self._torch, parameters, given, kwargs, result)
         return result
 
-    def _noted(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def noted(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], deep: int = 2) -> Any:
+        """Run it, and note it.
+
+        :param deep: how many calls there are between the caller and this one, which is the frame at 0.
+        """
         noted = None
-        sequence = self._peek()
-        parameters = _parameters.get(function) or _parameters_of(function)
-        if (sequence != self._sequence or self._helped) and threading.get_ident() == self._thread:
-            self._sequence, self._helped = sequence, False
+        sequence = self.peek()
+        if (sequence != self.sequence or self.helped) and threading.get_ident() == self._thread:
+            self.sequence, self.helped = sequence, False
             try:
-                noted = self._before(parameters, args, kwargs, sequence - 1)
+                noted = self._before(parameters, args, kwargs, sequence - 1, sys._getframe(deep))
             except Exception:  # any: the user's operation must not fail because of its picture
                 self.troubles += 1
-        result = function(*args, **kwargs)
+        result = parameters.run(*args, **kwargs) if kwargs else parameters.run(*args)
         if noted is not None or parameters.writes:
             try:
                 if parameters.writes:
-                    self._written(result)
+                    self._written(result, sys._getframe(deep), 1)
                 if noted is not None:
                     self._after(noted, result, sequence - 1)
             except Exception:
@@ -215,33 +230,37 @@ class TorchWatch:
         return result
 
     def _before(
-        self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], sequence: int
+        self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], sequence: int, frame: Any
     ) -> NotedCall | None:
         if not self._torch.is_grad_enabled():
-            self._inside_function(sequence)
+            self._inside_function(sequence, frame)
             return None
-        given = [*zip(parameters.names, args, strict=False)]
-        given += [(parameter(name), value) for name, value in kwargs.items()]
-        if not self._meet(given) or not self._affordable():
+        wanted, tensor_class = False, self._torch.Tensor
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            if isinstance(value, tensor_class):
+                if value.requires_grad:
+                    wanted = True
+                    self.met(value)
+            elif isinstance(value, (list, tuple)):
+                for one in value:
+                    if isinstance(one, tensor_class) and one.requires_grad:
+                        wanted = True
+                        self.met(one)
+        if not wanted or not self._affordable():
             return None
-        known = dict(given)
-        arguments: list[tuple[Any, ...]] = []
-        for name, default in zip(parameters.names, parameters.defaults, strict=True):
-            value = known.get(name, default)
-            if value is not None:
-                arguments.append((name, *self._about(value)))
-        return NotedCall(parameters, arguments, _place(sys._getframe(2)), protocol.current_scope())
+        given = [self._about(value) for value in args]
+        named = {parameter(name): self._about(value) for name, value in kwargs.items()} if kwargs else None
+        return NotedCall(parameters, given, named, _place(frame), protocol.current_scope())
 
     def _affordable(self) -> bool:
         if self.left <= 0:
-            self._full = self._sequence - 1 if self._full is None else self._full
+            self.full = self.sequence - 1 if self.full is None else self.full
             return False
         self.left -= 1
         return True
 
-    def _inside_function(self, sequence: int) -> None:
+    def _inside_function(self, sequence: int, frame: Any) -> None:
         """The node was made by ``Function.apply``, which has called the user's ``forward``: note that call."""
-        frame: Any = sys._getframe(3)
         while frame is not None and frame.f_code is not self._apply:
             frame = frame.f_back
         if frame is None or sequence in self.waiting or not self._affordable():
@@ -251,52 +270,43 @@ class TorchWatch:
         names = (
             names[len(names) - len(given) :] if len(names) >= len(given) else [f"input{i}" for i in range(len(given))]
         )
-        arguments = [(name, *self._about(value)) for name, value in zip(names, given, strict=True)]
-        self.waiting[sequence] = [NotedCall(None, arguments, _place(frame), protocol.current_scope())]
+        arguments = {name: self._about(value) for name, value in zip(names, given, strict=True)}
+        self.waiting[sequence] = [NotedCall(None, [], arguments, _place(frame), protocol.current_scope())]
 
-    def _written(self, tensor: Any) -> None:
-        """Note where a tensor was written to: an error of a backward pass may ask."""
+    def _written(self, tensor: Any, frame: Any, more: int = 0) -> None:
+        """Note where a tensor was written to: an error of a backward pass may ask.
+
+        :param more: what is still to be added to its version.
+        """
         if isinstance(tensor, self._torch.Tensor):
-            code, line, _ = _place(sys._getframe(2))
-            writes.append((weakref.ref(tensor), tensor._version + 1, code.co_filename, line))
-
-    def _meet(self, given: list[tuple[str, Any]]) -> bool:
-        """Return whether a gradient goes to one of the arguments; note the nodes that made them."""
-        wanted, tensor_class = False, self._torch.Tensor
-        for _, value in given:
-            if isinstance(value, tensor_class):
-                tensors: Any = (value,)
-            else:
-                tensors = value if isinstance(value, (list, tuple)) else ()
-            for one in tensors:
-                if isinstance(one, tensor_class) and one.requires_grad:
-                    wanted = True
-                    if self.waiting:
-                        self.met(one)
-        return wanted
+            code, line, _ = _place(frame)
+            writes.append((weakref.ref(tensor), tensor._version + more, code.co_filename, line))
 
     def met(self, tensor: Any) -> None:
         """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
         node = tensor.grad_fn
-        number = -1 if node is None else node._sequence_nr()
+        if node is None:
+            return
+        number = node._sequence_nr()
         for noted in reversed(self.waiting.get(number, ())):
             if noted.made(tensor):
                 del self.waiting[number]
                 if noted.parameters is None:
                     self._conclude(noted, [tensor])
-                notes.note(node, partial(trace_of_call, noted))
+                node.metadata[notes.KEY] = partial(trace_of_call, noted)
                 return
 
     def _about(self, value: Any) -> tuple[Any, ...]:
-        """A Python value; of a tensor a copy if it is small, its shape and dtype, and itself as long as it lives."""
+        """A Python value; of a tensor the values if it is small, shape and dtype, and itself as long as it lives."""
         if isinstance(value, self._torch.Tensor):
-            known = None if value.is_leaf else self._copies.get(id(value))  # a leaf's .data may have been written to
-            if known is None or known[1]() is not value or known[0] != value._version:
+            known = self._copies.get(id(value))
+            # a leaf's .data may have been written to
+            if known is None or known[1]() is not value or known[0] != value._version or value.is_leaf:
                 known = self._copied(value)
             return known[2:]
         if isinstance(value, (list, tuple)) and any(isinstance(one, self._torch.Tensor) for one in value):
             return [self._about(one) for one in value], "tensors"
-        if isinstance(value, (bool, int, float, complex, str, list, tuple)):
+        if value is None or isinstance(value, (bool, int, float, complex, str, list, tuple)):
             return (value,)
         return (getattr(value, "__name__", None) or str(value)[:40],)  # a user's object is not kept alive
 
@@ -304,16 +314,20 @@ class TorchWatch:
         """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""
         if len(self._copies) > COPIES:
             self._copies.clear()
-        ref = weakref.ref(tensor)
-        known = tensor._version, ref, self._small(tensor), "tensor", tuple(tensor.shape), tensor.dtype, ref
+        ref, shape = weakref.ref(tensor), tensor.shape
+        value = None
+        if tensor.layout is self._torch.strided:
+            if tensor.numel() <= LISTED and tensor.is_cpu:
+                value = tensor.tolist()
+            elif tensor.nbytes <= SMALL:
+                value = self._small(tensor)
+        known = tensor._version, ref, value, "tensor", shape, tensor.dtype, ref
         self._copies[id(tensor)] = known
         return known
 
     def _small(self, tensor: Any) -> Any:
-        """A copy of a small tensor, on its own device; None for others."""
-        if tensor.numel() * tensor.element_size() > SMALL or tensor.layout is not self._torch.strided:
-            return None
-        if tensor.device.type == "cpu":
+        """A copy of a small tensor, on its own device."""
+        if tensor.is_cpu:
             try:
                 return tensor.detach().numpy().copy()
             except Exception:  # a dtype that NumPy does not have, a lazy conjugate, a tensor without memory
@@ -321,47 +335,84 @@ class TorchWatch:
         return tensor.detach().clone()
 
     def _after(self, noted: NotedCall, result: Any, sequence: int) -> None:
-        tensors = [result] if isinstance(result, self._torch.Tensor) else [
-            one for one in (result if isinstance(result, (list, tuple)) else ()) if isinstance(one, self._torch.Tensor)
-        ]  # fmt: skip
-        if not tensors:
-            return
+        if isinstance(result, self._torch.Tensor):
+            tensors: Any = (result,)
+        else:
+            tensors = result if isinstance(result, (list, tuple)) else ()
+            tensors = [one for one in tensors if isinstance(one, self._torch.Tensor)]
+            if not tensors:
+                return
         assert noted.parameters is not None
         self._conclude(noted, tensors)
-        self.waiting.setdefault(sequence, []).append(noted)
+        waiting = self.waiting.get(sequence)
+        if waiting is None:
+            self.waiting[sequence] = [noted]
+        else:
+            waiting.append(noted)
         if noted.parameters.writes:  # what is written to may have been copied in between, with a node
             self.waiting.setdefault(sequence - 1, []).append(noted)
-        self._helped = noted.parameters.name in HELPERS
+        self.helped = noted.parameters.helps
         if len(self.waiting) > 4 * self.budget:
             self.waiting.pop(next(iter(self.waiting)))
 
-    def _conclude(self, noted: NotedCall, tensors: list[Any]) -> None:
+    def _conclude(self, noted: NotedCall, tensors: Any) -> None:
         """Note the results."""
         version, ref, value, _, shape, dtype, _ = self._copied(tensors[0])
-        version += noted.parameters is not None and noted.parameters.writes  # it is counted only after this
+        if noted.parameters is not None and noted.parameters.writes:
+            version += 1  # it is counted only after this
         noted.result = self._digest(tensors[0]) if value is None else value, version, shape, dtype
-        noted.outputs = [ref, *(weakref.ref(one) for one in tensors[1:])]
+        noted.outputs = [ref] if len(tensors) == 1 else [ref, *(weakref.ref(one) for one in tensors[1:])]
 
     def _digest(self, tensor: Any) -> Any:
-        """Return the digest that is kept of a large result."""
-        if not tensor.is_floating_point() or tensor.layout is not self._torch.strided:
+        """What is kept of a large result."""
+        if not tensor.is_floating_point() or tensor.layout is not self._torch.strided or not tensor.ndim:
             return None
-        flat = tensor.detach()
-        flat = flat.reshape(-1, flat.shape[-1]) if flat.ndim else flat.reshape(1, 1)
-        down, across = (-(-size // ROWS) for size in flat.shape)
+        shape, name = tuple(tensor.shape), dtype_name(tensor.dtype)
+        down, across = (-(-size // ROWS) for size in (math.prod(shape[:-1]), shape[-1]))
+        if tensor.is_cpu and tensor.dtype is self._torch.float32 and tensor.numel() <= FEW and not tensor.is_neg():
+            array = tensor.detach().numpy().reshape(-1, shape[-1])
+            line = array.reshape(-1)
+            with np.errstate(all="ignore"):
+                numbers = np.add.reduce(line) / line.size, np.sqrt(line.dot(line))
+            return notes.Digest(shape, name, array[::down, ::across].copy(), numbers)
+        flat = tensor.detach().reshape(-1, shape[-1])
         sample = flat[::down, ::across].to(self._torch.float32, copy=True)
         numbers = flat.mean(), self._torch.linalg.vector_norm(flat)
-        if tensor.device.type == "cpu":
-            return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample.numpy(), numbers)
-        return notes.Digest(tuple(tensor.shape), dtype_name(tensor.dtype), sample, numbers)
+        return notes.Digest(shape, name, sample.numpy() if tensor.is_cpu else sample, numbers)
 
 
-_parameters: dict[Any, Parameters] = {}
+_parameters: dict[int, Parameters] = {}
+"""By id() of the function, which its parameters keep alive: to hash one takes ten times as long."""
 
 
 def _parameters_of(function: Any) -> Parameters:
-    known = _parameters[function] = Parameters(function)
+    known = _parameters[id(function)] = Parameters(function)
     return known
+
+
+_stops = settings.stop != "off"
+
+
+def _set_stops(change: Any) -> None:
+    global _stops
+    _stops = change.new != "off"
+
+
+settings.observe(_set_stops, "stop")
+
+
+def _called(mode: Any, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    """Run one of PyTorch's operations, and note it if it has a node.
+
+    Most operations of a training step have none: those of the backward pass and of the optimizer.
+    """
+    parameters = _parameters.get(id(function)) or _parameters_of(function)
+    watch = mode.watch
+    if _stops:
+        return watch.checked(parameters, args, kwargs or {})
+    if watch.full is None and (watch.helped or parameters.writes or watch.peek() != watch.sequence):
+        return watch.noted(parameters, args, kwargs or {})
+    return parameters.run(*args, **kwargs) if kwargs else parameters.run(*args)
 
 
 _modes: dict[Any, type] = {}
@@ -377,7 +428,9 @@ def _mode_class(torch: Any) -> type:
 
             def __init__(self, watch: TorchWatch) -> None:
                 super().__init__()
-                self.call = watch.call
+                self.watch = watch
+
+            __torch_dispatch__ = _called
 
             @classmethod
             def _should_skip_dynamo(cls) -> bool:  # what it wraps methods in is loaded on the first call, in a second
@@ -386,9 +439,6 @@ def _mode_class(torch: Any) -> type:
             @classmethod
             def ignore_compile_internals(cls) -> bool:  # compiled functions run compiled
                 return True
-
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                return self.call(func, args, kwargs or {})
 
         _modes[base] = Watching
     return _modes[base]
@@ -411,8 +461,16 @@ def _taken_off(mode: Any, stack: Any) -> None:
             stack._push_mode(one)
 
 
+@cache
+def _is_inside(name: str) -> bool:
+    """Whether a module is one of those in which an operation's caller is not looked for."""
+    return name.partition(".")[0] in PACKAGES
+
+
 def _place(frame: Any) -> tuple[Any, int, int]:
     """The code outside of PyTorch that called the operation: its line and its instruction."""
-    while frame.f_back is not None and (frame.f_globals.get("__name__") or "torch").partition(".")[0] in PACKAGES:
+    name = frame.f_globals.get("__name__") or "torch"
+    while frame.f_back is not None and _is_inside(name):
         frame = frame.f_back
+        name = frame.f_globals.get("__name__") or "torch"
     return frame.f_code, frame.f_lineno, frame.f_lasti

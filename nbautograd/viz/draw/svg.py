@@ -51,6 +51,7 @@ NOTE = 18.0  # height of a note below the drawing
 KEY = 260.0  # width of the key to the colours
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
+MARK = 13.0  # radius of the mark of the box that has the largest share
 LEAN = 6.0  # how far the curve of a gradient's line keeps from the value's
 
 
@@ -252,6 +253,12 @@ class _Picture:
             self.put(x, y + 4, node.name, "nb-value", LIGHT["muted"], 12, mono=True, anchor="middle")
         else:
             self.box(node, box)
+        if node.share > 0.002:
+            x, y, r = box.x + box.width - 2 * PILE * (node.kind == "group"), box.y + 1, MARK * node.share**0.5
+            self.out.append(
+                f'<circle class="nb-share" cx="{_n(x)}" cy="{_n(y)}" r="{_n(max(r, 1.5))}" fill="{LIGHT["teal"]}" '
+                f'stroke="{LIGHT["bg"]}" stroke-width="1.5"/>'
+            )
         self.out.append("</g>")
 
     def pill(self, node: Node, box: Box) -> None:

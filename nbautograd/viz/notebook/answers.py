@@ -1,8 +1,8 @@
-"""The parts that the answers to ``%why``, ``%diff`` and ``%memory`` share: lines, picture, names, places."""
+"""The parts that the answers to ``%why``, ``%diff``, ``%memory`` and ``%cost`` share: lines, picture, names, places."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,9 @@ from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.builder import build
+from nbautograd.viz.read.introspect import attribute
 
-__all__ = ["Answer", "name_in", "picture_of", "place_text"]
+__all__ = ["Answer", "marked", "name_in", "picture_of", "place_text"]
 
 
 class Answer:
@@ -47,7 +48,8 @@ class Answer:
 def name_in(names: Mapping[str, Any], tensor: Any) -> str:
     """Return the variable that holds a tensor, private ones left out; empty if none does."""
     items = list(names.items())
-    return next((name for name, value in items if value is tensor and isinstance(name, str) and name[:1] != "_"), "")
+    held = (name for name, value in items if value is tensor and isinstance(name, str) and name.isidentifier())
+    return next((name for name in held if name[:1] != "_"), "")
 
 
 def place_text(place: tuple[str, int], short: bool = False) -> str:
@@ -70,3 +72,34 @@ def picture_of(root: Any, names: Mapping[str, Any], blame: Any = None, message: 
     key = model.stands.get(key, key) if key is not None else None
     nodes = tuple(replace(node, failed=message) if node.id == key else node for node in model.nodes)
     return Picture(replace(model, nodes=nodes))
+
+
+def marked(
+    root: Any, names: Mapping[str, Any], sizes: Mapping[Any, float], text: Callable[[Sequence[Any]], str], note: str
+) -> Picture | None:
+    """Return the graph of a result with shapes only, and on each box a mark whose area is its size.
+
+    :param sizes: by operation; nothing for those that have none.
+    :param text: the label of a box that stands for some operations.
+    :param note: the line below the picture that says what the marks are.
+    """
+    try:
+        model = build(root, names, fold=None).without_values()
+    except Exception:  # the answer stands without a picture
+        return None
+    members: dict[str, list[Any]] = {}
+    for node, key in model.entire.handles.ops.items():
+        if attribute(node, "variable") is None:
+            members.setdefault(model.stands.get(key) or key, []).append(node)
+    total = {key: sum(sizes.get(node, 0.0) for node in nodes) for key, nodes in members.items()}
+    most = max(total.values(), default=0.0) or 1.0
+    nodes = []
+    for node in model.nodes:
+        if node.id in members:
+            label = text(members[node.id])
+            kept: dict[str, Any] = (
+                {"value": label} if node.kind == "op" else {"label": label or node.label, "parameters": 0}
+            )
+            node = replace(node, share=total[node.id] / most, tile=None, **kept)
+        nodes.append(node)
+    return Picture(replace(model, nodes=tuple(nodes), notes=(*model.notes, note)))

@@ -27,6 +27,7 @@ from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
 from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.notebook.question_magics import QUESTIONS, question_magic
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames
@@ -34,7 +35,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", "memory", "why", "diff", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *QUESTIONS, "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -161,33 +162,6 @@ class AutogradMagics(Magics):
         return None if silent else table
 
     @magic_arguments()
-    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
-    @line_magic
-    def memory(self, line: str) -> Any:
-        """Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``."""
-        options, silent = parsed(self.memory, line)
-        from nbautograd.viz.notebook.memory import memory
-
-        tensor = one_tensor(self.shell, "memory", options.expression, False)
-        return of_magic(memory(tensor, namespace=self.shell.user_ns), silent)
-
-    @magic_arguments()
-    @argument("--of", help="the result that is differentiated; by default the newest that depends on it")
-    @argument("expression", nargs="*", help="a tensor or a module")
-    @line_magic
-    def why(self, line: str) -> Any:
-        """Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``."""
-        from nbautograd.viz.notebook.why import why
-
-        options, silent = parsed(self.why, line)
-        text = " ".join(options.expression)
-        asked = self.shell.user_ns.get(text)
-        if not callable(getattr(type(asked), "named_parameters", None)):
-            asked = one_tensor(self.shell, "why", options.expression, False)
-        of = None if options.of is None else tensors(self.shell, "why --of", options.of, 1)[0]
-        return of_magic(why(asked, of, namespace=self.shell.user_ns), silent)
-
-    @magic_arguments()
     @argument("--level", "-l", type=int, help="from 1 to 4: begin a series at this level")
     @argument("--seed", "-s", type=int, help="begin the series of this number, the same for everybody")
     @argument("--show", action="store_true", help="open the answer to the current question")
@@ -206,20 +180,6 @@ class AutogradMagics(Magics):
         except ValueError as error:
             raise UsageError(f"%{error}") from None
         return of_magic(shown, silent)
-
-    @magic_arguments()
-    @argument("expression", nargs="*", help="two tensors: their names, or expressions with a comma between them")
-    @line_magic
-    def diff(self, line: str) -> Any:
-        """Compare two graphs: operations, shapes, values and gradients: ``%diff a b``."""
-        from nbautograd.viz.notebook.diff import diff
-
-        options, silent = parsed(self.diff, line)
-        words = options.expression
-        given = tensors(self.shell, "diff", (", " if len(words) == 2 else " ").join(words).replace(",,", ","))
-        if len(given) != 2:
-            raise UsageError(f"%diff needs two tensors, but got {len(given)}: write for example %diff a b")
-        return of_magic(diff(*given, namespace=self.shell.user_ns), silent)
 
     @magic_arguments()
     @argument("--theme", help="auto, light or dark")
@@ -268,6 +228,8 @@ class AutogradMagics(Magics):
         if cell is not None:
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
+
+    memory, cost, why, diff = map(question_magic, QUESTIONS)
 
     def _run(self, cell: str, block: Any) -> Any:
         """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say.

@@ -14,10 +14,11 @@ from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.answers import name_in, place_text
+from nbautograd.viz.notebook.answers import marked, name_in, place_text
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.notebook.monitor_picture import WIDE, card
+from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.introspect import is_tensor, node_name
 from nbautograd.viz.read.kept import GraphMemory, Runs, read_kept
@@ -38,6 +39,7 @@ class MemoryReport:
     :param kept: the memory, as it was read.
     :param name: of the tensor.
     :param notes: lines below.
+    :param picture: the graph, on which the area of each mark is the memory that a box keeps; or None.
     :returns: the report.
     :raises TypeError: an argument is missing.
 
@@ -49,8 +51,8 @@ class MemoryReport:
     4004
     """
 
-    def __init__(self, kept: GraphMemory, name: str, notes: Sequence[str] = ()) -> None:
-        self.kept, self.name = kept, one_line(name, 40)
+    def __init__(self, kept: GraphMemory, name: str, notes: Sequence[str] = (), picture: Picture | None = None) -> None:
+        self.kept, self.name, self.picture = kept, one_line(name, 40), picture
         self.notes = (*_told(kept), *notes)
 
     @property
@@ -133,9 +135,10 @@ class MemoryReport:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         notes = "".join(f"<p>{escape(note, 400)}</p>" for note in self.notes)
         tables = "".join(table._repr_html_() for table in self.tables)
+        graph = output.image(self.picture.svg, self.picture.label) if self.picture is not None else ""
         return {
             "text/plain": self.text,
-            "text/html": output.image(output.coloured(self.svg), self.label) + notes + tables,
+            "text/html": output.image(output.coloured(self.svg), self.label) + notes + graph + tables,
         }
 
 
@@ -241,4 +244,15 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
     walk = GraphWalk(tensor, READ)
     name = name_in(namespace, tensor) or "out"
     cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
-    return MemoryReport(read_kept(walk, namespace), name, (*cut, *remarks(walk.ops)))
+    kept = read_kept(walk, namespace)
+    sizes: dict[Any, float] = {}
+    for one in kept.storages:
+        if not one.alive:
+            sizes[one.node] = sizes.get(one.node, 0) + one.nbytes
+
+    def label(nodes: Sequence[Any]) -> str:
+        size = int(sum(sizes.get(node, 0) for node in nodes))
+        return bytes_text(size) if size else ""
+
+    picture = marked(tensor, namespace, sizes, label, say("mark_memory")) if sizes else None
+    return MemoryReport(kept, name, (*cut, *remarks(walk.ops)), picture)

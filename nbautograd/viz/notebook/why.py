@@ -114,7 +114,8 @@ def _of_paths(
     grad = attribute(tensor, "grad") if tensor.grad_fn is None or attribute(tensor, "retains_grad") else None
     lines: list[str] = []
     if grad is None:
-        lines += _why_none(tensor, name, root, title, walk, gradient)
+        lines += _why_none(tensor, name, root, title, walk, gradient) if gradient is not None or flow.told else []
+        lines += _returned_none(flow, routes, name) if gradient is None and not flow.told else []
     shown = grad if grad is not None else gradient
     other = _passes(grad, gradient, name, title) if grad is not None and gradient is not None else []
     lines += other
@@ -137,7 +138,7 @@ def _of_paths(
         lines.append(say(key, error=flow.told, root=title))
     lines += remarks(walk.ops)
     label = _label(tensor, name, grad)
-    if grad is not None and _kind(grad) == "number" and not other:
+    if grad is not None and gradient is not None and _kind(grad) == "number" and not other:
         label = say("why_number", name=name, value=values.inline(grad), n=routes.count, root=title)
     return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
 
@@ -164,6 +165,17 @@ def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gr
     ran = any(saved_of(node)[1] for node in walk.order)
     value = "…" if gradient is None else values.inline(gradient)
     return [say("why_reset" if ran else "why_no_pass", name=name, root=title, value=value)]
+
+
+def _returned_none(flow: Flow, routes: Routes, name: str) -> list[str]:
+    """Name the functions on the way that get a gradient and send none: their backward() returns None there."""
+    return [
+        say("why_returned_none", operation=_called(node), line=_place(node), name=name)
+        for node in routes.counts
+        if node in flow.received
+        for edge in routes.edges(node)
+        if (node, edge) not in flow.sent
+    ][:SHOWN]
 
 
 def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
@@ -336,6 +348,10 @@ def _of_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
     lines = [*_falls(parameters, sizes, own), *(_units(walk) if walk is not None else ())]
     if walk is None:
         lines.append(say("why_nothing", name=own))
+    without = {key.rpartition(".")[0]: key for key, size in sizes.items() if size is None and walk is not None}
+    for module_name, key in list(without.items())[:SHOWN]:
+        told = _stopped(f"{own}.{key}", walk, names)
+        lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
     label = say("why_module", name=own, n=len(parameters), norm=number_text(math.sqrt(squares), SUMMARY))
     return Explanation(label, lines, None, Table("", head, tuple(rows), note))
 

@@ -13,7 +13,7 @@ from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.notes import line_of, trace_of
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["GraphMemory", "Runs", "Storage", "read_kept"]
+__all__ = ["GraphMemory", "Runs", "Storage", "modules_of", "read_kept"]
 
 FEWEST = 10  # runs of a line that are worth a word
 KEYS = 20  # lines that are asked whether they run again and again
@@ -79,11 +79,8 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
     """Read the saved tensors of a graph; those with hooks are unpacked for that."""
     kept = GraphMemory(operations=len(walk.order))
     alive = set(_outside(walk, namespace))
-    scopes = walk.scopes()
-    if not any(scopes):
-        scopes = module_scopes(walk, namespace)
-    paths = module_paths(namespace)
-    modules = [_module(scope, paths) for scope in scopes]
+    scopes = _scopes(walk, namespace)
+    modules = modules_of(walk, namespace, scopes)
     seen: set[Any] = set()
     held: list[Any] = []  # so that no id is given again
     first: dict[Any, int] = {}  # by operation: bytes that it was the first to save
@@ -104,6 +101,18 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
     kept.segments = _segments(walk, scopes, first)
     kept.runs = _runs(walk)
     return kept
+
+
+def _scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the blocks around each operation: as they were noted, else by the parameters that it uses."""
+    scopes = walk.scopes()
+    return scopes if any(scopes) else [tuple(path) for path in module_scopes(walk, namespace)]
+
+
+def modules_of(walk: GraphWalk, namespace: Mapping[str, Any], scopes: list[tuple[Any, ...]] | None = None) -> list[str]:
+    """Return the name of the innermost module around each operation, in the order in which they ran."""
+    paths = module_paths(namespace)
+    return [_module(scope, paths) for scope in (_scopes(walk, namespace) if scopes is None else scopes)]
 
 
 def _outside(walk: GraphWalk, namespace: Mapping[str, Any]) -> Iterator[Any]:
@@ -206,7 +215,7 @@ def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any
     kind = ""
     deepest = max(map(len, scopes), default=0)
     for depth in range(deepest):
-        level = [scope[depth] if depth < len(scope) else None for scope in scopes]
+        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # a module may be gone
         found = [key for key in dict.fromkeys(level) if key is not None]
         if len(found) > 1:
             keys = level

@@ -113,6 +113,8 @@ class Node:
     """Of a group, how often its structure repeats; 0 where nothing repeats."""
     parameters: int = 0
     """Of a group, how many parameters of modules are inside of it."""
+    share: float = 0.0
+    """Of memory or time, relative to the box that has most: the area of its mark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,33 @@
 """Read the notes on an operation besides its node: its place, its arguments, its result (see ``protocol.Trace``).
 
 nbautograd's nodes carry that themselves, noted by tracing. For PyTorch's it is put into ``node.metadata``, a dictionary
-that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``).
+that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``). Without a watch, PyTorch
+itself may have kept the lines of the call, since ``set_detect_anomaly(True)`` was on.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections import deque
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
+from nbautograd.protocol import Trace
 from nbautograd.viz.language import say
 
 __all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "line_of", "note", "passed_over", "remarks", "trace_of"]
 
-KEY = "nbautograd"
-"""Of ``node.metadata``."""
+KEY, LINES = "nbautograd", "traceback_"
+"""Of ``node.metadata``: our notes, and the lines that PyTorch keeps with anomaly detection."""
 BUDGET = 2000
 """Operations of PyTorch's that are noted in a cell, or in a block."""
+OTHERS = ("torch", "nbautograd")
+"""Packages whose lines are not those that are looked for."""
 passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 """The sequence numbers, from and to, of operations that were too many in their cell."""
 
@@ -30,12 +37,35 @@ def trace_of(node: Any) -> Any:
     try:
         if not can_be_noted(node):
             return getattr(node, "trace", None)
-        trace = node.metadata.get(KEY)
-        if callable(trace):  # noted without formatting
-            trace = node.metadata[KEY] = trace(node)
+        known = node.metadata
+        trace = known.get(KEY)
+        if trace is None and LINES in known:
+            trace = known[KEY] = _with_line(node, known[LINES])
+        elif callable(trace):  # noted without formatting
+            trace = known[KEY] = trace(node)
         return trace
     except Exception:  # a picture is drawn of any object
         return None
+
+
+def _with_line(node: Any, lines: Iterable[str]) -> Trace | None:
+    """The innermost line outside of PyTorch, as a trace without values.
+
+    :param lines: of a traceback, as ``traceback.format_stack`` gives them.
+    """
+    packages = tuple(str(PurePath(sys.modules[name].__file__ or "?").parent) for name in OTHERS if name in sys.modules)
+    for text in reversed(list(lines)):
+        found = re.match(r'\s*File "(.+)", line (\d+)', text)
+        if found and not found[1].startswith(packages) and not found[1].endswith("contextlib.py"):
+            about = next(iter(getattr(node, "_input_metadata", None) or ()), None)
+            shape = tuple(about.shape) if about is not None else ()
+            dtype = str(about.dtype).rpartition(".")[2] if about is not None else ""
+            return Trace(found[1], int(found[2]), _nothing, None, shape, dtype, ())
+    return None
+
+
+def _nothing() -> None:
+    """The result of an operation that was not watched: it is not known."""
 
 
 def line_of(node: Any) -> tuple[str, int] | None:
@@ -60,6 +90,8 @@ def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
     without = [node for node in theirs if trace_of(node) is None]
     kinds = {type(node).__name__ for node in theirs}
     said = [say(text) for kind, text in _OPAQUE.items() if kind in kinds]
+    if any(trace.output is _nothing for node in theirs if (trace := trace_of(node)) is not None):
+        said.append(say("torch_lines"))
     if without and len(without) == len(theirs):
         said.append(say("torch_unwatched"))
     elif any(first <= node._sequence_nr() < last for first, last in passed_over for node in without):

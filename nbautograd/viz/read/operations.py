@@ -118,7 +118,7 @@ class OperationReader:
     def arguments(self, node: Any) -> list[tuple[str, str]]:
         """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
         trace, edges = trace_of(node), self.walk.next[node]
-        if trace is None:
+        if trace is None or not trace.operands:
             names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")
             if len(edges) == 3 and node_name(node).startswith("Addmm"):
                 names = ("bias", "input", "other")

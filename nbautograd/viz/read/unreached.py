@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from nbautograd._engine.base.missing_graph import METHODS, cutting_calls
@@ -41,30 +41,86 @@ class Stop(NamedTuple):
 def stops(name: str, files: Mapping[str, tuple[int, int]], ran: set[tuple[str, int]]) -> list[Stop]:
     """Return the places that keep a gradient from a variable, in the order of the code.
 
+    A function that is called with the variable, and is in one of the files, is read as well; of a parameter of a module
+    the methods that use the module as ``self.fc``.
+
     :param name: of the variable, or ``net.fc.weight``.
     :param files: by file name the first and the last line that count, the first file first.
     :param ran: the lines whose operations are in the graph.
     """
-    found: list[Stop] = []
-    tainted = {name.partition(".")[0].partition("[")[0]}
+    first, *inner = name.split(".")
+    tainted = {first.partition("[")[0]}
+    reader = _Reader(files, ran)
     for filename, (begin, end) in files.items():
-        known = [one for many in assignments(filename).values() for one in many]
+        reader.read(filename, begin, end, tainted)
+    own = {f"self.{part}" for part in inner}
+    for filename, function in reader.functions.values():
+        if own and _uses(function, own):
+            reader.read(filename, function.lineno, function.end_lineno or 0, set(own))
+    return list(dict.fromkeys(reader.found))
+
+
+class _Reader:
+    """Follows variables through statements and calls."""
+
+    def __init__(self, files: Iterable[str], ran: set[tuple[str, int]]) -> None:
+        self.ran = ran
+        self.found: list[Stop] = []
+        self.seen: set[tuple[str, int, frozenset[str]]] = set()
+        self.functions: dict[str, tuple[str, ast.FunctionDef]] = {}
+        for filename in files:
+            tree = parsed(source_of(filename))
+            for node in ast.walk(tree) if tree is not None else ():
+                if isinstance(node, ast.FunctionDef):
+                    self.functions[node.name] = filename, node
+
+    def read(self, filename: str, begin: int, end: int, tainted: set[str]) -> None:
+        """Read some lines of a file; ``tainted`` grows by the variables that are computed from those in it."""
+        here = {
+            id(one): n for n, many in assignments(filename).items() for one in many if begin <= one.position[0] <= end
+        }
+        known = [one for many in assignments(filename).values() for one in many if id(one) in here]
         for one in sorted(known, key=lambda one: one.position):
-            used = {node.id for node in ast.walk(one.value) if isinstance(node, ast.Name)}
-            target = next((n for n, many in assignments(filename).items() if one in many), "")
-            if not used & tainted or not begin <= one.position[0] <= end:
-                continue
-            stop = _stop(one.value, one.mode, tainted)
-            if stop is not None:
-                found.append(Stop(*stop, filename, one.position[0]))
-            else:
-                tainted.add(target)
+            if _uses(one.value, tainted):
+                stop = _stop(one.value, one.mode, tainted)
+                if stop is not None:
+                    self.found.append(Stop(*stop, filename, one.position[0]))
+                else:
+                    self.enter(one.value, tainted)
+                    tainted.add(here[id(one)])
         for line, tree in _other_lines(filename):
-            stop = _stop(tree, "", tainted)
-            if stop is not None and begin <= line <= end:
-                found.append(Stop(*stop, filename, line))
-        found += [stop for stop in _branches(filename, tainted, ran) if begin <= stop.line <= end]
-    return list(dict.fromkeys(found))
+            if begin <= line <= end and _uses(tree, tainted):
+                stop = _stop(tree, "", tainted)
+                if stop is not None:
+                    self.found.append(Stop(*stop, filename, line))
+                else:
+                    self.enter(tree, tainted)
+        self.found += [stop for stop in _branches(filename, tainted, self.ran) if begin <= stop.line <= end]
+
+    def enter(self, value: ast.expr, tainted: set[str]) -> None:
+        """Read the functions that an expression calls with some of the variables."""
+        for call in ast.walk(value):
+            if not isinstance(call, ast.Call) or called(call) not in self.functions:
+                continue
+            filename, function = self.functions[called(call)]
+            names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+            names = names[1:] if isinstance(call.func, ast.Attribute) and names[:1] == ["self"] else names
+            given = {name for name, argument in zip(names, call.args, strict=False) if _uses(argument, tainted)}
+            given |= {each.arg for each in call.keywords if each.arg and _uses(each.value, tainted)}
+            key = filename, function.lineno, frozenset(given)
+            if given and key not in self.seen:
+                self.seen.add(key)
+                self.read(filename, function.lineno + 1, function.end_lineno or 0, given)
+
+
+def _uses(tree: ast.AST, names: set[str]) -> list[ast.expr]:
+    """Return the places at which an expression uses some variables, or ``self.fc``."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Name) and node.id in names)
+        or (isinstance(node, ast.Attribute) and f"{getattr(node.value, 'id', '')}.{node.attr}" in names)
+    ]
 
 
 def _stop(value: ast.expr, mode: str, names: set[str]) -> tuple[str, str] | None:
@@ -72,23 +128,19 @@ def _stop(value: ast.expr, mode: str, names: set[str]) -> tuple[str, str] | None
     cut: set[int] = set()
     what = ("", "")
     for base, call, _ in cutting_calls(value, mode):
-        inside = [node for node in ast.walk(base) if isinstance(node, ast.Name) and node.id in names]
+        inside = _uses(base, names)
         if inside:
             what = what if what[0] else ("call", call)
             cut |= {id(node) for node in inside}
     for node in ast.walk(value):
-        if isinstance(node, ast.Call) and called(node) in WHOLE - METHODS:
-            inside = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in names]
+        is_call = isinstance(node, ast.Call) and called(node) in WHOLE - METHODS
+        if is_call or isinstance(node, ast.Compare):
+            inside = _uses(node, names)
             if inside:
-                what = what if what[0] else ("integers", f"{called(node)}()")
+                told = f"{called(node)}()" if isinstance(node, ast.Call) else ast.unparse(node)
+                what = what if what[0] else ("integers", told)
                 cut |= {id(part) for part in inside}
-        elif isinstance(node, ast.Compare):
-            inside = [part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in names]
-            if inside:
-                what = what if what[0] else ("integers", ast.unparse(node))
-                cut |= {id(part) for part in inside}
-    uses = {id(node) for node in ast.walk(value) if isinstance(node, ast.Name) and node.id in names}
-    return what if what[0] and uses <= cut else None
+    return what if what[0] and {id(node) for node in _uses(value, names)} <= cut else None
 
 
 def _other_lines(filename: str) -> Iterator[tuple[int, ast.expr]]:
@@ -106,6 +158,5 @@ def _branches(filename: str, names: set[str], ran: set[tuple[str, int]]) -> Iter
         if isinstance(node, ast.If):
             for body in (node.body, node.orelse):
                 lines = {n.lineno for s in body for n in ast.walk(s) if isinstance(n, (ast.stmt, ast.expr))}
-                uses = any(isinstance(n, ast.Name) and n.id in names for s in body for n in ast.walk(s))
-                if body and uses and not any((filename, line) in ran for line in lines):
+                if any(_uses(s, names) for s in body) and not any((filename, line) in ran for line in lines):
                     yield Stop("branch", ast.unparse(node.test), filename, node.lineno)

@@ -224,6 +224,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "checkpoint computes its function again in the backward pass: with use_reentrant=False it is drawn",
         "checkpoint 在反向传播时重新计算其函数：使用 use_reentrant=False 即可画出",
     ),
+    "torch_lines": (
+        "lines: as PyTorch kept them with set_detect_anomaly; names and values of results are kept by viz.watch()",
+        "代码行：由 PyTorch 在 set_detect_anomaly 下保存；结果的名称和数值由 viz.watch() 保存",
+    ),
     "torch_partly": (
         "watched are {watched:,} of {count:,} operations: of a cell the first {budget:,}, and none outside",
         "{count:,} 个运算中观察到 {watched:,} 个：每个单元格只观察前 {budget:,} 个，单元格之外的不观察",

@@ -91,6 +91,48 @@ TEXTS: dict[str, tuple[str, str]] = {
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
         "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`",
     ),
+    "mark_memory": ("the area of a mark is the memory that its box keeps", "圆点的面积表示该框保留的内存"),
+    "mark_time": ("the area of a mark is the time of its box, of both passes", "圆点的面积表示该框两个方向的总时间"),
+    "mark_flops": ("the area of a mark is the FLOP of its box, of both passes", "圆点的面积表示该框两个方向的 FLOP"),
+    "cost_label": (
+        "{name}: {n:,} operations, {parameters} parameters, {forward} FLOP forward, {backward} FLOP backward",
+        "{name}：{n:,} 个运算，{parameters} 个参数，前向 {forward} FLOP，反向 {backward} FLOP",
+    ),
+    "cost_label_1": (
+        "{name}: one operation, {parameters} parameters, {forward} FLOP forward, {backward} FLOP backward",
+        "{name}：一个运算，{parameters} 个参数，前向 {forward} FLOP，反向 {backward} FLOP",
+    ),
+    "cost_whole": (
+        "forward: {whole} ms, of which {inside} ms in operations with a gradient; the rest is Python and watching",
+        "前向：{whole} 毫秒，其中 {inside} 毫秒在有梯度的运算中；其余是 Python 和观察",
+    ),
+    "cost_unknown": (
+        "the shapes of {n:,} products were not noted: their FLOP are left out",
+        "没有记录 {n:,} 个乘积的形状：未计入它们的 FLOP",
+    ),
+    "cost_unknown_1": (
+        "the shapes of one product were not noted: its FLOP are left out",
+        "没有记录一个乘积的形状：未计入它的 FLOP",
+    ),
+    "cost_no_forward": (
+        "forward: no times, since it ran before; write the expression, as in %cost f(x)",
+        "前向：没有时间，因为它之前已运行；请写出表达式，如 %cost f(x)",
+    ),
+    "cost_backward": ("backward: {inside} ms in its operations", "反向：各运算共 {inside} 毫秒"),
+    "cost_no_graph": ("backward: there is no graph", "反向：没有计算图"),
+    "cost_freed": ("backward: no times, since a pass has freed the graph", "反向：没有时间，因为计算图已被释放"),
+    "cost_hooks": (
+        "backward: no times, since a pass of its own would call the hooks",
+        "反向：没有时间，因为另做一次反向传播会调用钩子",
+    ),
+    "cost_failed": ("backward: no times, since the pass fails", "反向：没有时间，因为反向传播失败"),
+    "cost_count": ("operations", "运算数"),
+    "cost_parameters": ("parameters", "参数"),
+    "cost_flops": ("FLOP forward", "前向 FLOP"),
+    "cost_backward_flops": ("FLOP backward", "反向 FLOP"),
+    "cost_ms": ("ms forward", "前向 毫秒"),
+    "cost_backward_ms": ("ms backward", "反向 毫秒"),
+    "cost_bytes": ("memory", "内存"),
     "why_none": ("{name}.grad is None", "{name}.grad 是 None"),
     "why_is_zero": ("{name}.grad is 0", "{name}.grad 是 0"),
     "why_is_tiny": ("{name}.grad is tiny: {value}", "{name}.grad 很小：{value}"),
@@ -124,6 +166,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "was grad(), which only returns the gradient",
         "经过 {root} 的反向传播已运行；之后 .grad 被设为 None（zero_grad），或那次使用了 inputs=，"
         "或那是只返回梯度的 grad()",
+    ),
+    "why_returned_none": (
+        "{operation} gets a gradient and sends none toward {name}: its backward() returns None there{line}",
+        "{operation} 收到梯度，但没有传向 {name}：它的 backward() 在此返回 None{line}",
     ),
     "why_accumulated": (
         "{n} passes were summed: one gives {value}; call zero_grad() before each pass",

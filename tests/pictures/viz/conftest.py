@@ -1,8 +1,9 @@
-"""A real browser, and pages that are opened in it; an IPython shell."""
+"""A real browser, and pages that are opened in it; an IPython shell; either library, with its operations noted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
+from nbautograd import viz
 from nbautograd.viz.notebook.api import Recording
 from tests import needs
 from tests.waiting import wait_for_layout
@@ -107,3 +109,36 @@ def app() -> Iterator[Any]:
     shell = start_ipython() or InteractiveShell.instance()
     yield shell
     shell.run_line_magic("reset", "-f")
+
+
+@pytest.fixture(params=["nbautograd", "torch"])
+def torch(request: pytest.FixtureRequest) -> Any:
+    """Either library: the test runs under both."""
+    return needs.package(request.param)
+
+
+@pytest.fixture
+def noted() -> Callable[[], AbstractContextManager[None]]:
+    """A block whose operations are noted, of both libraries."""
+
+    @contextmanager
+    def block() -> Iterator[None]:
+        with viz.traced(), viz.watch():
+            yield
+
+    return block
+
+
+@pytest.fixture
+def run(torch: Any, app: Any) -> Iterator[Any]:
+    """A function that runs a cell of a notebook with the extension, in which ``torch`` is either library."""
+    app.run_line_magic("reset", "-f")
+    app.run_line_magic("load_ext", "nbautograd")
+
+    def run_cell(code: str) -> Any:
+        return app.run_cell(code, store_history=True)
+
+    run_cell(f"import {torch.__name__} as torch\ndef leaf(*v): return torch.tensor(v, requires_grad=True)")
+    yield run_cell
+    app.run_line_magic("unload_ext", "nbautograd")
+    app.run_line_magic("reset", "-f")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,18 +12,11 @@ import nbautograd as nb
 from nbautograd import viz
 from tests import needs
 
-
-@pytest.fixture(params=["nbautograd", "torch"])
-def torch(request: pytest.FixtureRequest) -> Any:
-    return needs.package(request.param)
+Noted = Callable[[], AbstractContextManager[None]]
 
 
-def noted(torch: Any) -> AbstractContextManager[None]:
-    return viz.traced() if torch is nb else viz.watch()
-
-
-def test_operations_that_only_one_graph_has(torch: Any) -> None:
-    with noted(torch):
+def test_operations_that_only_one_graph_has(torch: Any, noted: Noted) -> None:
+    with noted():
         w = torch.tensor([1.0, 2.0], requires_grad=True)
         a = (w * 2).exp().sum()
         b = torch.relu(w * 2).exp().sum()
@@ -36,8 +29,8 @@ def test_operations_that_only_one_graph_has(torch: Any) -> None:
     assert "only in a: ReluBackward0" in viz.diff(b, a, namespace={"b": a, "a": b}).text
 
 
-def test_shapes_values_and_gradients(torch: Any) -> None:
-    with noted(torch):
+def test_shapes_values_and_gradients(torch: Any, noted: Noted) -> None:
+    with noted():
         w = torch.tensor([1.0, 2.0], requires_grad=True)
         a, same = (w * 2).exp().sum(), (w * 2).exp().sum()
         b = (w * 3).exp().sum()
@@ -51,11 +44,11 @@ def test_shapes_values_and_gradients(torch: Any) -> None:
     assert w.grad is None
 
 
-def test_both_libraries() -> None:
+def test_both_libraries(noted: Noted) -> None:
     theirs = needs.package("torch")
     results = []
     for torch in (nb, theirs):
-        with noted(torch):
+        with noted():
             w = torch.tensor([[0.5, -1.0], [2.0, 0.25]], requires_grad=True)
             results.append(torch.tanh(w @ w).sum())
     assert viz.diff(*results, namespace={}).text == "a and b are alike: 3 operations"

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
-import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.notebook.memory import _carried
-from tests import needs
+
+Noted = Callable[[], AbstractContextManager[None]]
 
 
-@pytest.fixture(params=["nbautograd", "torch"])
-def torch(request: pytest.FixtureRequest) -> Any:
-    return needs.package(request.param)
-
-
-def noted(torch: Any) -> AbstractContextManager[None]:
-    return viz.traced() if torch is nb else viz.watch()
-
-
-def test_shared_memory_is_counted_once(torch: Any) -> None:
-    with noted(torch):
+def test_shared_memory_is_counted_once(torch: Any, noted: Noted) -> None:
+    with noted():
         w, x = torch.ones(100, requires_grad=True), torch.ones(100)
         h = (w * x).exp()  # saved by exp, by the product twice, as a view, too
         y = (h * h.view(100)).sum()
@@ -36,8 +27,8 @@ def test_shared_memory_is_counted_once(torch: Any) -> None:
     assert report.tables[1].rows[0][0] == "ExpBackward0"
 
 
-def test_peaks_of_a_chain(torch: Any) -> None:
-    with noted(torch):
+def test_peaks_of_a_chain(torch: Any, noted: Noted) -> None:
+    with noted():
         w = torch.ones(1000, requires_grad=True)
         y = w.exp().exp().exp().sum()
     forward, backward = viz.memory(y, namespace={"w": w}).peak
@@ -47,8 +38,8 @@ def test_peaks_of_a_chain(torch: Any) -> None:
     )  # two gradients at the last exp, which still has its result
 
 
-def test_modules_and_checkpoints(torch: Any) -> None:
-    with noted(torch):
+def test_modules_and_checkpoints(torch: Any, noted: Noted) -> None:
+    with noted():
         parts = [torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Sigmoid(), torch.nn.Tanh()) for _ in range(4)]
         net, x = torch.nn.Sequential(*parts), torch.ones(1000, requires_grad=True)
         y = net(x).sum()
@@ -60,8 +51,8 @@ def test_modules_and_checkpoints(torch: Any) -> None:
     assert [row[0] for row in report.tables[2].rows][:3] == ["net.0.0", "net.0.1", "net.0.2"]
 
 
-def test_a_sum_that_keeps_every_graph_is_named(torch: Any) -> None:
-    with noted(torch):
+def test_a_sum_that_keeps_every_graph_is_named(torch: Any, noted: Noted) -> None:
+    with noted():
         w, total = torch.ones(3, requires_grad=True), 0.0
         for _ in range(20):
             loss = (w * w).sum()
@@ -73,8 +64,8 @@ def test_a_sum_that_keeps_every_graph_is_named(torch: Any) -> None:
     assert "`total += loss.item()`" in report.text and "already freed" in report.text
 
 
-def test_a_state_that_was_never_detached_is_named_even_after_few_passes(torch: Any) -> None:
-    with noted(torch):
+def test_a_state_that_was_never_detached_is_named_even_after_few_passes(torch: Any, noted: Noted) -> None:
+    with noted():
         u, h = torch.ones(2, 2, requires_grad=True), torch.zeros(1, 2)
         for step in range(3):
             h = torch.tanh(h @ u)
@@ -85,19 +76,19 @@ def test_a_state_that_was_never_detached_is_named_even_after_few_passes(torch: A
     assert "`h = h.detach()`" in report.text
 
 
-def test_layers_of_one_call_are_no_runs(torch: Any) -> None:
-    with noted(torch):
+def test_layers_of_one_call_are_no_runs(torch: Any, noted: Noted) -> None:
+    with noted():
         net = torch.nn.Sequential(*[torch.nn.Tanh() for _ in range(15)])
         y = net(torch.ones(3, requires_grad=True))
     assert viz.memory(y, namespace={"net": net}).kept.runs is None
-    with noted(torch):
+    with noted():
         rnn = torch.nn.LSTM(2, 2)
         y = rnn(torch.ones(20, 1, 2))[0].sum()
     assert viz.memory(y, namespace={"rnn": rnn}).kept.runs is None
 
 
-def test_calls_of_a_module_are_runs(torch: Any) -> None:
-    with noted(torch):
+def test_calls_of_a_module_are_runs(torch: Any, noted: Noted) -> None:
+    with noted():
         cell, h = torch.nn.RNNCell(2, 2), torch.zeros(1, 2)
         for _ in range(12):
             h = cell(torch.ones(1, 2), h)

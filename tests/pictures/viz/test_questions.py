@@ -7,7 +7,6 @@ the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -145,22 +144,37 @@ QUESTIONS: dict[str, tuple[list[str], str, list[str]]] = {
         "%why w",
         [r"w\.grad is 0", r"becomes 0 at relu", r"line 2: h = torch\.relu", r"dead ReLU"],
     ),
+    # parameters and FLOPs on the graph: torchvista#26
+    "parameters and FLOPs": (
+        [
+            "net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))",
+            "x = torch.ones(3, 4)",
+        ],
+        "%cost net(x).sum()",
+        [r"58 parameters, 288 FLOP forward, 384 FLOP backward", r"net\.0 .*40 +192 +192 ", r"net\.2 .*18 +96 +192 "],
+    ),
+    "which line takes the time": (
+        [
+            "w = torch.ones(40, 40, requires_grad=True)",
+            "def f(x):\n    a = x.exp()\n    b = a @ w @ w\n    return b.sum()",
+        ],
+        "%cost f(w)",
+        [r"In \[\d+\], line 3: b = a @ w @ w +2 .*256 k +512 k", r"ms forward +ms backward"],
+    ),
+    "a Function without a gradient": (
+        [
+            "class F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n"
+            "    @staticmethod\n    def backward(ctx, g):\n        return None\nw = leaf(1.0)\ny = F.apply(w).sum()"
+        ],
+        "%why w",
+        [r"f gets a gradient and sends none toward w", r"line 9: y = F\.apply\(w\)\.sum\(\)"],
+    ),
+    "detached in a helper": (
+        ["def target(q):\n    return q.detach() * 2\nw, v = leaf(1.0), leaf(1.0)\ny = (target(w) * v).sum()"],
+        "%why w --of y",
+        [r"cut off by detach\(\)", r"line 2: return q\.detach\(\) \* 2"],
+    ),
 }
-
-
-@pytest.fixture(params=["nbautograd", "torch"])
-def run(request: pytest.FixtureRequest, app: Any) -> Iterator[Any]:
-    needs.package(request.param)
-    app.run_line_magic("reset", "-f")
-    app.run_line_magic("load_ext", "nbautograd")
-
-    def run_cell(code: str) -> Any:
-        return app.run_cell(code, store_history=True)
-
-    run_cell(f"import {request.param} as torch\ndef leaf(*v): return torch.tensor(v, requires_grad=True)")
-    yield run_cell
-    app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -174,3 +188,13 @@ def test_the_text_names_the_cause_and_the_line(run: Any, question: str, capsys: 
     text = "\n".join([repr(last.result), str(error), repr(animation) if animation is not None else ""])
     missing = [pattern for pattern in wanted if not re.search(pattern, text)]
     assert not missing, text
+
+
+def test_an_unwatched_graph(run: Any, torch: Any, recwarn: pytest.WarningsRecorder) -> None:
+    """Which forward line made this backward operation: lightning-thunder#306."""
+    run("%autograd --torch off --tracing off")
+    run("torch.autograd.set_detect_anomaly(True, check_nan=False)\nw = leaf(1.0, 2.0)\ny = (w * 2).exp().sum()")
+    run("torch.autograd.set_detect_anomaly(False)")
+    text = repr(run("%graph y").result)
+    assert ("In [" in text) == (torch.__name__ == "torch"), text
+    run("%autograd --torch on --tracing on")

@@ -17,19 +17,9 @@ from nbautograd.errors import BadNumberError
 from nbautograd.viz.notebook.failed_forward import failed_forward
 
 
-@pytest.fixture(params=["nbautograd", "torch"])
-def run(request: pytest.FixtureRequest, app: Any) -> Iterator[Any]:
-    needs.package(request.param)
-    app.run_line_magic("reset", "-f")
-    app.run_line_magic("load_ext", "nbautograd")
-
-    def run_cell(code: str) -> Any:
-        return app.run_cell(code, store_history=True)
-
-    run_cell(f"import {request.param} as torch")
-    yield run_cell
-    app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
     assert viz.settings.stop == "off" and not dispatch_mode.is_on_anywhere()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,16 +11,8 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.read.unreached import stops
-from tests import needs
 
-
-@pytest.fixture(params=["nbautograd", "torch"])
-def torch(request: pytest.FixtureRequest) -> Any:
-    return needs.package(request.param)
-
-
-def noted(torch: Any) -> AbstractContextManager[None]:
-    return viz.traced() if torch is nb else viz.watch()
+Noted = Callable[[], AbstractContextManager[None]]
 
 
 def leaf(torch: Any, *values: float) -> Any:
@@ -28,8 +20,8 @@ def leaf(torch: Any, *values: float) -> Any:
 
 
 @pytest.mark.parametrize("ran", [False, True])
-def test_the_paths_and_their_products(torch: Any, ran: bool) -> None:
-    with noted(torch):
+def test_the_paths_and_their_products(torch: Any, ran: bool, noted: Noted) -> None:
+    with noted():
         w, x = leaf(torch, 3.0), torch.tensor([2.0])
         a, b = w * x, w + 1
         y = (a * b).sum()
@@ -45,8 +37,8 @@ def test_the_paths_and_their_products(torch: Any, ran: bool) -> None:
     assert w.grad is None or float(w.grad) == 14  # nothing was added
 
 
-def test_the_sum_of_the_products_is_the_gradient(torch: Any) -> None:
-    with noted(torch):
+def test_the_sum_of_the_products_is_the_gradient(torch: Any, noted: Noted) -> None:
+    with noted():
         w = leaf(torch, 0.5)
         y = (w.sin() * w.exp() + w * w).sum()
     products = [float(line.split(" = ")[0]) for line in viz.why(w).lines if " = " in line]
@@ -54,8 +46,8 @@ def test_the_sum_of_the_products_is_the_gradient(torch: Any) -> None:
     assert len(products) == 4 and abs(sum(products) - float(w.grad)) < 0.01
 
 
-def test_passes_that_were_summed(torch: Any) -> None:
-    with noted(torch):
+def test_passes_that_were_summed(torch: Any, noted: Noted) -> None:
+    with noted():
         w = leaf(torch, 1.0, 2.0)
         for _ in range(3):
             y = (w * w).sum()
@@ -72,8 +64,8 @@ def test_a_gradient_that_was_reset(torch: Any) -> None:
     assert "set to None since then" in viz.why(w, y).text
 
 
-def test_the_factor_by_which_it_vanishes_or_explodes(torch: Any) -> None:
-    with noted(torch):
+def test_the_factor_by_which_it_vanishes_or_explodes(torch: Any, noted: Noted) -> None:
+    with noted():
         w = leaf(torch, 1.0)
         h = w
         for _ in range(30):
@@ -85,7 +77,7 @@ def test_the_factor_by_which_it_vanishes_or_explodes(torch: Any) -> None:
         answer.label.startswith("w.grad is tiny") and "30 operations of one line multiply it by 10^-20" in answer.text
     )
     assert "h = torch.sigmoid(h)" in answer.text and "its derivative is at most 1/4" in answer.text
-    with noted(torch):
+    with noted():
         w = leaf(torch, 10.0)
         y = (w**9).sum()
     y.backward()
@@ -93,8 +85,8 @@ def test_the_factor_by_which_it_vanishes_or_explodes(torch: Any) -> None:
     assert answer.label.startswith("w.grad is huge") and "the decisive factor is 9e8, at pow" in answer.text
 
 
-def test_where_it_becomes_zero_or_nan(torch: Any) -> None:
-    with noted(torch):
+def test_where_it_becomes_zero_or_nan(torch: Any, noted: Noted) -> None:
+    with noted():
         w = leaf(torch, -1.0, -2.0)
         y = torch.relu(w * 3).sum()
     y.backward()
@@ -104,39 +96,39 @@ def test_where_it_becomes_zero_or_nan(torch: Any) -> None:
     )
     assert answer.picture is not None
     assert [node.name for node in answer.picture.model.nodes if node.failed] == ["ReluBackward0"]
-    with noted(torch):
+    with noted():
         w = leaf(torch, 0.0, 4.0)
         y = torch.where(w > 0, w.sqrt(), w * 0).sum()
     y.backward()
     assert "the first NaN or infinity arises at sqrt" in viz.why(w, y).text
 
 
-def test_what_cuts_it_off(torch: Any) -> None:
-    with noted(torch):
+def test_what_cuts_it_off(torch: Any, noted: Noted) -> None:
+    with noted():
         w, v = leaf(torch, 1.0, 2.0), leaf(torch, 1.0, 2.0)
         h = (w * 2).detach()
         y = (h * v).sum()
     assert "cut off by detach()" in viz.why(w, y).text and "h = (w * 2).detach()" in viz.why(w, y).text
-    with noted(torch):
+    with noted():
         u = leaf(torch, 1.0)
         with torch.no_grad():
             k = u * 2
         y = (v * k).sum()
     assert "cut off by no_grad()" in viz.why(u, y).text
-    with noted(torch):
+    with noted():
         r = leaf(torch, 1.0, 3.0)
         best = r.argmax()
         y = (v * best).sum()
     assert "argmax() gives integers or bools" in viz.why(r, y).text
-    with noted(torch):
+    with noted():
         s = leaf(torch, 1.0)
         y = (v * s.item()).sum()
     assert "cut off by item()" in viz.why(s, y).text
 
 
-def test_a_branch_that_did_not_run(torch: Any) -> None:
+def test_a_branch_that_did_not_run(torch: Any, noted: Noted) -> None:
     flag = False
-    with noted(torch):
+    with noted():
         w, v = leaf(torch, 1.0), leaf(torch, 1.0)
         out = v * 1
         if flag:
@@ -145,8 +137,8 @@ def test_a_branch_that_did_not_run(torch: Any) -> None:
     assert "a branch with w did not run" in viz.why(w, y).text and "if flag" in viz.why(w, y).text
 
 
-def test_no_leaf_and_no_request(torch: Any) -> None:
-    with noted(torch):
+def test_no_leaf_and_no_request(torch: Any, noted: Noted) -> None:
+    with noted():
         w = leaf(torch, 1.0, 2.0) * 2
         y = w.sum()
     y.backward()
@@ -158,9 +150,9 @@ def test_no_leaf_and_no_request(torch: Any) -> None:
     assert "bare has no graph at all" in viz.why(leaf(torch, 1.0), bare).text
 
 
-def test_hooks_are_not_called(torch: Any) -> None:
+def test_hooks_are_not_called(torch: Any, noted: Noted) -> None:
     called: list[Any] = []
-    with noted(torch):
+    with noted():
         w = leaf(torch, 1.0)
         h = w * 2
         h.register_hook(called.append)
@@ -169,12 +161,12 @@ def test_hooks_are_not_called(torch: Any) -> None:
     assert not called and "2 = " in answer.text  # by the values that were noted
 
 
-def test_a_module(torch: Any) -> None:
+def test_a_module(torch: Any, noted: Noted) -> None:
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     net.add_module("spare", torch.nn.Linear(1, 1))
     net[2].bias.requires_grad_(False)
-    with noted(torch):
+    with noted():
         with torch.no_grad():
             net[0].bias.fill_(-100)
         y = net[2](net[1](net[0](torch.ones(16, 4)))).mean()
@@ -186,10 +178,10 @@ def test_a_module(torch: Any) -> None:
     assert "dead ReLU: 8 of 8 units" in answer.text
 
 
-def test_the_layer_where_the_norm_falls(torch: Any) -> None:
+def test_the_layer_where_the_norm_falls(torch: Any, noted: Noted) -> None:
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Sigmoid(), torch.nn.Linear(4, 1))
-    with noted(torch):
+    with noted():
         y = net(torch.ones(8, 4) * 300).mean()
     text = viz.why(net, y, namespace={"net": net, "y": y}).text
     assert "from net.2.weight to net.0.weight, toward the input, the gradient falls" in text
@@ -212,6 +204,63 @@ def test_bad_arguments() -> None:
     with pytest.raises(TypeError, match="of must be a tensor"):
         viz.why(nb.ones(1, requires_grad=True), 3)
     assert stops("w", {}, set()) == []
+
+
+def helper(a: Any, b: Any) -> Any:
+    c = a.detach() * 2  # in the helper
+    return c * b
+
+
+def test_the_cut_is_inside_of_a_helper(torch: Any, noted: Noted) -> None:
+    with noted():
+        w, v = leaf(torch, 2.0), leaf(torch, 3.0)
+        y = torch.exp(helper(v, w * 1)).sum()
+    assert "cut off by detach(): " in viz.why(v, y).text and "# in the helper" in viz.why(v, y).text
+    assert "no pass has run" in viz.why(w, y).text
+
+
+def test_the_cut_is_inside_of_a_module(torch: Any, noted: Noted) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.gate, self.frozen = (torch.nn.Linear(2, 2) for _ in range(3))
+
+        def forward(self, x: Any) -> Any:
+            h = self.body(x)
+            with torch.no_grad():
+                d = self.frozen(x)  # without a graph
+            return helper(self.gate(x), h) + d
+
+    with noted():
+        net = Net()
+        y = net(torch.ones(1, 2)).sum()
+    assert "cut off by detach(): " in viz.why(net.gate.weight, y).text
+    assert "cut off by no_grad(): " in viz.why(net.frozen.weight, y).text
+    answer = viz.why(net, y)
+    assert [line.split(":")[0] for line in answer.lines if "cut off" in line] == ["net.gate", "net.frozen"]
+
+
+def test_functions_of_the_users(torch: Any, noted: Noted) -> None:
+    class Two(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, z: Any) -> Any:
+            return x * z, x + z
+
+        @staticmethod
+        def backward(ctx: Any, *g: Any) -> Any:
+            return g[0] + g[1], None
+
+    with noted():
+        w, v = leaf(torch, 2.0), leaf(torch, 3.0)
+        a, b = Two.apply(w, v)
+        y = (a * 3 + b).sum()
+    assert "two gets a gradient and sends none toward v: its backward() returns None" in viz.why(v, y).text
+    answer = viz.why(w, y)
+    assert answer.lines[0] == "no pass has run: y.backward() would add 4."
+    assert not any(" = " in line for line in answer.lines[1:] if "two" in line and "b = " not in line)
+    y.backward()
+    answer = viz.why(w, y)
+    assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # as far as the values were noted
 
 
 @pytest.fixture

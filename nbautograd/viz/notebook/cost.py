@@ -1,0 +1,263 @@
+"""``%cost f(x)``: parameters, floating-point operations, milliseconds and memory, by operation, line and module."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbautograd.viz.capture.player_data import bytes_text
+from nbautograd.viz.capture.times import Times, timed
+from nbautograd.viz.capture.torch_watch import settle
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook.answers import Answer, marked, name_in, place_text
+from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.tables import Table
+from nbautograd.viz.read.costs import flops, parameters
+from nbautograd.viz.read.introspect import attribute, hooks_of, is_tensor, node_name, saved_of
+from nbautograd.viz.read.kept import modules_of, read_kept
+from nbautograd.viz.read.notes import line_of, remarks, trace_of
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["Cost", "OperationCost", "cost"]
+
+ROWS = 8  # of each table
+READ = 100_000  # nodes
+
+
+@dataclass(slots=True)
+class OperationCost:
+    """The cost of an operation, or of several."""
+
+    count: int = 0
+    parameters: int = 0
+    flops: int = 0
+    """In the forward pass."""
+    backward_flops: int = 0
+    seconds: float = 0.0
+    """In the forward pass."""
+    backward_seconds: float = 0.0
+    nbytes: int = 0
+    """Memory that is kept for the backward pass."""
+
+    def __iadd__(self, other: OperationCost) -> OperationCost:
+        for name in OperationCost.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+    def texts(self) -> tuple[str, ...]:
+        """The cells of a row of the table."""
+        numbers = (self.parameters, self.flops, self.backward_flops)
+        times = (self.seconds, self.backward_seconds)
+        return (
+            *(count_text(number) if number else "–" for number in numbers),
+            *(time_text(seconds) if seconds else "–" for seconds in times),
+            bytes_text(self.nbytes) if self.nbytes else "–",
+        )
+
+    def label(self) -> str:
+        """The most of it in a few characters, for a box of the picture."""
+        seconds = self.seconds + self.backward_seconds
+        work = self.flops + self.backward_flops
+        parts = [f"{time_text(seconds)} ms"] * bool(seconds) + [f"{count_text(work)} FLOP"] * bool(work)
+        return " · ".join(parts)
+
+
+class Cost(Answer):
+    """The answer of :func:`cost`: a notebook shows it with the graph and tables, a terminal as text.
+
+    :param label: the sums in one line.
+    :param lines: what is to be said of them.
+    :param picture: the graph with its costs; or None.
+    :param table: by line, operation and module, the most expensive first.
+    :ivar steps: the cost of each operation, in the order in which they ran, by its node.
+    :returns: the answer.
+    :raises TypeError: an argument is missing.
+
+    >>> print(Cost("y: 10 FLOP", []))
+    y: 10 FLOP
+    """
+
+    steps: Mapping[Any, OperationCost]
+
+    @property
+    def total(self) -> OperationCost:
+        """The sum over all operations."""
+        return summed(self.steps.values())
+
+
+def summed(steps: Iterable[OperationCost]) -> OperationCost:
+    """Return the sum of several costs."""
+    total = OperationCost()
+    for step in steps:
+        total += step
+    return total
+
+
+def count_text(number: int) -> str:
+    """Return a number with three digits and its power of a thousand.
+
+    >>> [count_text(n) for n in (7, 999, 1000, 123_456, 2_000_000, 3_210_000_000)]
+    ['7', '999', '1 k', '123 k', '2 M', '3.21 G']
+    """
+    for unit, size in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g} {unit}"
+    return str(number)
+
+
+def time_text(seconds: float) -> str:
+    """Return milliseconds with two digits.
+
+    >>> [time_text(s) for s in (0.0000123, 0.00042, 0.0123, 1.5)]
+    ['0.012', '0.42', '12', '1500']
+    """
+    return f"{float(f'{1e3 * seconds:.2g}'):.10g}"
+
+
+@at_once
+def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] | None = None) -> Cost:
+    """Measure parameters, floating-point operations, milliseconds and memory of a computation, from one run.
+
+    They are told by operation, line and module, the most expensive first, and as labels of the graph. As
+    PyTorch's own counter does, floating-point operations count products, convolutions and attention.
+    No ``.grad`` changes: the backward pass of the sum of the elements is computed apart.
+
+    :param computation: a function without parameters that returns a tensor of nbautograd or of PyTorch, and is called
+        once; or a tensor, of which the times of the forward pass are not known any more.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :returns: the answer.
+    :raises TypeError: it is no tensor, or the function returns none.
+    :raises RuntimeError: a profiler is on.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w, x = torch.ones(10, 20, requires_grad=True), torch.ones(5, 10)
+    >>> answer = viz.cost(lambda: (x @ w).sum(), namespace={"w": w})
+    >>> answer.total.parameters, answer.total.flops, answer.total.backward_flops
+    (200, 2000, 2000)
+    """
+    names = namespace if namespace is not None else callers_names()
+    times, given = Times(), is_tensor(computation)
+    if not given and not callable(computation):
+        raise TypeError(f"cost needs a tensor or a function, but was given {type(computation).__name__}")
+    with timed(times):
+        begin = time.perf_counter()
+        root = computation if given else computation()
+        whole = time.perf_counter() - begin
+        if not is_tensor(root):
+            raise TypeError(f"cost needs a function that returns a tensor, but it returned {type(root).__name__}")
+        settle(names)
+        walk = GraphWalk(root, READ)
+        untimed = _backward(root, walk)
+    if given or not any(times.of(node)[0] for node in walk.order):
+        whole = 0.0
+    steps, unknown = _steps(walk, names, times)
+    lines = [say("cost_unknown", n=unknown)] if unknown else []
+    if whole:
+        inside = sum(step.seconds for step in steps.values())
+        lines.append(say("cost_whole", whole=time_text(whole), inside=time_text(inside)))
+    elif walk.order:
+        lines.append(say("cost_no_forward"))
+    inside = sum(step.backward_seconds for step in steps.values())
+    lines.append(say(untimed) if untimed else say("cost_backward", inside=time_text(inside)))
+    return _answer(root, walk, steps, names, lines)
+
+
+def _backward(root: Any, walk: GraphWalk) -> str:
+    """Run the backward pass; return why it did not run."""
+    leaves = [variable for node in walk.next if (variable := attribute(node, "variable")) is not None]
+    if root.grad_fn is None or not leaves:
+        return "cost_no_graph"
+    if any(saved_of(node)[1] for node in walk.order):
+        return "cost_freed"
+    traces = ((node, trace_of(node)) for node in walk.next)
+    if any(hooks_of(node, attribute(node, "variable") if trace is None else trace.output()) for node, trace in traces):
+        return "cost_hooks"
+    library = sys.modules[type(root).__module__.partition(".")[0]]
+    ones = library.ones_like(root.detach())
+    try:
+        library.autograd.grad([root], leaves, [ones], retain_graph=True, allow_unused=True)
+    except Exception:  # any: what can be known is still told
+        return "cost_failed"
+    return ""
+
+
+def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dict[Any, OperationCost], int]:
+    """The cost of each operation, and the number of products whose shapes are not known."""
+    unknown = 0
+    kept: dict[Any, int] = {}
+    for one in read_kept(walk, names).storages:
+        if not one.alive:
+            kept[one.node] = kept.get(one.node, 0) + one.nbytes
+    held = parameters(walk)
+    steps = {}
+    for node in walk.order:
+        forward, backward = times.of(node)
+        work = flops(walk, node)
+        unknown += work is None
+        steps[node] = OperationCost(
+            1, held.get(node, 0), *(work or (0, 0)), forward or 0.0, backward or 0.0, kept.get(node, 0)
+        )  # fmt: skip
+    return steps, unknown
+
+
+def _answer(
+    root: Any, walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any], lines: list[str]
+) -> Cost:
+    total = summed(steps.values())
+    name = one_line(name_in(names, root) or "out", 40)
+    label = say(
+        "cost_label", name=name, n=total.count, parameters=count_text(total.parameters),
+        forward=count_text(total.flops), backward=count_text(total.backward_flops),
+    )  # fmt: skip
+    lines.append(say("memory_kept", name=name, size=bytes_text(total.nbytes), n=total.count))
+    lines += remarks(walk.ops)
+    answer = Cost(label, lines, _picture(root, names, steps), _table(walk, steps, names))
+    answer.steps = steps
+    return answer
+
+
+def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any]) -> Table:
+    """The costs by line, operation and module, in one table."""
+    key = (lambda step: step.seconds + step.backward_seconds) if any(s.seconds for s in steps.values()) else None
+    key = key or (lambda step: step.flops + step.backward_flops or step.nbytes)
+    groups: list[tuple[str, dict[str, OperationCost]]] = [
+        (k, {}) for k in ("memory_line", "memory_op", "memory_module")
+    ]
+    for node, module in zip(walk.order, modules_of(walk, names), strict=True):
+        place = line_of(node)
+        told = ("" if place is None else place_text(place), node_name(node), module)
+        for (_, rows), what in zip(groups, told, strict=True):
+            if what:
+                rows.setdefault(what, OperationCost())
+                rows[what] += steps[node]
+    lines: list[tuple[str, ...]] = []
+    for title, found in groups:
+        ranked = sorted(found.items(), key=lambda item: -key(item[1]))
+        if ranked:
+            lines.append((say(title), *[""] * 7))
+            lines += [(one_line(what, 90), str(step.count), *step.texts()) for what, step in ranked[:ROWS]]
+            if len(ranked) > ROWS:
+                left = summed(step for _, step in ranked[ROWS:])
+                lines.append((say("memory_more", n=len(ranked) - ROWS), str(left.count), *left.texts()))
+    head = tuple(
+        say(f"cost_{k}") for k in ("count", "parameters", "flops", "backward_flops", "ms", "backward_ms", "bytes")
+    )
+    return Table("", ("", *head), tuple(lines))
+
+
+def _picture(root: Any, names: Mapping[str, Any], steps: dict[Any, OperationCost]) -> Picture | None:
+    """The graph, each box with its share."""
+    timed_ = any(step.seconds + step.backward_seconds for step in steps.values())
+    sizes = {
+        node: step.seconds + step.backward_seconds if timed_ else step.flops + step.backward_flops
+        for node, step in steps.items()
+    }
+    note = say("mark_time" if timed_ else "mark_flops")
+    return marked(root, names, sizes, lambda nodes: summed(steps[node] for node in nodes).label(), note)
