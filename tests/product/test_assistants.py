@@ -1,4 +1,4 @@
-"""Check texts for readers without pictures: those of passes are short and complete, ``llms.txt`` names existing pages."""
+"""Check texts for readers without pictures: those of passes are short and complete, ``llms.txt`` names real pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the pictures of a saved notebook: opened again without its kernel, reloaded with it, untrusted, by two, elsewhere.
+"""Check pictures in saved notebooks: opened again without a kernel, reloaded with one, untrusted, by two, elsewhere.
 
 The tests with a shared document run where jupyter-collaboration is installed, those of Notebook 7 where that is.
 """
