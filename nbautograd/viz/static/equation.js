@@ -66,13 +66,22 @@ class EquationBar {
 
   /** How wide the bar is, or will be: it is hidden before the first step. */
   get wide() {
-    const { drawer, moves, strip } = this.player, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
-    if (this.stacked) return strip.clientWidth - AROUND_BAR;
-    return strip.clientWidth - moves.offsetWidth - drawer.button.offsetWidth - AROUND_BAR - tabs;
+    const { strip, beside } = this.widths, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
+    return strip - AROUND_BAR - (this.stacked ? 0 : beside + tabs);
+  }
+
+  /** How wide the strip is, and what stands in it beside the bar; asked for where that may have changed only. */
+  get widths() {
+    const { controls, drawer, moves, root, strip, tiles } = this.player;
+    const key = `${root.className} ${tiles.key.className} ${controls.count.textContent.length}`;
+    if (key !== this.measured?.key) {
+      this.measured = { key, strip: strip.clientWidth, beside: moves.offsetWidth + drawer.button.offsetWidth };
+    }
+    return this.measured;
   }
 
   /** Whether its parts stand below each other. */
-  get stacked() { return this.player.strip.clientWidth <= STACKED; }
+  get stacked() { return this.widths.strip <= STACKED; }
 
   /** The largest gradient of the recording: all of them have one scale. */
   largest() {

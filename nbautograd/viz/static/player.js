@@ -359,6 +359,7 @@ class Player {
   resize() {
     const { stage } = this;
     stage.measure();
+    this.equation.measured = null;
     this.reserve();
     if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has drawn it anew
     if (this.drawingOf(this.scene) === stage.text) stage.fit();
