@@ -82,15 +82,24 @@ class Grid:
         return " ".join(f"{number:g}" for number in (x, y, self.wide, self.high, self.columns, int(self.written)))
 
 
-def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
-    """The grid that has room for each of several tiles, which is that of the largest; None where there are none."""
+def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> Grid | None:
+    """The grid that has room for each of several tiles, which is that of the largest; None where there are none.
+
+    :param written: whether few numbers are written; integers always are.
+    """
     tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
     if not tiled:
         return None
     columns = max(tile.columns for tile in tiled)
     rows = max(len(tile.cells) // tile.columns for tile in tiled)
     forms = {tile.form for tile in tiled}
-    if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled) and BOOLS not in forms:
+    written |= INTEGERS in forms
+    if (
+        written
+        and columns * rows <= MOST_WRITTEN
+        and all(tile.block == (1, 1) for tile in tiled)
+        and BOOLS not in forms
+    ):
         longest = max(width(cell_number(v, tile.form), TEXT, mono=True) for tile in tiled for v in tile.cells)
         wide = float(max(math.ceil(longest + AROUND), LEAST))
         if rows <= room.rows and columns * wide <= room.wide:
