@@ -50,20 +50,23 @@ def grids_of(
     states: Mapping[str, Sequence[LeafState]] | None = None,
     tiles: Sequence[Tile] = (),
     on_edges: Mapping[str, Sequence[int]] | None = None,
+    *,
+    written: bool = True,
 ) -> dict[str, Grid]:
     """Return the grid of cells of each tile: ``n1:value``, ``n1:arriving``, ``n1:grad``, ``e2``.
 
     :param states: all states of each leaf, which name tiles by their numbers.
     :param on_edges: of each edge the numbers of its tiles.
+    :param written: whether a tile of few cells holds its numbers in a box; without them the box is much smaller.
     """
     known = dict(enumerate(tiles))
     grids: dict[str, Grid | None] = {}
     for node in model.nodes:
-        grids[f"{node.id}:value"] = grid_of([node.tile], ARRIVING if node.kind == "op" else BOX)
+        grids[f"{node.id}:value"] = grid_of([node.tile], ARRIVING if node.kind == "op" else BOX, written)
         if node.kind == "leaf":
             every = (states or {}).get(node.id, ())
             numbers = dict.fromkeys(number for state in every for number in (state.arriving_tile, state.grad_tile))
-            rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING)
+            rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING, written)
             grids[f"{node.id}:arriving"] = grids[f"{node.id}:grad"] = rows
     for edge, numbers_of_edge in (on_edges or {}).items():
         grids[edge] = grid_of(map(known.get, numbers_of_edge), EDGE)

@@ -58,6 +58,7 @@ ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
 EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
 """A gradient on an edge."""
 MOST_WRITTEN = 9
+SHORT = 72.0  # pixels of a row of numbers that takes little more room than its cells
 MOST_DOWN = 4  # numbers of a vector that is written as a column
 
 
@@ -82,8 +83,11 @@ class Grid:
         return " ".join(f"{number:g}" for number in (x, y, self.wide, self.high, self.columns, int(self.written)))
 
 
-def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
-    """The grid that has room for each of several tiles, which is that of the largest; None for no tiles."""
+def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> Grid | None:
+    """The grid that has room for each of several tiles, which is that of the largest; None for no tiles.
+
+    :param written: whether few numbers are written; integers, and a short row of them, always are.
+    """
     tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
     if not tiled:
         return None
@@ -93,7 +97,8 @@ def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
     if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled) and BOOLS not in forms:
         longest = max(width(cell_number(v, tile.form), TEXT, mono=True) for tile in tiled for v in tile.cells)
         wide = float(max(math.ceil(longest + AROUND), LEAST))
-        if rows <= room.rows and columns * wide <= room.wide:
+        most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
+        if rows <= room.rows and columns * wide <= most:
             return Grid(columns, rows, wide, room.line, True)
         if room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide:
             return Grid(1, columns, wide, room.line, True)

@@ -30,6 +30,7 @@ LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about thr
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
+NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
 CLEARLY = 0.95  # of the size of a drawing, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
 LAPTOP, STILL = WINDOWS[3:]
@@ -79,7 +80,7 @@ def arrange(
     chosen = []
     for window in windows:
         is_narrow = window[0] < TELEPHONE and len(model.nodes) <= FEW
-        best, *others = [*wide, ("TB", 1, window[0])] if is_narrow else wide
+        best, *others = [*wide, ("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])] if is_narrow else wide
         for shape in others:
             if (least := _beyond(shaped(*best), window)) <= 1:
                 break

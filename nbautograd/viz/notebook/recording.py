@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from nbautograd.viz.capture.folded_sums import several
@@ -21,12 +21,13 @@ from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import ledger_text, nudge, output
-from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
+from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
 
 CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and from how many terms on there is one
+TELEPHONES = WINDOWS[1][0] + 34, WINDOWS[1][1]  # with the margins of a drawing, which need not be seen
 ABOVE = 10.0  # of a tile that is a sum: how many are summed
 
 
@@ -116,7 +117,17 @@ class Recording(Figure):
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         """The layout of a view for windows of these sizes."""
-        grids = self._grids(scene, model)
+        places: dict[Size, Layout] = {}
+        for narrow in (False, True):
+            some = [window for window in windows if (window[0] < TELEPHONE) == narrow]
+            if some:
+                grids = self._grids(scene, model, narrow)
+                places |= zip(some, self._arranged(scene, model, grids, some), strict=True)
+        return [places[window] for window in windows]
+
+    def _arranged(
+        self, scene: int, model: GraphModel, grids: Mapping[str, Grid], windows: Sequence[Size]
+    ) -> list[Layout]:
         sizes = measure(model, self.timeline.leaf_states(scene), grids)
         labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
         for key in labels.keys() & grids.keys():
@@ -130,9 +141,25 @@ class Recording(Figure):
                 labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * ABOVE * is_tiled
         return arrange(model, sizes, self.direction, labels, windows)
 
-    def _grids(self, scene: int, model: GraphModel) -> dict[str, Grid]:
-        timeline = self.timeline
-        return grids_of(model, timeline.leaf_states(scene), timeline.tiles, timeline.label_tiles(scene, model))
+    def _grids(self, scene: int, model: GraphModel, narrow: bool = False) -> dict[str, Grid]:
+        """Where tiles are; in boxes without their numbers, where the whole is too large with them.
+
+        :param narrow: in a telephone's window.
+        """
+        if (id(model), narrow) not in self._grids_of:
+            timeline, window = self.timeline, TELEPHONES if narrow else LAPTOP
+            about = model, timeline.leaf_states(scene), timeline.tiles, timeline.label_tiles(scene, model)
+            grids = grids_of(*about)
+            if len(model.nodes) <= FEW and any(grid.written for key, grid in grids.items() if ":" in key):
+                (places,) = self._arranged(scene, model, grids, (window,))
+                if places.width > window[0] or places.height > window[1] and not narrow:
+                    grids = grids_of(*about, written=False)
+            self._grids_of[id(model), narrow] = model, grids  # so that the model stays, and its id is no other's
+        return self._grids_of[id(model), narrow][1]
+
+    @cached_property
+    def _grids_of(self) -> dict[tuple[int, bool], tuple[GraphModel, dict[str, Grid]]]:
+        return {}
 
     def _drawn(
         self,
@@ -142,15 +169,16 @@ class Recording(Figure):
         windows: Sequence[Size] = WINDOWS[:1],
         painted: bool = True,
     ) -> list[str]:
-        words, grids = graph_text(model), self._grids(scene, model)
-        seen = replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
+        words, seen = graph_text(model), replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
 
         @cache
         def drawn(number: int) -> str:
-            return draw(model, each[number], seen, description=words, grids=grids, painted=painted)
+            places, narrow = each[number]
+            grids = self._grids(scene, model, narrow)
+            return draw(model, places, seen, description=words, grids=grids, painted=painted)
 
         every = self.places(scene, model, windows)
-        each = {id(places): places for places in every}
+        each = {id(places): (places, wide < TELEPHONE) for places, (wide, _) in zip(every, windows, strict=True)}
         return [drawn(id(places)) for places in every]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:

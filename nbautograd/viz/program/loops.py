@@ -69,11 +69,13 @@ class Roller:
         :param ahead: the first step runs first.
         """
         count = len(steps)
+        known = self.index.variables, self.families
+        forms = [[Form(s, *known) for one in step for s in one.inner()] for step in (steps if count >= LEAST else [])]
         for first, stop in ((0, count), (1, count), (0, count - 1), (1, count - 1)):
             if stop - first < LEAST or not steps[first]:
                 continue
             try:
-                rolled = _Rolling(self, steps[first:stop], range(first, stop)).statements(ahead)
+                rolled = _Rolling(self, steps[first:stop], range(first, stop), forms[first:stop]).statements(ahead)
             except _Unlike:
                 continue
             before, after = _all(steps[:first]), _all(steps[stop:])
@@ -121,13 +123,12 @@ class _Own:
 class _Rolling:
     """The statements of some steps, side by side. The first step and the last may lack some that others have."""
 
-    def __init__(self, roller: Roller, steps: Sequence[list[Statement]], numbers: range) -> None:
+    def __init__(
+        self, roller: Roller, steps: Sequence[list[Statement]], numbers: range, forms: list[list[Form]]
+    ) -> None:
         self.roller, self.steps, self.numbers = roller, steps, numbers
         self.index = roller.index
         self.template = steps[1]
-        forms = [
-            [Form(s, roller.index.variables, roller.families) for one in step for s in one.inner()] for step in steps
-        ]
         self.forms = [self.aligned(i, own, forms[1]) for i, own in enumerate(forms)]
         self.own: dict[str, _Own] = {}
         """By the name of any step's."""
@@ -170,7 +171,8 @@ class _Rolling:
         trees = [[self.expression(values) for values in leaves] for leaves in series]
         body = self.body(slots, trees, kinds, ahead)
         before = [*self.lists, *self.made(ahead)]
-        if len(text_of([*before, *body])) + 1 >= len(text_of(_all(self.steps))):
+        lines = len(text_of([*before, *body])) + 1
+        if lines >= sum(map(len, self.steps)) and lines >= len(text_of(_all(self.steps))):  # each is a line at least
             raise _Unlike
         self.commit(sums)
         loop = Loop(self.counter, self.numbers if ahead else self.numbers[::-1], body)

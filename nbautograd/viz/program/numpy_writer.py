@@ -382,7 +382,7 @@ class NumpyWriter(Variables):
         else:
             before = self.values[name]
             total = before + value
-            text = ast.unparse(tree)
+            text = self.text(tree)
             if self.fresh[name] and _lies_alike(total, before):
                 self.lines.append(Line(f"{name} += {text}", call.name, BACKWARD, name=name, **about))
             else:

@@ -10,6 +10,7 @@ __all__ = ["bound_outside", "global_names", "local_names", "renamed"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_BINDS = {*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef}
 
 
 def global_names(tree: ast.AST, now: bool = False) -> set[str]:
@@ -25,7 +26,7 @@ def global_names(tree: ast.AST, now: bool = False) -> set[str]:
 
 def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
     """Yield the names in a statement or an expression that are no variables of a function or comprehension in it."""
-    yield from _globals(tree, ())
+    return iter(_globals(tree, ()))
 
 
 def renamed(tree: Any, names: Mapping[str, str]) -> Any:
@@ -58,9 +59,17 @@ def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> 
 
 
 def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
-    if node.__class__ is ast.Name:
+    kind = node.__class__
+    if kind is ast.Name:
         if not any(node.id in scope for scope in scopes):
             found.append(node)
+    elif kind not in _BINDS:
+        parts = vars(node)
+        for name in kind._fields:
+            value = parts.get(name)
+            for part in value if value.__class__ is list else (value,):
+                if isinstance(part, ast.AST) and part._fields:  # an operator or a context has none
+                    _find_globals(part, scopes, now, found)
     elif isinstance(node, _FUNCTIONS):
         for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())):
             _find_globals(part, scopes, now, found)
@@ -79,7 +88,7 @@ def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: lis
                     _find_globals(child, inner, now, found)
             else:
                 _find_globals(part, inner, now, found)
-    elif isinstance(node, ast.ClassDef):
+    else:
         for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
             _find_globals(part, scopes, now, found)
         own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
@@ -88,15 +97,6 @@ def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: lis
                 own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for part in node.body:
             _find_globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now, found)
-    else:
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                _find_globals(value, scopes, now, found)
-            elif value.__class__ is list:
-                for part in value:
-                    if isinstance(part, ast.AST):
-                        _find_globals(part, scopes, now, found)
 
 
 def _locals(function: Any) -> set[str]:

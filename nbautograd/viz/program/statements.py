@@ -34,7 +34,7 @@ class Statement:
 
     def names(self) -> Iterator[ast.Name]:
         """The names in it that are no variables of a comprehension or a lambda, in the order of the text."""
-        yield from bound_outside(self.tree)
+        return bound_outside(self.tree)
 
     def replace(self, trees: Mapping[str, ast.expr]) -> None:
         """Put expressions in the place of names."""
@@ -50,6 +50,9 @@ class Statement:
 
     def writes(self) -> dict[str, None]:
         """Return the names that it assigns, wholly or in an element."""
+        match self.tree:
+            case ast.Assign([ast.Name(name)]):  # nearly all are so
+                return {name: None}
         if isinstance(self.tree, ast.Assign):
             targets = self.tree.targets
         else:

@@ -54,6 +54,7 @@ class Variables:
         self.option_arrays: dict[int, Value] = {}
         self.rounded: dict[Call, Any] = {}
         """Operations of half precision, and what their results are rounded to."""
+        self.last_text: tuple[ast.expr | None, str] = None, ""
         self.fresh: dict[str, bool] = {}
         """Gradients, and whether they may be added to in place: nothing else is the same array."""
 
@@ -61,7 +62,7 @@ class Variables:
 
     def add(self, name: str, tree: ast.expr | str, value: Any, part: str, comment: str = "", **about: Any) -> None:
         """Append the line that gives a variable its value."""
-        text = tree if isinstance(tree, str) else ast.unparse(tree)
+        text = tree if isinstance(tree, str) else self.text(tree)
         self.lines.append(Line(f"{name} = {text}", comment, part, name=name, **about))
         self.hold(name, value)
 
@@ -74,7 +75,13 @@ class Variables:
 
     def computed(self, tree: ast.expr) -> Any:
         """Return the value of an expression."""
-        return evaluated(ast.unparse(tree), self.values, {})
+        return evaluated(self.text(tree), self.values, {})
+
+    def text(self, tree: ast.expr) -> str:
+        """Return an expression as text; that of the last one is kept, since a computed one becomes a line."""
+        if self.last_text[0] is not tree:
+            self.last_text = tree, ast.unparse(tree)
+        return self.last_text[1]
 
     def data(self, value: Value, comment: str = "") -> str:
         """The line of a leaf or a constant."""

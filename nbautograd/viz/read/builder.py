@@ -184,7 +184,7 @@ class _Builder:
         key = self.new_id()
         self.handles.ops[node] = key
         cls = introspect.declared(node, name)
-        symbol = one_line(attribute(cls, "symbol") or formulas.symbol_of(name), 16)
+        symbol = one_line(attribute(cls, "symbol") or formulas.symbol_of(name), 20)
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.names.results.get((node, 0), "")

@@ -58,6 +58,8 @@ def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
 
 def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> tuple[str, bool]:
     """Return the text, and whether it has each element instead of a summary."""
+    if many and (alone := _alone(value)):
+        return alone, True
     whole = False
 
     def write() -> str:
@@ -78,7 +80,7 @@ def inline(value: Any, many: int = MANY) -> str:
     >>> inline(np.float32([[12, 12], [12, 12]]))
     '[[12., 12.], [12., 12.]]'
     """
-    return _safely(value, lambda: _text(value, many, rows=False))
+    return many and _alone(value) or _safely(value, lambda: _text(value, many, rows=False))
 
 
 def shape_text(value: Any) -> str:
@@ -110,6 +112,8 @@ def dtype_text(dtype: Any) -> str:
 
 def is_finite(value: Any) -> bool:
     """Return whether it has no NaN and no infinity; True also for values that cannot be read."""
+    if isinstance(value, PLAIN) and value.dtype.kind == "f" and value.size == 1:
+        return math.isfinite(value.item())
     try:
         kept = None if isinstance(value, PLAIN) else stored(value)
         value = value if kept is None else kept
@@ -187,6 +191,12 @@ def _safely(value: Any, write: Callable[[], str]) -> str:
         return clean(write())
     except Exception as error:
         return say("unavailable", error=type(error).__name__)
+
+
+def _alone(value: Any) -> str:
+    """One floating number of an array, as nearly all of a long chain are; empty for anything else."""
+    one = isinstance(value, PLAIN) and value.dtype.kind == "f" and value.shape in ((), (1,))
+    return printed(value.item()) if one else ""
 
 
 def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:

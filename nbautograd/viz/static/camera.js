@@ -127,6 +127,16 @@ class Camera extends Viewport {
     return [near(x, box.x, box.width, width), near(y, box.y, box.height, height)];
   }
 
+  /** Bring all boxes into view, where they fit: beyond them there are lines only. Whether they do. */
+  centreAll() {
+    const boxes = Object.keys(this.links.nodes).map((id) => this.box(id)).filter(Boolean);
+    const all = boxes.length ? boxes.reduce(joined) : null, { width, height } = this.seen;
+    if (!all || all.width > width || all.height > height) return false;
+    this.center = middleOf(all);
+    this.show();
+    return true;
+  }
+
   /** Bring a node into the middle of the window, large enough to be read. */
   centre(id) {
     const box = this.box(id);

@@ -1,7 +1,9 @@
 const ROOM = { wide: 230, high: 62, least: 24 }; // of a tile in the bar, in pixels
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
-const SENTENCES = [220, 164], TABS = 110; // pixels: what is said beside them, and the buttons for several edges
-const STACKED = 780; // pixels: in a narrower player its parts stand below each other
+const SENTENCES = [300, 220], TABS = 110; // pixels: what is said beside them, and the buttons for several edges
+const STACKED = 780; // pixels: a narrower player has its drawer below it
+const BESIDE = 1000; // in a wider one what goes through the pass stands beside the equation
+const MOVES = 38; // how high that is below it
 const SIGNS = { matrix: "@", outer: "⊗" }; // between the upstream gradient and the local derivative
 const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // of a step's time: when the parts of the equation appear
 const LONG_NAME = 20; // letters of a role and a name that may be cut
@@ -38,10 +40,23 @@ class EquationBar {
 
   /** Make it as high as its steps need; they are asked only where its width or the views are others. */
   reserve() {
-    const { player, element } = this, key = `${element.clientWidth} ${player.shownScenes} ${player.stops.length}`;
+    const { player, element } = this, { strip } = player, wide = strip.clientWidth;
+    const key = `${wide} ${player.shownScenes} ${player.stops.length}`;
     if (key === this.reserved || !element.clientWidth) return;
     this.reserved = key;
-    element.style.setProperty("--nb-bar", `${heightFor(this)}px`);
+    const ways = wide <= TELEPHONE ? [true] : wide > BESIDE ? [false] : [false, true], needs = ways.map((below) => {
+      this.place(below);
+      return heightFor(this) + (below ? MOVES : 0);
+    });
+    const least = Math.min(...needs), below = ways[needs.indexOf(least)];
+    this.place(below);
+    element.style.setProperty("--nb-bar", `${least - (below ? MOVES : 0)}px`);
+  }
+
+  /** Put what goes through the pass below the equation, or beside it. */
+  place(below) {
+    this.player.strip.classList.toggle("nb-below", below);
+    Object.assign(this, { below, measured: null });
   }
 
   /** The room for each tile: what is said beside them has less of it where they show their numbers then only. */
@@ -66,18 +81,26 @@ class EquationBar {
 
   /** How wide the bar is, or will be: it is hidden before the first step. */
   get wide() {
-    const { drawer, moves, strip } = this.player, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
-    if (this.stacked) return strip.clientWidth - AROUND_BAR;
-    return strip.clientWidth - moves.offsetWidth - drawer.button.offsetWidth - AROUND_BAR - tabs;
+    const { strip, beside } = this.widths, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
+    return strip - AROUND_BAR - (this.below ? 0 : beside) - (this.stacked ? 0 : tabs);
+  }
+
+  /** How wide the strip is, and what stands in it beside the bar; asked for where that may have changed only. */
+  get widths() {
+    const { controls, drawer, moves, root, strip, tiles } = this.player;
+    const key = `${root.className} ${tiles.key.className} ${controls.count.textContent.length}`;
+    if (key !== this.measured?.key) {
+      this.measured = { key, strip: strip.clientWidth, beside: moves.offsetWidth + drawer.button.offsetWidth };
+    }
+    return this.measured;
   }
 
   /** Whether its parts stand below each other. */
-  get stacked() { return this.player.strip.clientWidth <= STACKED; }
+  get stacked() { return this.widths.strip <= TELEPHONE; }
 
   /** The largest gradient of the recording: all of them have one scale. */
   largest() {
-    const { timeline } = this.player.data,
-      numbers = new Set();
+    const { timeline } = this.player.data, numbers = new Set();
     for (const { tiles = {}, ledger = {}, chain = [] } of timeline.frames) {
       const rows = Object.values(ledger).flatMap((row) => [row.before_tile, row.total_tile, row.after_tile]);
       const steps = chain.flatMap(({ upstream, product, sent }) => [upstream, product, sent]);
@@ -234,9 +257,7 @@ class EquationBar {
           type: "button",
           class: `nb-button nb-edge-tab${i === this.chosen ? " nb-pressed" : ""}`,
           "aria-pressed": String(i === this.chosen),
-          onclick: () => {
-            this.choose(i);
-          },
+          onclick: () => this.choose(i),
         },
         this.player.t("equation_for", { name: named(name, i) }),
       );
@@ -318,8 +339,10 @@ class EquationBar {
     }
     this.showLocal(place);
     const all = now.terms(place), terms = now.rows ? telling(all, now.cells) : all;
+    const said = all.length === 1 && now.tiles.every(({ cells }) => cells.length === 1); // by the tiles themselves
     this.words.replaceChildren(
-      h("div", { class: "nb-equation-element" }, this.summed(terms), h("b", {}, now.said(now.sent, place))),
+      ...said ? [] : [h("div", { class: "nb-equation-element" }, this.summed(terms),
+        h("b", {}, now.said(now.sent, place)))],
       ...this.warned(this.frame), ...this.story(step, name), ...this.means(place, name),
       ...this.note(terms.length, name));
     this.lightUp(at, place, now.rows ? terms.slice(0, TERMS.most) : all);

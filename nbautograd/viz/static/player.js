@@ -1,7 +1,8 @@
 const RESULTS = 4; // leaves, or terms of one, that one line has
-const AROUND = 26; // pixels of a page that are around the player
+const AROUND = 20; // pixels of a page that are around the player
 const CHIPS = 32; // of the text above the drawing where groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+const TALL = 1600; // pixels: as high may be what is seen on a telephone before anything is played
 const ROOMY = 1000; // pixels: a player that has room for wide tables
 const AHEAD = 24; // steps for which the camera makes room
 
@@ -180,7 +181,7 @@ class Player {
 
   /** Show a step; `rests`: nothing has been played yet. */
   go(index, move = false, rests = false) {
-    const from = this.position(this.index), { first } = this.forwardPass;
+    const from = this.position(this.index), { first } = this.forwardPass, begins = this.rests && !rests;
     this.rests = rests;
     const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
@@ -189,6 +190,7 @@ class Player {
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
+    if (begins && this.stage.tall > this.room) this.shrink();
     this.stage.still();
     this.stage.last = null; // a click after a step is a first one
     this.card.hide();
@@ -266,13 +268,21 @@ class Player {
     const above = this.groups.opened.size ? CHIPS : 0;
     this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
     root.classList.toggle("nb-rests", rests);
-    stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), this.room);
+    const room = rests && stage.wide < TELEPHONE ? Math.max(this.room, TALL) : this.room; // there, one scrolls anyway
+    stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
+  }
+
+  /** From the whole graph to a window in which it is played, with the strip below it in view. */
+  shrink() {
+    this.reserve();
+    this.stage.fit();
+    this.root.scrollIntoView({ block: "nearest" });
   }
 
   /** Where the graph is larger than the window: show what is active; before the first step, where the pass begins. */
   lookAt(state, gently) {
     if (state.active.size) this.stage.follow(state, gently, () => this.ahead());
-    else if (this.stage.overflows && !this.stage.moved) {
+    else if (this.stage.overflows && !this.stage.moved && !this.stage.centreAll()) {
       const roots = this.drawn?.roots || [];
       this.stage.centre(state.look || this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
     }
@@ -359,6 +369,7 @@ class Player {
   resize() {
     const { stage } = this;
     stage.measure();
+    this.equation.measured = null;
     this.reserve();
     if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has drawn it again
     if (this.drawingOf(this.scene) === stage.text) stage.fit();

@@ -44,6 +44,11 @@ class Stage extends Camera {
       for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
     }
     const slots = [...this.find].filter(([key]) => key.startsWith("slot "));
+    this.painted = new Map(); // of each part what is shown of it: a step touches only what it changes
+    for (const [key, element] of this.find) {
+      const [kind, id] = key.split(" ");
+      if (kind !== "slot") this.painted.set(key, { kind, id, element, look: "" });
+    }
     this.start = new Map(slots.map(([key, element]) => [key, element.textContent]));
     this.tiles.load(this.svg, links);
     this.addTargets();
@@ -175,28 +180,33 @@ class Stage extends Camera {
   /** Show one moment, without the edges and labels whose numbers are still `travelling`. */
   paint(state, travelling = null) {
     const on = (id) => state.active.has(id) && !travelling?.has(id), thread = this.thread(state.frame);
-    for (const [key, element] of this.find) {
-      const [kind, id] = key.split(" ");
-      if (kind === "slot") continue;
-      const active = on(id), done = state.done.has(id);
+    for (const part of this.painted.values()) {
+      const { kind, id, element } = part, active = on(id), done = state.done.has(id);
       const bad = (state.bad.has(id) && (active || done)) || id === this.links.failed;
-      element.classList.toggle("nb-active", active);
-      element.classList.toggle("nb-done", done && !active);
-      element.classList.toggle("nb-bad", bad);
-      element.classList.toggle("nb-thread", thread.has(id));
-      element.classList.toggle("nb-future", state.future?.has(id) || false);
-      if (kind === "node") element.classList.toggle("nb-freed", state.freed.has(id));
-      if (kind === "edge") element.classList.toggle("nb-used", active || done);
-      if (kind === "flow") this.paintFlow(element, active, active || done ? state.sizes.get(id) : undefined);
-      if (kind === "label") {
-        this.lines(element, active || done ? this.written(state, id) : state.pending || "");
-        element.classList.toggle("nb-asked", id === state.asked);
-      }
+      const size = kind === "flow" && this.scaled && (active || done) ? state.sizes.get(id) : undefined;
+      const text = kind !== "label" ? "" : active || done ? this.written(state, id) : state.pending || "";
+      const classes = { active, done: done && !active, bad, thread: thread.has(id), future: state.future?.has(id),
+        freed: kind === "node" && state.freed.has(id), used: kind === "edge" && (active || done),
+        asked: kind === "label" && id === state.asked };
+      const names = Object.keys(classes), look = `${names.filter((name) => classes[name])} ${size} ${text}`;
+      if (part.look === look) continue;
+      part.look = look;
+      for (const name of names) element.classList.toggle(`nb-${name}`, Boolean(classes[name]));
+      if (kind === "flow") this.paintFlow(element, active, size);
+      if (kind === "label") this.lines(element, text);
     }
     this.tiles.paint(state, travelling);
     this.paintLeaves(state);
     paintBeads(this, state);
     paintSums(this, state, travelling);
+  }
+
+  /** Paint a line and its label at the next step whatever they show: something else has touched them. */
+  forget(id) {
+    for (const kind of ["flow", "label"]) {
+      const part = this.painted.get(`${kind} ${id}`);
+      if (part) part.look = null;
+    }
   }
 
   /** Of an error: what was written to since it was saved, and its lines to the operation that needs it. */
@@ -288,6 +298,7 @@ class Stage extends Camera {
   /** A gradient on its way along an edge. */
   travelAlong(id, t, text, number) {
     const flow = this.part("flow", id), label = this.part("label", id), length = flow.getTotalLength();
+    this.forget(id);
     flow.classList.toggle("nb-active", t > 0);
     flow.setAttribute("marker-end", t === 1 ? `url(#${this.prefix}-active)` : "none");
     flow.style.strokeDasharray = t < 1 ? `${length}` : "";
@@ -305,8 +316,8 @@ class Stage extends Camera {
 
   still() {
     this.tokens?.replaceChildren();
-    for (const [key, flow] of this.find || []) {
-      if (key.startsWith("flow ")) { flow.style.strokeDasharray = ""; flow.style.strokeDashoffset = ""; }
+    for (const { kind, element: { style } } of this.painted?.values() || []) {
+      if (kind === "flow" && style.strokeDasharray) style.strokeDasharray = style.strokeDashoffset = "";
     }
   }
 

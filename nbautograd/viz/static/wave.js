@@ -56,7 +56,10 @@ class Wave {
     const time = Math.min(RANK, IN_ALL / this.order.length);
     const moves = !player.reduced.matches, begun = performance.now();
     stage.paint(this.state(k, active), moves ? new Set(lines) : null);
-    for (const id of lines) paintSize(stage.part("flow", id), true, this.all.sizes.get(id), true);
+    for (const id of lines) {
+      stage.forget(id);
+      paintSize(stage.part("flow", id), true, this.all.sizes.get(id), true);
+    }
     const tick = (now) => {
       if (!playback.playing) return;
       const part = (now - begun) / time;

@@ -135,7 +135,23 @@ def encoder(T: Any = nb) -> Recording:
     return viz.animate(loss, namespace={"model": model, "loss": loss})
 
 
-LARGER = {**PROGRAMS, "blocks": blocks, "encoder": encoder}
+def attention() -> Recording:
+    """Matrices whose numbers would take more room than a laptop has: their boxes hold cells only."""
+    nb.manual_seed(0)
+    with tracing.traced():
+        X = nb.randn(4, 3)
+        Wq, Wk, Wv = (nb.randn(3, 3, requires_grad=True) for _ in range(3))
+        q, k, v = X @ Wq, X @ Wk, X @ Wv
+        scores = q @ k.T / 3**0.5
+        scores = scores.masked_fill(nb.ones(4, 4).triu(1) > 0, float("-inf"))
+        att = nn.functional.softmax(scores, dim=-1)
+        out = att @ v
+        loss = out.pow(2).mean()
+    names = {"X": X, "Wq": Wq, "Wk": Wk, "Wv": Wv, "q": q, "k": k, "v": v, "scores": scores, "att": att, "out": out}
+    return viz.animate(loss, namespace={**names, "loss": loss})
+
+
+LARGER = {**PROGRAMS, "blocks": blocks, "encoder": encoder, "attention": attention}
 
 
 @pytest.mark.parametrize("size", ["1366x650", "1280x800"])
@@ -150,18 +166,26 @@ def test_the_whole_is_seen_on_some_level(open_page: Any, name: str, size: str) -
     assert any("nb-leaf" in kind or "nb-group" in kind for kind in inside)
 
 
-NARROW = ["convolution", "perceptron", "folded_loop", "hooked", "blocks", "encoder"]
-
-
-@pytest.mark.parametrize("name", ["first_seed", "second_seed", *NARROW])
+@pytest.mark.parametrize("name", LARGER)
 def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
-    """Leaves that are too wide beside each other stand below each other."""
+    """It may be higher than the window until it is played: then the strip is below it, in view."""
     page = open_page(LARGER[name](), viewport={"width": 400, "height": 800})
     seen = page.evaluate(SEEN)
     assert [kind for kind, inside in seen["boxes"] if not inside] == [] and seen["over"] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     key = page.locator(".nb-key.nb-some").bounding_box() if page.locator(".nb-key.nb-some").count() else None
     assert key is None or key["x"] >= 0
+    page.press(".nb-player", "Home")
+    assert page.evaluate(SEEN)["low"] <= 800
+
+
+@pytest.mark.parametrize(("name", "most"), [("first_seed", 120), ("second_seed", 140), ("blocks", 160)])
+def test_the_strip_is_low_in_a_narrow_page(open_page: Any, name: str, most: int) -> None:
+    """What goes through the pass is below the equation where that makes the strip lower."""
+    page = open_page(LARGER[name](), viewport={"width": 800, "height": 700})
+    page.press(".nb-player", "Home")
+    page.press(".nb-player", "ArrowRight")
+    assert page.locator(".nb-strip").bounding_box()["height"] <= most
 
 
 @pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 9)])
