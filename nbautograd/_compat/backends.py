@@ -74,7 +74,7 @@ def anything(name: str, value: Any) -> None:
     """Accept any value."""
 
 
-class Backend(ModuleType):
+class BackendModule(ModuleType):
     """A library's settings and queries, as a module.
 
     :param flags: by name: the initial value, the value in ``flags()`` without arguments, and the check of new ones.
@@ -209,7 +209,7 @@ class verbose:  # noqa: N801 - PyTorch's name
     def __exit__(self, *exception: object) -> None: ...
 
 
-cudnn = Backend(
+cudnn = BackendModule(
     "cudnn",
     {
         "enabled": (True, False, is_bool),
@@ -227,9 +227,9 @@ cudnn = Backend(
     conv=Precision(),
     rnn=Precision(),
 )
-miopen = Backend("miopen", {"immediate": (False, False, is_bool)})
-mkl = Backend("mkl", is_available=false, verbose=verbose, VERBOSE_OFF=0, VERBOSE_ON=1)
-mkldnn = Backend(
+miopen = BackendModule("miopen", {"immediate": (False, False, is_bool)})
+mkl = BackendModule("mkl", is_available=false, verbose=verbose, VERBOSE_OFF=0, VERBOSE_ON=1)
+mkldnn = BackendModule(
     "mkldnn",
     {
         "enabled": (True, False, is_bool),
@@ -247,17 +247,17 @@ mkldnn = Backend(
     conv=Precision(),
     rnn=Precision(),
 )
-openmp = Backend("openmp", is_available=false)  # nbautograd has its own threads
-opt_einsum = Backend(
+openmp = BackendModule("openmp", is_available=false)  # nbautograd has its own threads
+opt_einsum = BackendModule(
     "opt_einsum",
     {"enabled": (False, False, is_bool), "strategy": (None, None, anything)},
     is_available=false,
     get_opt_einsum=none,
 )
-nnpack = Backend("nnpack", {"enabled": (False, False, is_bool)}, is_available=false)
-kleidiai = Backend("kleidiai", is_available=false)
-cusparselt = Backend("cusparselt", is_available=false, version=none, get_max_alg_id=none)
-mps = Backend("mps", is_available=false, is_built=false, is_macos_or_newer=false, is_macos13_or_newer=false)
+nnpack = BackendModule("nnpack", {"enabled": (False, False, is_bool)}, is_available=false)
+kleidiai = BackendModule("kleidiai", is_available=false)
+cusparselt = BackendModule("cusparselt", is_available=false, version=none, get_max_alg_id=none)
+mps = BackendModule("mps", is_available=false, is_built=false, is_macos_or_newer=false, is_macos13_or_newer=false)
 
 
 def get_cpu_capability() -> str:
@@ -273,7 +273,7 @@ def get_cpu_capability() -> str:
     return "AVX2" if has.get("AVX2") and has.get("FMA3") else "DEFAULT"
 
 
-cpu = Backend("cpu", get_cpu_capability=get_cpu_capability)
+cpu = BackendModule("cpu", get_cpu_capability=get_cpu_capability)
 
 
 def _read_only(name: str, value: Any) -> None:
@@ -287,10 +287,10 @@ def _engine(name: str, value: Any) -> None:
         raise RuntimeError(f"quantized engine {value} is not supported: in nbautograd nothing is quantized")
 
 
-quantized = Backend(
+quantized = BackendModule(
     "quantized", {"engine": ("none", "none", _engine), "supported_engines": (["none"], None, _read_only)}
 )
-xnnpack = Backend("xnnpack", {"enabled": (False, False, _read_only)})
+xnnpack = BackendModule("xnnpack", {"enabled": (False, False, _read_only)})
 
 _fastpath = {"enabled": True}
 
@@ -305,7 +305,7 @@ def set_fastpath_enabled(value: bool) -> None:
     _fastpath["enabled"] = value
 
 
-mha = Backend("mha", get_fastpath_enabled=get_fastpath_enabled, set_fastpath_enabled=set_fastpath_enabled)
+mha = BackendModule("mha", get_fastpath_enabled=get_fastpath_enabled, set_fastpath_enabled=set_fastpath_enabled)
 
 
 # -- products in float32 -----------------------------------------------------------------------------------------------
@@ -473,7 +473,7 @@ def _preferred(kinds: type[enum.Enum]) -> Callable[..., Any]:
     return preferred
 
 
-cuda = Backend(
+cuda = BackendModule(
     "cuda",
     is_built=_cuda.is_available,
     matmul=MatrixProducts(),
@@ -494,5 +494,5 @@ cuda = Backend(
     **_setting("cudnn", "cudnn_sdp_enabled", "enable_cudnn_sdp"),
 )
 fp32_precision = "none"
-MODULES = {name: value for name, value in vars().copy().items() if isinstance(value, Backend)}
+MODULES = {name: value for name, value in vars().copy().items() if isinstance(value, BackendModule)}
 """The submodules, by name."""

@@ -92,7 +92,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         if enabled and device_type in ("cpu", "cuda"):
             _ = self.fast_dtype.numpy  # raises ImportError here instead of inside a model
         self._enabled = enabled
-        self._before: list[state.State] = []
+        self._before: list[state.AutocastState] = []
 
     def __enter__(self) -> autocast:
         before = state.snapshot()
@@ -101,7 +101,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         self.prev_fastdtype = before.lower(self.device)
         others = before.devices - {self.device}
         state.restore(
-            state.State(
+            state.AutocastState(
                 others | {self.device} if self._enabled else others,
                 (*before.dtypes, (self.device, self.fast_dtype)),
                 self._cache_enabled,

@@ -51,7 +51,7 @@ DEVICES = (
 )
 
 
-class State(NamedTuple):
+class AutocastState(NamedTuple):
     """The state of a context: the devices for which autocast is on, their dtypes, and the casts of parameters."""
 
     devices: frozenset[str] = frozenset()
@@ -65,8 +65,8 @@ class State(NamedTuple):
         return dict(self.dtypes).get(device) or DTYPES[device]
 
 
-OFF = State()
-_state: ContextVar[State] = ContextVar("autocast", default=OFF)
+OFF = AutocastState()
+_state: ContextVar[AutocastState] = ContextVar("autocast", default=OFF)
 _lock = threading.RLock()
 _contexts = 0
 listeners: list[Callable[[], None]] = []
@@ -78,12 +78,12 @@ def is_on_anywhere() -> bool:
     return _contexts > 0
 
 
-def snapshot() -> State:
+def snapshot() -> AutocastState:
     """Return the state of this context, for ``restore``."""
     return _state.get()
 
 
-def restore(state: State) -> None:
+def restore(state: AutocastState) -> None:
     """Set the state of this context."""
     global _contexts
     before = bool(_state.get().devices)
@@ -98,7 +98,7 @@ def restore(state: State) -> None:
 
 
 @contextmanager
-def again(state: State) -> Iterator[None]:
+def again(state: AutocastState) -> Iterator[None]:
     """Open a block with an earlier state, for a second computation; parameters are cast again."""
     before = _state.get()
     restore(state._replace(casts={} if state.nesting else None))
@@ -182,7 +182,7 @@ def _is_eligible(value: Any, device: str) -> bool:
     )
 
 
-def _cast(value: Any, kind: dtype, state: State, device: str) -> Any:
+def _cast(value: Any, kind: dtype, state: AutocastState, device: str) -> Any:
     """Cast a tensor, or the tensors in a list; parameters once in a region."""
     if isinstance(value, (list, tuple)):
         return type(value)(_cast(each, kind, state, device) for each in value) if _tensors((value,)) else value
@@ -200,22 +200,24 @@ def _cast(value: Any, kind: dtype, state: State, device: str) -> Any:
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def _cast_all(kind: dtype, state: State, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _cast_all(
+    kind: dtype, state: AutocastState, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Arguments:
     return (
         tuple(_cast(value, kind, state, device) for value in args),
         {name: _cast(value, kind, state, device) for name, value in kwargs.items()},
     )
 
 
-def _lower(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _lower(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return _cast_all(state.lower(device), state, device, args, kwargs)
 
 
-def _float32(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _float32(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return _cast_all(float32, state, device, args, kwargs)
 
 
-def _pad(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _pad(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Call ``pad``, cast in the modes and dimensions of PyTorch's lists, which omit reflection in 3D."""
     values = dict(zip(("input", "pad", "mode"), args, strict=False)) | kwargs
     mode, sides = values.get("mode", "constant"), values.get("pad", ())
@@ -224,24 +226,28 @@ def _pad(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: d
     return args, kwargs
 
 
-def _max_pool(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _max_pool(
+    state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Arguments:
     """Call ``max_pool3d``, cast only without indices: with them PyTorch calls an operation that is not listed."""
     indices = kwargs.get("return_indices", False) or len(args) > 6 and args[6]
     return (args, kwargs) if indices else _cast_all(float32, state, device, args, kwargs)
 
 
-def _kept(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _kept(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return args, kwargs
 
 
-def _accumulate(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _accumulate(
+    state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Arguments:
     asked = kwargs.get("dtype") is not None or any(isinstance(value, dtype) for value in args)
     if asked or not args:
         return args, kwargs
     return (_cast(args[0], float32, state, device), *args[1:]), kwargs
 
 
-def _widest(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _widest(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     lower = widest = state.lower(device)
     for tensor in _tensors((*args, *kwargs.values())):
         if not _is_eligible(tensor, device):
@@ -256,7 +262,7 @@ def _widest(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs
     return _cast_all(widest, state, device, args, kwargs)
 
 
-def _refuse(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _refuse(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     raise RuntimeError(
         "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid "
         "before it out, and use torch.nn.functional.binary_cross_entropy_with_logits or "

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 
 from nbautograd._engine.batching.mode import lowered
 from nbautograd._engine.batching.transform import entered, placed
-from nbautograd._engine.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
+from nbautograd._engine.core.batched import (
+    BatchedTensor,
+    BatchLevel,
+    NoRuleError,
+    batched,
+    level_of,
+    levels,
+    without_level,
+)
 from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
@@ -48,7 +56,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
         return _generated(cls, base, dims, level).apply(*values)
 
 
-def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
+def _taken_apart(args: Any, level: BatchLevel) -> tuple[Any, Any]:
     """Return the arguments without a level, and the batch dimension of each; None for one that is not batched."""
     leaves, spec = tree_flatten(args)
     own = [leaf.__class__ is BatchedTensor and leaf.level is level for leaf in leaves]
@@ -57,7 +65,7 @@ def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
     return tree_unflatten(values, spec), tree_unflatten(dims, spec)
 
 
-def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+def _by_own_rule(cls: Any, args: tuple[Any, ...], level: BatchLevel) -> Any:
     """Return the result of the class's ``vmap`` staticmethod."""
     values, dims = _taken_apart(args, level)
     answer = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
@@ -81,7 +89,7 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
 # -- the generated rule ----------------------------------------------------------------------------------------------
 
 
-def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: Level) -> Any:
+def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: BatchLevel) -> Any:
     """Return a Function over all samples, whose methods run those of ``cls`` on batched tensors."""
     size, randomness = outer.size, outer.randomness
 
@@ -125,7 +133,7 @@ class _Applied:
 
     __slots__ = ("function", "level")
 
-    def __init__(self, function: Any, level: Level) -> None:
+    def __init__(self, function: Any, level: BatchLevel) -> None:
         self.function, self.level = function, level
 
     def apply(self, *values: Any) -> Any:
@@ -134,19 +142,19 @@ class _Applied:
         return _wrapped(output, self.function.out_dims, self.level)
 
 
-def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
+def _wrapped(tree: Any, dims: Any, level: BatchLevel) -> Any:
     """Return batched tensors with the batch dimensions ``dims``; a tensor whose entry is None is unchanged."""
     leaves, spec = tree_flatten(tree)
     pairs = zip(leaves, tree_flatten(dims)[0], strict=True)
     return tree_unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
 
 
-def _unwrapped(tree: Any, level: Level) -> Any:
+def _unwrapped(tree: Any, level: BatchLevel) -> Any:
     """Return the values of batched tensors, with the batch dimension in front."""
     return tree_map(lambda x: lowered(x, level.number)[0] if isinstance(x, Tensor) else x, tree)
 
 
-def _gradient(g: Any, dim: int | None, level: Level) -> Any:
+def _gradient(g: Any, dim: int | None, level: BatchLevel) -> Any:
     """Return the gradient of an argument: batched, or summed over the samples if the argument is not batched."""
     if g is None:
         return None
@@ -159,13 +167,13 @@ def _gradient(g: Any, dim: int | None, level: Level) -> Any:
 class _SampleContext:
     """The ``ctx`` of the Function's methods; it saves batched tensors in the context of all samples."""
 
-    def __init__(self, level: Level, ctx: Any) -> None:
+    def __init__(self, level: BatchLevel, ctx: Any) -> None:
         self._level, self._ctx, self._forward = level, ctx, False
         self._dims: dict[
             bool, tuple[int | None, ...]
         ] = {}  # the batch dimensions of the saved tensors; by whether they are for jvp
 
-    def at(self, level: Level, ctx: Any, forward: bool) -> _SampleContext:
+    def at(self, level: BatchLevel, ctx: Any, forward: bool) -> _SampleContext:
         """Return a copy for another level and another context of all samples."""
         same = _SampleContext(level, ctx)
         same.__dict__.update({**self.__dict__, "_level": level, "_ctx": ctx, "_forward": forward})

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from nbautograd._engine.arrays import backend
 from nbautograd._names import absent
-from nbautograd.autograd.profiler_recording import Recording, cuda_is_usable, current
+from nbautograd.autograd.profiler_recording import EventRecording, cuda_is_usable, current
 from nbautograd.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg, write_trace
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile", "record_function"]
@@ -60,7 +60,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self.record_shapes = record_shapes or with_flops
         self.with_flops, self.profile_memory, self.with_stack = with_flops, profile_memory, with_stack
         self.with_modules, self.entered = with_modules, False
-        self._recording: Recording | None = None
+        self._recording: EventRecording | None = None
         self._events: EventList | None = None
 
     def __enter__(self) -> profile | None:
@@ -80,7 +80,7 @@ class profile:  # noqa: N801 - PyTorch's name
         self.entered = True
         device = self.use_device is not None and cuda_is_usable()
         options = self.record_shapes, self.profile_memory, self.with_stack, self.with_flops, device
-        self._recording = Recording(*options)
+        self._recording = EventRecording(*options)
         self._recording.start()
 
     def stop(self) -> None:
@@ -166,7 +166,7 @@ class record_function:  # noqa: N801 - PyTorch's name
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
-        self._open: list[tuple[Recording | None, FunctionEvent | None]] = []
+        self._open: list[tuple[EventRecording | None, FunctionEvent | None]] = []
 
     def __enter__(self) -> record_function:
         recording = current()
@@ -221,7 +221,7 @@ class emit_nvtx:  # noqa: N801 - PyTorch's name
             self._recording = None
 
 
-class _Ranges(Recording):
+class _Ranges(EventRecording):
     """Events that become ranges in NVIDIA's profilers."""
 
     def start(self) -> None:

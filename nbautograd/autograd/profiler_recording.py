@@ -25,16 +25,16 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent
 from nbautograd.errors import CudaUnavailableError
 
-__all__ = ["Recording", "cuda_is_usable", "current"]
+__all__ = ["EventRecording", "cuda_is_usable", "current"]
 
 PACKAGE = __name__.partition(".")[0]
 PRIVATE = {"LogSoftmax": "_log_softmax", "Softmax": "_softmax", "ToCopy": "_to_copy"}
 """Nodes whose operations have underscores in PyTorch."""
-_current: list[Recording] = []
+_current: list[EventRecording] = []
 _thread_id = getattr(threading, "get_native_id", threading.get_ident)  # WebAssembly has no native one
 
 
-def current() -> Recording | None:
+def current() -> EventRecording | None:
     """Return the active recording, or None."""
     return _current[-1] if _current else None
 
@@ -59,7 +59,7 @@ class _Thread(threading.local):
         self.open: list[FunctionEvent] = []
 
 
-class Recording:
+class EventRecording:
     """A recording from ``start`` to ``stop``, in all threads; backward passes in the context of ``start``.
 
     :param shapes: record the shapes of the arguments.

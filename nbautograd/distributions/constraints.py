@@ -334,7 +334,7 @@ class _PositiveDefinite(_Symmetric):
 # -- several constraints -----------------------------------------------------------------------------------------------
 
 
-class _Joined(Constraint):
+class _JoinedConstraint(Constraint):
     """Base of several constraints, each for a part of a value along ``dim``."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
@@ -357,7 +357,7 @@ class _Joined(Constraint):
             raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
 
 
-class _Cat(_Joined):
+class _Cat(_JoinedConstraint):
     """Constraints of slices of the given lengths along ``dim``.
 
     :param cseq: the constraints.
@@ -384,7 +384,7 @@ class _Cat(_Joined):
         return concatenate(checks, self.dim)
 
 
-class _Stack(_Joined):
+class _StackConstraint(_JoinedConstraint):
     """Constraints of the tensors stacked along ``dim``.
 
     :param cseq: the constraints.
@@ -437,4 +437,4 @@ symmetric = _Symmetric()
 positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
-stack = _Stack
+stack = _StackConstraint

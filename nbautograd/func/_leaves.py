@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.batching.levels import map_samples, on_level
-from nbautograd._engine.core.batched import BatchedTensor, Level, levels
+from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, levels
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
@@ -51,7 +51,7 @@ class Inputs:
 
     def __init__(self, name: str, args: tuple[Any, ...], argnums: Places) -> None:
         self.places, self.single = places_of(args, argnums), isinstance(argnums, int)
-        self.stack: tuple[Level, ...] = levels()
+        self.stack: tuple[BatchLevel, ...] = levels()
         self.leaves: list[Any] = []
         self.specs = []
         changed = list(args)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbautograd._engine.batching.levels import batched_at, joined, split
 from nbautograd._engine.batching.transform import vmap
-from nbautograd._engine.core.batched import Level, transforming
+from nbautograd._engine.core.batched import BatchLevel, transforming
 from nbautograd._engine.core.grad_mode import enable_grad
 from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
@@ -16,7 +16,7 @@ from nbautograd.autograd.backward import grad as _grad
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, with_aux
 
-__all__ = ["Product", "grad", "grad_and_value", "jacrev", "vjp"]
+__all__ = ["VectorJacobian", "grad", "grad_and_value", "jacrev", "vjp"]
 
 
 def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
@@ -61,14 +61,14 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            gradients = Product([value], inputs)([None])
+            gradients = VectorJacobian([value], inputs)([None])
         result = inputs.detach(inputs.like_args(gradients))
         return result, ((inputs.detach(value), inputs.detach(aux)) if has_aux else inputs.detach(value))
 
     return both
 
 
-class Product:
+class VectorJacobian:
     """The vector-Jacobian product of computed outputs."""
 
     __slots__ = ("inputs", "outputs")
@@ -81,7 +81,7 @@ class Product:
         return _gradients(self.outputs, self.inputs.leaves, cotangents, self.inputs.stack)
 
 
-def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[Level, ...]) -> list[Any]:
+def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[BatchLevel, ...]) -> list[Any]:
     """Compute the gradients of ``xs``, leaves that are batched at all levels of ``stack``.
 
     One backward pass computes the gradients of all samples: each sample's leaf gets its own gradient from the sum.
@@ -123,7 +123,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         inputs = Inputs("vjp", primals, tuple(range(len(primals))))
         value, aux = with_aux(func(*inputs.args), has_aux, "vjp")
     outputs, spec = outputs_of(value, "vjp")
-    multiply = Product(outputs, inputs)
+    multiply = VectorJacobian(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """Return the vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
@@ -189,7 +189,7 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
 
 def _jacobian(out: Any, inputs: Inputs, chunk_size: int | None) -> list[Any]:
     """Return the Jacobian of one output by each leaf."""
-    multiply = Product([out], inputs)
+    multiply = VectorJacobian([out], inputs)
     count, shape = out.numel(), tuple(out.shape)
     if not count:
         return [x.detach().new_zeros((*shape, *x.shape)) for x in inputs.leaves]

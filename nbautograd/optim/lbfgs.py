@@ -254,7 +254,7 @@ class LBFGS(Optimizer):
         if not max_iter or not gradient.size or abs(gradient).max() <= tolerance_grad:
             return first_loss
 
-        history = _History(state, options["history_size"])
+        history = _Curvature(state, options["history_size"])
         for iteration in range(1, max_iter + 1):
             is_first, is_last = state["n_iter"] == 0, iteration == max_iter
             state["n_iter"] += 1
@@ -311,7 +311,7 @@ class LBFGS(Optimizer):
         return _search(at, start, step, float(abs(direction).max()), limit)
 
 
-class _History:
+class _Curvature:
     """The last differences of parameters and of gradients, and the point of the last iteration."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:

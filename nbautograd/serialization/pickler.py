@@ -14,7 +14,7 @@ from nbautograd._engine.arrays import backend, dtypes, raw_memory, strides
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.memory_format import layout, memory_format, sparse_coo
 from nbautograd._engine.arrays.size import Size
-from nbautograd._engine.core.file_forms import Form, form_of
+from nbautograd._engine.core.file_forms import FileForm, form_of
 from nbautograd._engine.core.hooks import warn_of_hooks
 from nbautograd._engine.core.return_types import Results
 from nbautograd._engine.core.sparse import SparseTensor
@@ -158,7 +158,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         form = form_of(kind)
         return NotImplemented if form is None else self._in_form(obj, form)
 
-    def _in_form(self, obj: Any, form: Form) -> Any:
+    def _in_form(self, obj: Any, form: FileForm) -> Any:
         """Return the class of an object, such as a module, and its attributes in PyTorch's form."""
         reduced = obj.__reduce_ex__(2)
         if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):

@@ -14,7 +14,7 @@ from typing import Any
 
 from nbautograd._engine.core.pytree import (
     SUPPORTED_NODES,
-    Container as NodeDef,
+    ContainerKind as NodeDef,
     IsLeaf,
     TreeSpec,
     broadcast_prefix as _broadcast_to_and_flatten,  # noqa: F401 - used by its private name

@@ -128,7 +128,7 @@ def checkpoint(
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     stop = _early_stop.get()
-    return _Frame(
+    return _Recomputation(
         functools.partial(function, **kwargs), context_fn, determinism_check, early_stop if stop is None else stop,
         preserve_rng_state,
     ).run(args)  # fmt: skip
@@ -268,7 +268,7 @@ class _SaveInputs(Function):
         """Return None: the result has no elements."""
 
 
-class _Place:
+class _SavedPlace:
     """The placeholder of a saved tensor: its index in the frame."""
 
     __slots__ = ("facts", "index")
@@ -285,7 +285,7 @@ def _facts(t: Tensor) -> dict[str, Any]:
     return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
 
 
-class _Frame:
+class _Recomputation:
     """One checkpointed call: the inputs of its recomputation, and the recomputed tensors by backward pass."""
 
     def __init__(
@@ -295,7 +295,7 @@ class _Frame:
         self.state = default_generator.get_state() if preserve else None
         self.autocast = autocast.snapshot()
         self.first_context, self.second_context = contexts()
-        self.places: list[weakref.ref[_Place]] = []
+        self.places: list[weakref.ref[_SavedPlace]] = []
         self.facts: list[Any] = []
         self.recomputed: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
         self.saver: Any = None
@@ -315,12 +315,12 @@ class _Frame:
             with saved_tensors_hooks(self.pack, self.unpack):
                 return self.function(*args)
 
-    def pack(self, t: Tensor) -> _Place:
-        place = _Place(len(self.facts), self)
+    def pack(self, t: Tensor) -> _SavedPlace:
+        place = _SavedPlace(len(self.facts), self)
         self.facts.append(_facts(t))
         return place
 
-    def unpack(self, place: _Place) -> Tensor:
+    def unpack(self, place: _SavedPlace) -> Tensor:
         key = engine.current_graph_task() or self
         recomputed = self.recomputed.get(key)
         if recomputed is None or place.index not in recomputed:

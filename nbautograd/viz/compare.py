@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-__all__ = ["Statement", "differences", "same_text", "statements"]
+__all__ = ["PrintedStatement", "differences", "same_text", "statements"]
 
 CLOSE = 1.3e-6  # relative tolerance of a number: that of torch.testing.assert_close for float32
 ROUNDING = 1e-6  # of the largest number of a line, and of 1
@@ -41,7 +41,7 @@ ALIGNED = 3000  # statements among which those that were added or removed are lo
 Clean = Callable[[str], str]
 
 
-class Statement(NamedTuple):
+class PrintedStatement(NamedTuple):
     """One thing that an output says."""
 
     place: str
@@ -52,7 +52,7 @@ class Statement(NamedTuple):
     """``text``, ``colour``, ``points`` or ``float``: how it is compared."""
     value: str
 
-    def same(self, other: Statement) -> bool:
+    def same(self, other: PrintedStatement) -> bool:
         """Return whether the other has the same content, at any place."""
         if (self.name, self.kind) != (other.name, other.kind):
             return False
@@ -86,7 +86,7 @@ def differences(mime: str, stored: Any, now: Any, clean: Clean = str) -> list[st
     return differing[:SHOWN] + [f"and {len(differing) - SHOWN} more"] * (len(differing) > SHOWN)
 
 
-def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[Statement]:
+def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[PrintedStatement]:
     """Yield the statements of an output."""
     if not isinstance(output, str):
         yield from _json(output, "", clean)
@@ -96,10 +96,10 @@ def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[Statement
         yield from _svg(output, "", clean)
     else:
         for number, line in enumerate(clean(output).split("\n"), 1):
-            yield Statement(f"line {number}", "", "text", line)
+            yield PrintedStatement(f"line {number}", "", "text", line)
 
 
-def _apart(one: Sequence[Statement], two: Sequence[Statement]) -> Iterator[str]:
+def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> Iterator[str]:
     """The differences, in words: what was changed, taken out, or put in."""
     start, ends = 0, (len(one), len(two))
     while start < min(ends) and one[start].same(two[start]):
@@ -119,7 +119,7 @@ def _apart(one: Sequence[Statement], two: Sequence[Statement]) -> Iterator[str]:
                 yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
 
 
-def _key(statement: Statement) -> tuple[str, str, str]:
+def _key(statement: PrintedStatement) -> tuple[str, str, str]:
     """Return the key that an old and a changed statement share."""
     exact = statement.kind == "text"
     return statement.name, statement.kind, NUMBER.sub("0", statement.value) if exact else ""
@@ -209,22 +209,22 @@ SAME: Mapping[str, Callable[[str, str], bool]] = {
 }  # fmt: skip
 
 
-def _lines(text: str, place: str, name: str = "") -> Iterator[Statement]:
+def _lines(text: str, place: str, name: str = "") -> Iterator[PrintedStatement]:
     for line in text.split("\n"):
         if line.strip():
-            yield Statement(place, name, "text", line)
+            yield PrintedStatement(place, name, "text", line)
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
 
-def _json(value: Any, place: str, clean: Clean, name: str = "") -> Iterator[Statement]:
+def _json(value: Any, place: str, clean: Clean, name: str = "") -> Iterator[PrintedStatement]:
     if isinstance(value, Mapping):
-        yield Statement(place, name, "text", f"{{{', '.join(map(str, value))}}}")
+        yield PrintedStatement(place, name, "text", f"{{{', '.join(map(str, value))}}}")
         for key, part in value.items():
             yield from _json(part, f"{place} > {key}" if place else str(key), clean, str(key))
     elif isinstance(value, list):
-        yield Statement(place, name, "text", f"{len(value)} items")
+        yield PrintedStatement(place, name, "text", f"{len(value)} items")
         for number, part in enumerate(value):
             yield from _json(part, f"{place}[{number}]", clean, name)
     elif isinstance(value, str) and value.startswith("<svg"):
@@ -232,7 +232,7 @@ def _json(value: Any, place: str, clean: Clean, name: str = "") -> Iterator[Stat
     elif isinstance(value, str):
         yield from _lines(clean(value), place, name)
     else:
-        yield Statement(place, name, "float" if isinstance(value, float) else "text", str(value))
+        yield PrintedStatement(place, name, "float" if isinstance(value, float) else "text", str(value))
 
 
 # -- HTML --------------------------------------------------------------------------------------------------------------
@@ -242,20 +242,20 @@ ENCODED = re.compile(r"(base64,[A-Za-z0-9+/=\s]+)")
 VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"))
 
 
-def _html(text: str, place: str, clean: Clean) -> Iterator[Statement]:
+def _html(text: str, place: str, clean: Clean) -> Iterator[PrintedStatement]:
     pieces = ENCODED.split(text)  # a pattern may stand in an image by chance, before it is decoded
     pieces[::2] = map(clean, pieces[::2])
-    reader = _Reader("".join(pieces), place, clean)
+    reader = _OutputReader("".join(pieces), place, clean)
     yield from reader.statements
 
 
-class _Reader(HTMLParser):
+class _OutputReader(HTMLParser):
     """Reads HTML; drawings in it are read as drawings, pages in frames as pages."""
 
     def __init__(self, text: str, place: str, clean: Clean) -> None:
         super().__init__()
         self.text, self.outer, self.clean = text, place, clean
-        self.statements: list[Statement] = []
+        self.statements: list[PrintedStatement] = []
         self.open: list[list[str]] = []  # the elements around: [tag, what it is called in a message]
         self.run = ""  # of text, as far as it was read
         self.drawn: int | None = None  # where a drawing begins that is being passed over
@@ -278,7 +278,7 @@ class _Reader(HTMLParser):
         return self.starts[line - 1] + column
 
     def say(self, name: str, value: str) -> None:
-        self.statements.append(Statement(self.place, name, "text", value))
+        self.statements.append(PrintedStatement(self.place, name, "text", value))
 
     def flush(self) -> None:
         """The text that was read comes to its end."""
@@ -343,17 +343,17 @@ class _Reader(HTMLParser):
             self.run += data
 
 
-def _data(source: re.Match[str], place: str, clean: Clean) -> Iterator[Statement]:
+def _data(source: re.Match[str], place: str, clean: Clean) -> Iterator[PrintedStatement]:
     """Yield the content of a ``data:`` address; of pixels only their presence, as nbval compares none."""
     mime, _, encoded, body = source.groups()
     mime = mime or "text/plain"
-    yield Statement(place, "<>", "text", mime)
+    yield PrintedStatement(place, "<>", "text", mime)
     if not mime.startswith(("text/", "image/svg")):
         return
     try:
         text = base64.b64decode(body, validate=True).decode("utf-8") if encoded else unquote(body)
     except (binascii.Error, UnicodeDecodeError):
-        yield Statement(place, "base64", "text", body)
+        yield PrintedStatement(place, "base64", "text", body)
         return
     for statement in statements(mime, text, clean):
         yield statement._replace(place=f"{place} > {statement.place}")
@@ -370,7 +370,7 @@ DIGEST = re.compile(r"\bnb[0-9a-f]{10}\b")
 REFERS = frozenset({"aria-labelledby", "aria-describedby", "href", "{http://www.w3.org/1999/xlink}href"})
 
 
-def _svg(text: str, place: str, clean: Clean) -> Iterator[Statement]:
+def _svg(text: str, place: str, clean: Clean) -> Iterator[PrintedStatement]:
     text = clean(text)
     try:
         root = ElementTree.fromstring(text)
@@ -390,39 +390,39 @@ class _Drawing(NamedTuple):
     framing: tuple[Any, ...]
     boxes: Mapping[str, tuple[float, float, float, float]]
 
-    def attribute(self, place: str, element: Any, name: str, value: str) -> Iterator[Statement]:
+    def attribute(self, place: str, element: Any, name: str, value: str) -> Iterator[PrintedStatement]:
         """Yield the statements of an attribute."""
         name = name.rpartition("}")[2]
         if name in LAYOUT:
             if not self.graph and all(element is not other for other in self.framing):
-                yield Statement(place, name, "points", value)
+                yield PrintedStatement(place, name, "points", value)
         elif COLOUR.fullmatch(value):
-            yield Statement(place, name, "colour", value)
+            yield PrintedStatement(place, name, "colour", value)
         elif name in REFERS or name == "id" or "url(#" in value:
             named = re.sub(r"[\w.:-]+", lambda m: self.names.get(m[0], m[0]), value)
             named = DIGEST.sub("nb", named)  # of an element that a page leaves out
-            yield Statement(place, name, "text", named)
+            yield PrintedStatement(place, name, "text", named)
         else:
             yield from _lines(value, place, name)
 
 
-def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[Statement]:
+def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[PrintedStatement]:
     tag = _tag(element)
     title = next((child.text or "" for child in element if _tag(child) == "title"), "")
     called = f"{tag} {title.partition(chr(10))[0]!r}" if title and element.get("data-node") else tag
     here = f"{place} > {called}" if place else called
-    yield Statement(here, "<>", "text", f"<{tag}>")
+    yield PrintedStatement(here, "<>", "text", f"<{tag}>")
     for name, value in sorted(element.attrib.items()):
         yield from drawing.attribute(here, element, name, value)
     if drawing.boxes and ("data-edge" in element.attrib or "data-flow" in element.attrib):
         ends = [float(number) for number in POINT.findall(element.get("d", ""))]
         joined = [_nearest(drawing.boxes, ends[i], ends[i + 1]) for i in (0, -2)] if len(ends) > 3 else []
-        yield Statement(here, "joins", "text", " and ".join(joined))
+        yield PrintedStatement(here, "joins", "text", " and ".join(joined))
     yield from _lines(element.text or "", here)
     for child in element:
         yield from _element(child, here, drawing)
         yield from _lines(child.tail or "", here)
-    yield Statement(here, "<>", "text", f"</{tag}>")
+    yield PrintedStatement(here, "<>", "text", f"</{tag}>")
 
 
 def _tag(element: Any) -> str:

@@ -73,7 +73,7 @@ def naming_frames() -> set[str]:
 
 RATCHETS = {
     "entries at the top": (entries, 9),
-    "classes of one name": (twice, 53),
+    "classes of one name": (twice, 23),
     "classes that rewrite": (transformers, 8),
     "classes that look names up": (substituters, 4),
     "modules that name frames": (naming_frames, 8),

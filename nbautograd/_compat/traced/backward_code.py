@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.forward_code import CALLED, INLINE, Forward, Plan, number_as
-from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, Step, Value
+from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, TraceStep, Value
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.backward import array_vocabulary, prepared
 from nbautograd._engine.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
@@ -72,7 +72,7 @@ class Backward:
             self.write_step(step)
             del self.gradient[target]
 
-    def write_step(self, step: Step) -> None:
+    def write_step(self, step: TraceStep) -> None:
         """Write the lines of one step."""
         arrived = [self.gradient.get(value) for value in step.results]
         if all(g is None for g in arrived):
@@ -100,7 +100,7 @@ class Backward:
             if self.forward.flow(value):
                 self.send_value(value, f"{parts}[{index}]")
 
-    def write_node(self, step: Step, plan: Plan, arrived: list[str | None]) -> None:
+    def write_node(self, step: TraceStep, plan: Plan, arrived: list[str | None]) -> None:
         """Write the gradients of a node like eager's."""
         edges = step.edges()
         is_many = isinstance(step, OpStep) and step.op.many

@@ -14,7 +14,6 @@ import numpy as np
 
 from nbautograd._compat.traced.graph import (
     Array,
-    Check,
     Copied,
     Detached,
     Drawn,
@@ -22,10 +21,11 @@ from nbautograd._compat.traced.graph import (
     Opaque,
     OpStep,
     Part,
+    RegionWrite,
     Rehistoried,
-    Step,
+    TraceStep,
     Value,
-    Written,
+    ValueCheck,
     values_in,
 )
 from nbautograd._compat.traced.namespace import Namespace
@@ -79,7 +79,7 @@ class Forward:
         self.lines: list[str] = []
         self.specializer = Specializer(space, self.lines, "t", {})
         self.names: dict[Value, str] = {}
-        self.plans: dict[Step, Plan] = {}
+        self.plans: dict[TraceStep, Plan] = {}
         self.flows: dict[Value, bool] = {}
         for value, array in arrays.items():
             name = self.names[value] = f"{'x' if value in graph.inputs else 'p'}{value.position}"
@@ -110,7 +110,7 @@ class Forward:
                 self.flows[value] = bool(step.recorded) and any(e is not None and self.flow(e) for e in step.edges())
         return self.flows[value]
 
-    def edges(self, step: Step) -> list[bool]:
+    def edges(self, step: TraceStep) -> list[bool]:
         """Return for each edge of a step whether its gradient is needed."""
         return [edge is not None and self.flow(edge) for edge in step.edges()]
 
@@ -121,7 +121,7 @@ class Forward:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def write_step(self, step: Step, number: int) -> None:
+    def write_step(self, step: TraceStep, number: int) -> None:
         """Write the lines of a step."""
         flows = bool(step.results) and step.recorded and any(self.edges(step))
         if isinstance(step, OpStep):
@@ -129,7 +129,7 @@ class Forward:
                 self.write_op(step, number, flows)
             except (HalfPrecision, _Unusual):
                 self.write_called(step, number, flows)
-        elif isinstance(step, Check):
+        elif isinstance(step, ValueCheck):
             self.write_check(step)
         elif isinstance(step, Drawn) and step.fills is not None:
             names = ", ".join(self.names[v] for part in (step.arguments, step.keywords) for v in values_in(part))
@@ -141,7 +141,7 @@ class Forward:
         else:
             self.write_special(step, number, flows)
 
-    def write_check(self, step: Check) -> None:
+    def write_check(self, step: ValueCheck) -> None:
         """Write a check of values: on the arrays if they suffice, otherwise on tensors."""
         space, said = self.space, self.space.literal(step.said)
         direct = f"{space.constant(step.function)}({', '.join(map(self.text, step.arguments))})"
@@ -155,7 +155,7 @@ class Forward:
             function, arguments = space.constant(step.function), space.constant(step.arguments)
             self.emit(f"check({function}, {arguments}, {said}, [{names}])")
 
-    def write_special(self, step: Step, number: int, flows: bool) -> None:
+    def write_special(self, step: TraceStep, number: int, flows: bool) -> None:
         """Write the lines of a step that is not a call."""
         name = self.names[step.results[0]]
         if isinstance(step, Detached):
@@ -165,7 +165,7 @@ class Forward:
         elif isinstance(step, Copied):
             source = self.names[step.source]
             self.emit(f"{name} = {source}.astype({self.space.constant(step.dtype)})")
-        elif isinstance(step, Written):
+        elif isinstance(step, RegionWrite):
             base, region, steps = self.names[step.base], self.names[step.region], self.space.constant(step.steps)
             self.emit(f"{name} = written({base}, {region}, {steps})")
         else:
@@ -174,9 +174,9 @@ class Forward:
         if not flows:
             return
         plan = self.plans[step] = Plan(NODE)
-        if isinstance(step, (Written, Part)):
+        if isinstance(step, (RegionWrite, Part)):
             base_array = self.array(step.base)
-            node: Any = object.__new__(CopySlices if isinstance(step, Written) else AsStridedBackward0)
+            node: Any = object.__new__(CopySlices if isinstance(step, RegionWrite) else AsStridedBackward0)
             wanted = [self.space.wanted if want else None for want in self.edges(step)]
             node.next0, node.next1 = [*wanted, None][:2]
             node.input_meta, node.extras, node._seq = None, None, 0

@@ -14,7 +14,6 @@ __all__ = [
     "INPUT",
     "RESULT",
     "Array",
-    "Check",
     "Copied",
     "Detached",
     "Drawn",
@@ -23,10 +22,11 @@ __all__ = [
     "Opaque",
     "Output",
     "Part",
+    "RegionWrite",
     "Rehistoried",
-    "Step",
+    "TraceStep",
     "Value",
-    "Written",
+    "ValueCheck",
     "values_in",
 ]
 
@@ -39,7 +39,7 @@ class Value:
 
     __slots__ = ("array", "dtype", "kind", "name", "position", "shape", "step")
 
-    def __init__(self, kind: str, array: Any, step: Step | None = None, position: int = 0) -> None:
+    def __init__(self, kind: str, array: Any, step: TraceStep | None = None, position: int = 0) -> None:
         self.kind, self.step, self.position = kind, step, position
         self.shape, self.dtype = tuple(array.shape), array.dtype
         self.array: Any = array if kind == CONSTANT else None
@@ -58,7 +58,7 @@ class Array:
         self.value = value
 
 
-class Step:
+class TraceStep:
     """One step, with its inputs and results."""
 
     __slots__ = ("recorded", "results")
@@ -89,7 +89,7 @@ def values_in(argument: Any) -> Iterator[Value]:
             yield from values_in(part)
 
 
-class OpStep(Step):
+class OpStep(TraceStep):
     """A call of a declared operation."""
 
     __slots__ = ("arguments", "op", "relays")
@@ -114,7 +114,7 @@ class OpStep(Step):
         return edges
 
 
-class Opaque(Step):
+class Opaque(TraceStep):
     """A call of a function that is not an operation and is not traced: it draws random numbers, or reads values."""
 
     __slots__ = ("arguments", "function", "keywords", "random")
@@ -147,7 +147,7 @@ class Drawn(Opaque):
         return []
 
 
-class Check(Opaque):
+class ValueCheck(Opaque):
     """A check of values that affects the function's control flow: its result in the trace must hold in each call."""
 
     __slots__ = ("said",)
@@ -160,7 +160,7 @@ class Check(Opaque):
         return []
 
 
-class Detached(Step):
+class Detached(TraceStep):
     """A value without its history."""
 
     __slots__ = ("source",)
@@ -172,7 +172,7 @@ class Detached(Step):
         return [self.source]
 
 
-class Written(Step):
+class RegionWrite(TraceStep):
     """A base after a write to one of its views."""
 
     __slots__ = ("base", "region", "steps")
@@ -187,7 +187,7 @@ class Written(Step):
         return [self.base, self.region]
 
 
-class Part(Step):
+class Part(TraceStep):
     """A view of a base that was written to after the view's creation."""
 
     __slots__ = ("base", "steps")
@@ -202,7 +202,7 @@ class Part(Step):
         return [self.base]
 
 
-class Copied(Step):
+class Copied(TraceStep):
     """The data written into a tensor, in the tensor's dtype."""
 
     __slots__ = ("dtype", "source")
@@ -217,7 +217,7 @@ class Copied(Step):
         return [self.source]
 
 
-class Rehistoried(Step):
+class Rehistoried(TraceStep):
     """A tensor after an unrecorded write: new data with the previous history."""
 
     __slots__ = ("data", "history")
@@ -253,7 +253,7 @@ class Graph:
     def __init__(self) -> None:
         self.inputs: list[Value] = []
         self.captured: list[tuple[Any, Value]] = []
-        self.steps: list[Step] = []
+        self.steps: list[TraceStep] = []
         self.outputs: list[Output] = []
         self.effects: list[tuple[Value, Value]] = []
 
@@ -264,12 +264,12 @@ class Graph:
         return list(dict.fromkeys(value for value in read if value.kind == CONSTANT))
 
     @functools.cached_property
-    def needed(self) -> list[Step]:
+    def needed(self) -> list[TraceStep]:
         """The steps that outputs are computed by; others make what is written into tensors from before."""
         wanted = {output.value for output in self.outputs}
         steps = []
         for step in reversed(self.steps):
-            if isinstance(step, Check) or any(value in wanted for value in step.results):
+            if isinstance(step, ValueCheck) or any(value in wanted for value in step.results):
                 steps.append(step)
                 wanted.update(step.reads())
         return steps[::-1]
@@ -285,7 +285,7 @@ class Graph:
         steps = []
         for step in reversed(self.steps):
             draws = isinstance(step, OpStep) and "generator" in step.arguments or getattr(step, "random", False)
-            if draws or isinstance(step, (Check, Drawn)) or any(value in wanted for value in step.results):
+            if draws or isinstance(step, (ValueCheck, Drawn)) or any(value in wanted for value in step.results):
                 steps.append(step)
                 wanted.update(step.reads())
         self.steps = steps[::-1]
@@ -296,7 +296,7 @@ class Graph:
         return bool(self.random) or any(isinstance(step, Opaque) and step.random for step in self.steps)
 
     @functools.cached_property
-    def random(self) -> list[Step]:
+    def random(self) -> list[TraceStep]:
         """The steps that draw random numbers, whose results have no gradient."""
         return [
             step

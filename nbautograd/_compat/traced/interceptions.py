@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nbautograd._compat.traced.recorder import Recorder, current
+from nbautograd._compat.traced.recorder import TraceRecorder, current
 from nbautograd._engine.compiler.interception import intercept, release
 from nbautograd._engine.core import batched, dispatch_mode, inplace, tensor as core_tensor
 from nbautograd._engine.core.pytree import tree_flatten
@@ -245,7 +245,7 @@ _lock = threading.RLock()
 
 
 @contextlib.contextmanager
-def recording(recorder: Recorder) -> Iterator[None]:
+def recording(recorder: TraceRecorder) -> Iterator[None]:
     """Record what runs in the ``with`` block, in this context."""
     with _lock:  # one function at a time: interceptions are process-wide
         intercepted = _interceptions()

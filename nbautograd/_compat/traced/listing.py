@@ -6,17 +6,17 @@ from typing import Any
 
 from nbautograd._compat.traced.graph import (
     Array,
-    Check,
     Copied,
     Detached,
     Graph,
     Opaque,
     OpStep,
     Part,
+    RegionWrite,
     Rehistoried,
-    Step,
+    TraceStep,
     Value,
-    Written,
+    ValueCheck,
 )
 from nbautograd._engine.arrays import dtypes
 
@@ -84,7 +84,7 @@ def _called(graph: Graph, names: list[str]) -> dict[Value, str]:
     return called
 
 
-def _text(step: Step, called: dict[Value, str], mark: str, space: str) -> str:
+def _text(step: TraceStep, called: dict[Value, str], mark: str, space: str) -> str:
     """Return a step as a call."""
 
     def shown(argument: Any) -> str:
@@ -103,14 +103,14 @@ def _text(step: Step, called: dict[Value, str], mark: str, space: str) -> str:
     elif isinstance(step, Opaque):
         name = step.function.__name__.strip("_")
         arguments = [*map(shown, step.arguments), *(f"{key}={shown(v)}" for key, v in step.keywords.items())]
-        if isinstance(step, Check):
+        if isinstance(step, ValueCheck):
             arguments.append(f"said={step.said!r}")
     else:
-        name = {Copied: "copy", Detached: "detach", Part: "view_of", Rehistoried: "copy", Written: "scatter"}[
+        name = {Copied: "copy", Detached: "detach", Part: "view_of", Rehistoried: "copy", RegionWrite: "scatter"}[
             type(step)
         ]
         arguments = [shown(value) for value in step.reads()]
-        if isinstance(step, (Part, Written)):
+        if isinstance(step, (Part, RegionWrite)):
             arguments += [f"{function.__name__ if hasattr(function, '__name__') else 'part'}{shown(tuple(rest))}"
                           for function, _, rest in step.steps]  # fmt: skip
     return f"{space}{name}({', '.join(arguments)})"

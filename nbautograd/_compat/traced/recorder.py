@@ -20,7 +20,6 @@ from nbautograd._compat.traced.graph import (
     INPUT,
     RESULT,
     Array,
-    Check,
     Copied,
     Detached,
     Drawn,
@@ -28,10 +27,11 @@ from nbautograd._compat.traced.graph import (
     Opaque,
     OpStep,
     Part,
+    RegionWrite,
     Rehistoried,
-    Step,
+    TraceStep,
     Value,
-    Written,
+    ValueCheck,
 )
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.batching.mode import named
@@ -42,9 +42,9 @@ from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import TracingError
 
-__all__ = ["Recorder", "current"]
+__all__ = ["TraceRecorder", "current"]
 
-current: ContextVar[Recorder | None] = ContextVar("trace", default=None)
+current: ContextVar[TraceRecorder | None] = ContextVar("trace", default=None)
 """The recorder of the trace that runs in this context."""
 
 WITHOUT_HISTORY = ("new", "permutation", "like", "rows", "distribution")
@@ -60,7 +60,7 @@ class _Entry:
         self.tensor, self.value, self.version, self.array = tensor, value, version, tensor._a
 
 
-class Recorder:
+class TraceRecorder:
     """The recorder of one run.
 
     :ivar graph: the recorded graph.
@@ -99,7 +99,7 @@ class Recorder:
             self.memory.setdefault(id(owner), (owner, set()))[1].add(id(root))
         return value
 
-    def step(self, step: Step, *like: Any) -> list[Value]:
+    def step(self, step: TraceStep, *like: Any) -> list[Value]:
         """Add a step, with results like the given arrays."""
         step.results = [Value(RESULT, array, step, position) for position, array in enumerate(like)]
         self.graph.steps.append(step)
@@ -222,7 +222,7 @@ class Recorder:
             base.value = value
         else:
             steps = t._view.steps()
-            (base.value,) = self.step(Written(before, value, steps, is_grad_enabled()), base.tensor._a)
+            (base.value,) = self.step(RegionWrite(before, value, steps, is_grad_enabled()), base.tensor._a)
         if not is_grad_enabled() and self.has_history(before):
             (base.value,) = self.step(Rehistoried(base.value, before), base.tensor._a)
         base.version += 1
@@ -306,7 +306,7 @@ class Recorder:
         leaves, spec = tree_flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if not tensors and not kwargs:  # its result depends on values
-            self.graph.steps.append(Check(function, arguments, result))
+            self.graph.steps.append(ValueCheck(function, arguments, result))
             return result
         if len(tensors) != len(leaves) or any(id(t) in self.entries for t in tensors):
             self.refuse(f"{function.__name__}() reads the values of its arguments")
@@ -321,7 +321,7 @@ class Recorder:
         arguments = self.value(args)
         with self.paused():
             said = function(*args)
-        self.graph.steps.append(Check(function, arguments, said))
+        self.graph.steps.append(ValueCheck(function, arguments, said))
         return said
 
     def varies(self, t: Any) -> bool:

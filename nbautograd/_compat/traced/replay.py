@@ -9,7 +9,6 @@ import numpy as np
 from nbautograd._compat.traced.graph import (
     CONSTANT,
     Array,
-    Check,
     Copied,
     Detached,
     Drawn,
@@ -17,10 +16,11 @@ from nbautograd._compat.traced.graph import (
     Opaque,
     OpStep,
     Part,
+    RegionWrite,
     Rehistoried,
-    Step,
+    TraceStep,
     Value,
-    Written,
+    ValueCheck,
 )
 from nbautograd._engine.batching.mode import invoke
 from nbautograd._engine.core.grad_mode import is_grad_enabled, no_grad, set_grad_enabled
@@ -51,7 +51,7 @@ class _WithData(Function):
 
 
 def replay(
-    steps: list[Step], tensors: dict[Value, Any], drawn: dict[Step, list[Any]] | None = None
+    steps: list[TraceStep], tensors: dict[Value, Any], drawn: dict[TraceStep, list[Any]] | None = None
 ) -> dict[Value, Any]:
     """Return all values as tensors, from the initial ones.
 
@@ -105,13 +105,13 @@ def _given(argument: Any, tensors: dict[Value, Any]) -> Any:
     return argument
 
 
-def _run(step: Step, given: Any) -> list[Any]:
+def _run(step: TraceStep, given: Any) -> list[Any]:
     """Return the results of a step."""
     if isinstance(step, OpStep):
         values = {name: given(value) for name, value in step.arguments.items()}
         result = invoke(step.op, values)
         return list(result) if step.op.many else [result]
-    if isinstance(step, Check):
+    if isinstance(step, ValueCheck):
         if step.function(*given(step.arguments)) != step.said:
             raise Changed(f"{step.function.__name__}() says something else than while tracing")
         return []
@@ -125,10 +125,10 @@ def _run(step: Step, given: Any) -> list[Any]:
     return [_special(step, given)]
 
 
-def _special(step: Step, given: Any) -> Any:
+def _special(step: TraceStep, given: Any) -> Any:
     if isinstance(step, Detached):
         return given(step.source).detach()
-    if isinstance(step, Written):
+    if isinstance(step, RegionWrite):
         base = given(step.base).clone()
         replay_view(base, step.steps).copy_(given(step.region))
         return base

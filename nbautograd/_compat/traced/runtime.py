@@ -40,7 +40,7 @@ def written(base: Any, region: Any, steps: Any) -> Any:
     return result
 
 
-class _Call:
+class _TensorCall:
     """A call of a function over tensors: its arguments as leaves, and its results."""
 
     __slots__ = ("leaves", "outputs")
@@ -50,7 +50,7 @@ class _Call:
 
 def _call(function: Any, arguments: Any, keywords: Any, arrays: list[Any], wanted: list[bool], shapes: Any) -> Any:
     """Call a function with tensors of these arrays; return the results' arrays, and the call, for its gradients."""
-    call = _Call()
+    call = _TensorCall()
     call.leaves = [wrap(array, LEAF if want else None) for array, want in zip(arrays, wanted, strict=True)]
     leaves = iter(call.leaves)
     token = grad_enabled.set(any(wanted))
@@ -77,7 +77,7 @@ def _filled(argument: Any, leaves: Any) -> Any:
     return argument
 
 
-def gradients_of(call: _Call, gradients: list[Any]) -> list[Any]:
+def gradients_of(call: _TensorCall, gradients: list[Any]) -> list[Any]:
     """Compute the gradients of a call's arguments; None where none is needed, or none arrives."""
     roots = []
     for output, g in zip(call.outputs, gradients, strict=True):

@@ -37,7 +37,7 @@ PLAIN = (int, float, str, bool, tuple, list, dict, np.dtype, range, type(None), 
 MAX_INLINED_CALLS = 8
 
 
-class _Stop(Exception):  # noqa: N818 - a way out
+class _NotInlined(Exception):  # noqa: N818 - a way out
     """The exception for a function that is called unchanged."""
 
 
@@ -257,17 +257,17 @@ class Specializer:
             scope.names[name] = self.simple(argument)
         result = scope.run(tree.body)
         if result is None:
-            raise _Stop
+            raise _NotInlined
         return result
 
     def bound(self, function: Any, tree: ast.FunctionDef, call: ast.Call) -> dict[str, ast.expr]:
         """Return the arguments of a call by parameter."""
         if tree.args.vararg or tree.args.kwarg:
-            raise _Stop
+            raise _NotInlined
         names = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
         arguments = dict(zip(names, call.args, strict=False))
         if len(call.args) > len(names):
-            raise _Stop
+            raise _NotInlined
         arguments.update({str(k.arg): k.value for k in call.keywords})
         defaults = dict(zip(names[::-1], (function.__defaults__ or ())[::-1], strict=False))
         defaults.update(function.__kwdefaults__ or {})
@@ -306,7 +306,7 @@ class _Scope:
 
     def expression(self, tree: ast.expr) -> ast.expr:
         """Return an expression of the function in the names of the space."""
-        return self.to.reduced(_Names(self).visit(copied(tree)))
+        return self.to.reduced(_NamesInSpace(self).visit(copied(tree)))
 
     def run(self, statements: list[ast.stmt]) -> ast.expr | None:
         """Write statements; return their result, or None without a return statement."""
@@ -326,18 +326,18 @@ class _Scope:
             case ast.If(test, body, orelse):
                 known = self.to.static(self.expression(test))
                 if known is None:
-                    raise _Stop
+                    raise _NotInlined
                 return self.run(body if known[0] else orelse)
             case ast.Assign([ast.Name(name)], value):
                 self.names[name] = self.to.simple(self.expression(value))
             case ast.Assign([ast.Tuple(targets)], value):
                 parts = self.expression(value)
                 if not isinstance(parts, ast.Tuple) or len(parts.elts) != len(targets):
-                    raise _Stop
+                    raise _NotInlined
                 simple = [self.to.simple(part) for part in parts.elts]
                 for target, part in zip(targets, simple, strict=True):
                     if not isinstance(target, ast.Name):
-                        raise _Stop
+                        raise _NotInlined
                     self.names[target.id] = part
             case ast.Assign([ast.Subscript() as target], value):
                 text = ast.unparse(self.expression(value))
@@ -352,14 +352,14 @@ class _Scope:
                 result = self.run(body)
                 return result if result is not None else self.run(orelse)
             case _:
-                raise _Stop
+                raise _NotInlined
         return None
 
     def augment(self, name: str, operator: ast.operator, value: ast.expr) -> None:
         """Write ``name += value``, in place for arrays."""
         target, text = self.names[name], ast.unparse(self.expression(value))
         if not isinstance(target, ast.Name):
-            raise _Stop
+            raise _NotInlined
         held = self.to.value(target)
         symbol = ast.unparse(ast.AugAssign(ast.Name("x"), operator, ast.Name("y")))[2:-2]
         if isinstance(held, np.ndarray):
@@ -368,7 +368,7 @@ class _Scope:
             self.names[name] = self.to.simple(parsed(f"{target.id} {symbol[:-1]} ({text})"))
 
 
-class _Names(ast.NodeTransformer):
+class _NamesInSpace(ast.NodeTransformer):
     def __init__(self, scope: _Scope, bound: frozenset[str] = frozenset()) -> None:
         self.scope, self.bound = scope, bound
 
@@ -384,7 +384,7 @@ class _Names(ast.NodeTransformer):
             return node if value is np else ast.Name(space.constant(value, name), ast.Load())
         if hasattr(builtins, name):
             return node
-        raise _Stop
+        raise _NotInlined
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if isinstance(node.value, ast.Name) and node.value.id not in self.scope.names:
@@ -410,17 +410,17 @@ class _Names(ast.NodeTransformer):
 
     def visit_GeneratorExp(self, node: Any) -> ast.AST:
         own = {n.id for part in node.generators for n in ast.walk(part.target) if isinstance(n, ast.Name)}
-        return ast.NodeTransformer.generic_visit(_Names(self.scope, self.bound | own), node)
+        return ast.NodeTransformer.generic_visit(_NamesInSpace(self.scope, self.bound | own), node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp  # noqa: N815 - ast's names
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        raise _Stop
+        raise _NotInlined
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         value = self.scope.expression(node.value)
         if self.scope.to.static(value) is None:
-            raise _Stop
+            raise _NotInlined
         self.scope.names[node.target.id] = value = self.scope.to.simple(value)
         return value
 
@@ -430,7 +430,7 @@ def _source(function: Any) -> ast.FunctionDef:
     """Return the definition of a function."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef) or tree.name != function.__name__ or function.__closure__:
-        raise _Stop
+        raise _NotInlined
     return tree
 
 

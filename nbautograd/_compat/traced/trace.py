@@ -14,7 +14,7 @@ from nbautograd._compat.traced.function import Signature, TracedGraph
 from nbautograd._compat.traced.graph import Graph, Output
 from nbautograd._compat.traced.interceptions import TracerWarning, recording
 from nbautograd._compat.traced.listing import listing
-from nbautograd._compat.traced.recorder import Recorder, current
+from nbautograd._compat.traced.recorder import TraceRecorder, current
 from nbautograd._engine.core import batched, dispatch_mode
 from nbautograd._engine.core.pytree import tree_flatten, tree_map
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -33,7 +33,7 @@ class TracingCheckError(Exception):
 
 def record(
     function: Callable[..., Any], name: str, arguments: tuple[Any, ...], strict: bool
-) -> tuple[Graph, Any, Recorder]:
+) -> tuple[Graph, Any, TraceRecorder]:
     """Run a function, and record it.
 
     :returns: the graph, the function's result, and the recorder.
@@ -43,7 +43,7 @@ def record(
             f"{name} cannot be traced inside of vmap, forward mode, another trace, or a mode that watches operations"
         )
     tensors, _ = tree_flatten(arguments)
-    recorder = Recorder(tensors, name)
+    recorder = TraceRecorder(tensors, name)
     with recording(recorder):
         result = function(*arguments)
         _check_result(result, strict)
@@ -65,7 +65,7 @@ def _kept(t: Tensor) -> Any:
     return wrap(np.array(t._a))
 
 
-def _output(recorder: Recorder, tensor: Tensor, outputs: list[Any]) -> Output:
+def _output(recorder: TraceRecorder, tensor: Tensor, outputs: list[Any]) -> Output:
     """Return the form of an output: an argument itself, or a view of an argument."""
     value = recorder.value_of(tensor)
     if id(tensor) in recorder.beginnings:
@@ -220,14 +220,14 @@ def _names(function: Any, arguments: tuple[Any, ...]) -> list[str]:
 # -- checking --------------------------------------------------------------------------------------------------------
 
 
-def _restore(recorder: Recorder) -> None:
+def _restore(recorder: TraceRecorder) -> None:
     for t, array in recorder.originals.values():
         t._shared_array()[...] = array
 
 
 def _check(
     traced: TracedGraph,
-    recorder: Recorder,
+    recorder: TraceRecorder,
     before: Any,
     result: Any,
     state: Any,

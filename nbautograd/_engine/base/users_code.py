@@ -20,8 +20,8 @@ from nbautograd.protocol import SourceLocator
 __all__ = [
     "LARGEST",
     "Assignment",
-    "Call",
     "Place",
+    "SourceCall",
     "assignments",
     "called",
     "edited",
@@ -72,12 +72,12 @@ class Assignment(NamedTuple):
         return edited(self.filename, self.statement)
 
 
-class Call(NamedTuple):
+class SourceCall(NamedTuple):
     """A call in user code, possibly of a magic.
 
-    >>> Call("y.backward()", "y", True).with_argument("retain_graph")
+    >>> SourceCall("y.backward()", "y", True).with_argument("retain_graph")
     'y.backward(retain_graph=True)'
-    >>> Call("%backward y", "y").with_argument("retain_graph")
+    >>> SourceCall("%backward y", "y").with_argument("retain_graph")
     '%backward --retain-graph y'
     """
 
@@ -138,7 +138,7 @@ def _place(code: CodeType, instruction: int) -> Place | None:
     return None if line is None or last is None or first is None or end is None else (line, last, first, end)
 
 
-def running_call(frame: FrameType | None) -> Call | None:
+def running_call(frame: FrameType | None) -> SourceCall | None:
     """Return the call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; None if
     unknown.
     """
@@ -166,7 +166,7 @@ def failed_expression(trace: TracebackType) -> ast.expr | None:
     return next((one for one in nodes if (one.lineno, one.end_lineno, one.col_offset, one.end_col_offset) == at), None)
 
 
-def _call(filename: str, node: ast.Call) -> Call | None:
+def _call(filename: str, node: ast.Call) -> SourceCall | None:
     """Return the details of a call that runs a backward pass."""
     text, name = edited(filename, node), called(node)
     if name == "run_line_magic":
@@ -174,15 +174,17 @@ def _call(filename: str, node: ast.Call) -> Call | None:
         if len(parts) < 2 or not all(isinstance(part, str) for part in parts):
             return None
         magic, line = parts[0], " ".join(parts[1].split())
-        return Call(f"%{magic} {line}", _OPTION.sub("", line).strip())
+        return SourceCall(f"%{magic} {line}", _OPTION.sub("", line).strip())
     if name == "backward" and isinstance(node.func, ast.Attribute):
         owner = edited(filename, node.func.value)
         if owner.rpartition(".")[2] != "autograd":
-            return Call(text, owner, True)
+            return SourceCall(text, owner, True)
     if name in ("backward", "grad", "animate") and node.args:
         by = node.args[1] if name == "grad" and len(node.args) > 1 else None
         several = by.elts if isinstance(by, (ast.List, ast.Tuple)) else [by] if by is not None else []
-        return Call(text, edited(filename, node.args[0]), inputs=tuple(edited(filename, each) for each in several))
+        return SourceCall(
+            text, edited(filename, node.args[0]), inputs=tuple(edited(filename, each) for each in several)
+        )
     return None
 
 
@@ -283,7 +285,7 @@ def _targets(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         yield node.target.id, joined[0] if len(joined) == 1 else ast.Tuple(joined)
 
 
-def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, Call] | None:
+def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, SourceCall] | None:
     """Return the last call of ``backward()`` before a position, there or in earlier cells: its file, its line,
     itself.
     """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.batching.mode import to_front
-from nbautograd._engine.core.batched import BatchedTensor, Level, batched, level_of
+from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, level_of
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
 
@@ -25,7 +25,7 @@ def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
     return batched(map_samples(function, *values), 0, first.level)
 
 
-def batched_at(t: Any, level: Level) -> bool:
+def batched_at(t: Any, level: BatchLevel) -> bool:
     """Return whether a tensor is batched at a level."""
     while isinstance(t, BatchedTensor):
         if t.level is level:
@@ -34,7 +34,7 @@ def batched_at(t: Any, level: Level) -> bool:
     return False
 
 
-def on_level(t: Any, level: Level) -> Any:
+def on_level(t: Any, level: BatchLevel) -> Any:
     """Return the tensor, batched at a level; if it is not, it is expanded to the batch size."""
     if level_of(t) > level.number:
         return batched(on_level(t.value, level), t.bdim, t.level)
@@ -56,7 +56,7 @@ def on_same_levels(*tensors: Any) -> list[Any]:
     return result
 
 
-def split(t: Any, level: Level) -> Any:
+def split(t: Any, level: BatchLevel) -> Any:
     """Return the tensor without a level, whose batch dimension comes first."""
     if level_of(t) > level.number:
         return batched(split(t.value, level), t.bdim + 1, t.level)
@@ -65,7 +65,7 @@ def split(t: Any, level: Level) -> Any:
     return expand(t, level.size, *t._a.shape)
 
 
-def joined(t: Tensor, level: Level, dim: int = 0) -> Any:
+def joined(t: Tensor, level: BatchLevel, dim: int = 0) -> Any:
     """Return the inverse of ``split``: dimension ``dim`` becomes the batch dimension of a level."""
     if level_of(t) <= level.number:
         return batched(t, dim, level)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from nbautograd._engine.core import batched as batched_tensors
-from nbautograd._engine.core.batched import BatchedTensor, Level, SampleArray, batched, level_of
+from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, SampleArray, batched, level_of
 from nbautograd._engine.core.sparse import UnsupportedError
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
@@ -17,7 +17,7 @@ from nbautograd._engine.ops.shape.transpose import permute
 from nbautograd.errors import AutogradError
 
 __all__ = [
-    "Call",
+    "BatchedCall",
     "Mode",
     "Rule",
     "Unsuitable",
@@ -44,7 +44,7 @@ class Unsuitable(Exception):  # noqa: N818 - no error: control flow between a ru
     """An error of a rule that does not support a call, which then runs sample by sample."""
 
 
-class Call:
+class BatchedCall:
     """One call of an operation with batched arguments.
 
     ``values`` holds the arguments by name. If ``batched`` is True, dimension 0 of the tensor is the batch dimension;
@@ -53,7 +53,7 @@ class Call:
 
     __slots__ = ("batched", "level", "op", "size", "values")
 
-    def __init__(self, op: Any, level: Level, values: dict[str, Any], is_batched: dict[str, Any]) -> None:
+    def __init__(self, op: Any, level: BatchLevel, values: dict[str, Any], is_batched: dict[str, Any]) -> None:
         self.op, self.level, self.size = op, level, level.size
         self.values, self.batched = values, is_batched
 
@@ -96,7 +96,7 @@ class Call:
             raise Unsuitable
 
 
-Rule = Callable[[Call], Any]
+Rule = Callable[[BatchedCall], Any]
 rules: dict[str, Rule] = {}
 """The batching rules by the name of the operation. Operations without one that are not elementwise run in a loop."""
 
@@ -166,7 +166,7 @@ class Mode:
 
     __slots__ = ("level",)
 
-    def __init__(self, level: Level) -> None:
+    def __init__(self, level: BatchLevel) -> None:
         self.level = level
 
     def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -186,7 +186,7 @@ class Mode:
             values[name], flag = lowered(value, number)
             if flag is not NOT_BATCHED:
                 flags[name] = flag
-        return wrapped(compute(Call(op, self.level, values, flags)), self.level)
+        return wrapped(compute(BatchedCall(op, self.level, values, flags)), self.level)
 
 
 def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
     return values
 
 
-def compute(call: Call) -> Any:
+def compute(call: BatchedCall) -> Any:
     """Compute the result for all samples, with the batch dimension in front."""
     rule = rules.get(call.op.name)
     if rule is None and call.op.kind == "pointwise":
@@ -215,7 +215,7 @@ def compute(call: Call) -> Any:
     return loop(call)
 
 
-def wrapped(result: Any, level: Level) -> Any:
+def wrapped(result: Any, level: BatchLevel) -> Any:
     """Return a result for all samples as a batched tensor."""
     if isinstance(result, Tensor):
         assert result._a.shape[0] == level.size, "a rule has lost the batch"
@@ -235,7 +235,7 @@ def rebuilt(like: Any, parts: list[Any]) -> Any:
 # -- sample by sample ------------------------------------------------------------------------------------------------
 
 
-def loop(call: Call) -> Any:
+def loop(call: BatchedCall) -> Any:
     """Run the operation sample by sample."""
     op = call.op
     arrays = {name for name in call.values if name not in op.tensors}
@@ -260,7 +260,7 @@ def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
     return sample._a if as_array else sample
 
 
-def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
+def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: BatchLevel) -> Any:
     """Call any function of tensors once for each sample of a level."""
     number = level.number
     positions = [lowered(value, number) for value in args]

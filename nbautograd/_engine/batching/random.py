@@ -7,7 +7,7 @@ from typing import Any
 
 from nbautograd._engine.batching.mode import lowered, per_sample
 from nbautograd._engine.core import batched as core_batched
-from nbautograd._engine.core.batched import BatchedTensor, Level, batched, level_of, without_level
+from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, level_of, without_level
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import stack
@@ -28,7 +28,7 @@ def set_state(state: Any) -> None:
     generator.default_generator.set_state(state)
 
 
-def check(level: Level) -> None:
+def check(level: BatchLevel) -> None:
     """Check that random numbers are allowed.
 
     :raises RuntimeError: ``randomness`` is ``"error"``.
@@ -49,7 +49,7 @@ def on_random(how: str, function: Callable[..., Any], args: tuple[Any, ...], kwa
         return _HOW[how](level, function, args, kwargs)
 
 
-def _new(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _new(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions that create a tensor; the second argument is its shape."""
     if level.randomness == "same":
         return function(*args, **kwargs)
@@ -59,14 +59,14 @@ def _new(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwar
     return batched(function(name, (level.size, *shape), *rest, **kwargs), 0, level)
 
 
-def _permutation(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _permutation(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw permutations sequentially for each sample."""
     if level.randomness == "same":
         return function(*args, **kwargs)
     return batched(stack([function(*args, **kwargs) for _ in range(level.size)]), 0, level)
 
 
-def _like(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _like(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions that create a tensor with the shape and dtype of the second argument."""
     name, input, *rest = args
     if level.randomness == "same" or not isinstance(input, Tensor):
@@ -74,7 +74,7 @@ def _like(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
     return batched(function(name, _samples(input, level), *rest, **kwargs), 0, level)
 
 
-def _fill(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _fill(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch in-place functions that fill the first argument."""
     t, *rest = args
     if level_of(t) != level.number:
@@ -90,7 +90,7 @@ def _fill(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
     return t
 
 
-def _elements(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _elements(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw a random number for each element of the first argument, whose values are not parameters: dropout."""
     if level.randomness == "same":
         return function(*args, **kwargs)
@@ -100,7 +100,7 @@ def _elements(level: Level, function: Callable[..., Any], args: tuple[Any, ...],
     return input if result is whole and isinstance(input, BatchedTensor) else batched(result, 0, level)
 
 
-def _channels(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _channels(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw a random number for each channel of the first argument: channel dropout."""
     if level.randomness == "same":
         return function(*args, **kwargs)
@@ -112,7 +112,9 @@ def _channels(level: Level, function: Callable[..., Any], args: tuple[Any, ...],
     return batched(reshape(result, *whole._a.shape), 0, level)
 
 
-def _distribution(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _distribution(
+    level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Batch distributions whose parameters are tensors; their leading dimensions are batch dimensions."""
     _check_same(level, (*args, *kwargs.values()))
     if level.randomness == "same":
@@ -121,7 +123,7 @@ def _distribution(level: Level, function: Callable[..., Any], args: tuple[Any, .
     return batched(function(*whole, **kwargs), 0, level)
 
 
-def _rows(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _rows(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions whose parameters are the rows of a matrix, or a single row: ``multinomial``."""
     _check_same(level, args)
     if level.randomness == "same":
@@ -134,7 +136,7 @@ def _rows(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
     return batched(reshape(result, level.size, -1, result._a.shape[-1]), 0, level)
 
 
-def _each(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _each(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw sample by sample: the number of draws depends on the elements."""
     state = get_state()
 
@@ -146,7 +148,7 @@ def _each(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
     return per_sample(run_sample, args, kwargs, level)
 
 
-def _check_same(level: Level, values: tuple[Any, ...]) -> None:
+def _check_same(level: BatchLevel, values: tuple[Any, ...]) -> None:
     if level.randomness == "same" and any(level_of(value) == level.number for value in values):
         raise AutogradError(
             "Vmap does not currently support same randomness with a batched tensor input: the distribution differs "
@@ -154,7 +156,7 @@ def _check_same(level: Level, values: tuple[Any, ...]) -> None:
         )
 
 
-def _samples(input: Tensor, level: Level) -> Any:
+def _samples(input: Tensor, level: BatchLevel) -> Any:
     """Return the tensor with the batch dimension in front; expanded and copied if it is not batched."""
     value, is_batched = lowered(input, level.number)
     return value if is_batched else expand(input, level.size, *input._a.shape).clone()

@@ -11,7 +11,7 @@ import nbautograd._engine.batching.rules  # noqa: F401 - fills the table of rule
 from nbautograd._engine.batching import random
 from nbautograd._engine.batching.mode import Mode, lowered, to_front
 from nbautograd._engine.core import batched as core_batched, dispatch_mode, inplace
-from nbautograd._engine.core.batched import BatchedTensor, Level, batched, levels, without_level
+from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, levels, without_level
 from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
@@ -75,10 +75,10 @@ def vmap(
 
 
 @contextmanager
-def entered(size: int, randomness: str = "error") -> Iterator[Level]:
+def entered(size: int, randomness: str = "error") -> Iterator[BatchLevel]:
     """Enter a level of ``size`` samples for the ``with`` block."""
     stack = levels()
-    level = Level(len(stack) + 1, size, randomness)
+    level = BatchLevel(len(stack) + 1, size, randomness)
     mode = Mode(level)
     dispatch_mode.push(mode, around=True)
     inplace.followers.append(_WriteObserver)  # so that all in-place methods go through ``copy_into``
@@ -178,7 +178,7 @@ def _in_dim(called: str, x: Any, dim: Any) -> int | None:
 # -- results ---------------------------------------------------------------------------------------------------------
 
 
-def _outputs(name: str, answer: Any, out_dims: Dims, level: Level) -> Any:
+def _outputs(name: str, answer: Any, out_dims: Dims, level: BatchLevel) -> Any:
     """Return the results of a function, unwrapped, with the batch dimensions at ``out_dims``."""
     leaves, spec = tree_flatten(answer)
     dims = _out_dims(name, out_dims, spec)
@@ -203,7 +203,7 @@ def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
     return dims
 
 
-def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
+def _out(name: str, x: Any, dim: int | None, level: BatchLevel) -> Any:
     """Return one result, unwrapped."""
     if dim is None:
         if isinstance(x, BatchedTensor) and x.level is level:
@@ -220,7 +220,7 @@ def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
     return placed(x, dim % n, level)
 
 
-def placed(x: Tensor, dim: int, level: Level) -> Any:
+def placed(x: Tensor, dim: int, level: BatchLevel) -> Any:
     """Return the value of a result, with the batch dimension at ``dim``."""
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
         return x.value

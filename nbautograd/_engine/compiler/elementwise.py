@@ -325,11 +325,11 @@ def constants_as_arrays(tree: ast.expr, arrays: Container[str], names: dict[str,
     >>> ast.unparse(constants_as_arrays(tree, {"g", "result"}, numbers)), numbers
     ('g * (constant0 - result * result)', {'constant0': 1})
     """
-    changed: ast.expr = _Numbers(arrays, names).visit(tree)
+    changed: ast.expr = _NumbersByName(arrays, names).visit(tree)
     return changed
 
 
-class _Numbers(_OverArrays):
+class _NumbersByName(_OverArrays):
     def __init__(self, arrays: Container[str], names: dict[str, float]) -> None:
         super().__init__(arrays)
         self.names = names

@@ -24,9 +24,9 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
 __all__ = [
+    "BatchLevel",
     "BatchedTensor",
     "ElementsError",
-    "Level",
     "NoRuleError",
     "SampleArray",
     "batched",
@@ -63,7 +63,7 @@ class ElementsError(AutogradError):
     """An error for reading elements of a batched tensor: each sample has its own."""
 
 
-class Level:
+class BatchLevel:
     """One running ``vmap``: its number (from 1), the batch size, and its ``randomness``."""
 
     __slots__ = ("number", "randomness", "size")
@@ -72,7 +72,7 @@ class Level:
         self.number, self.size, self.randomness = number, size, randomness
 
 
-_stack: ContextVar[tuple[Level, ...]] = ContextVar("vmap_levels", default=())
+_stack: ContextVar[tuple[BatchLevel, ...]] = ContextVar("vmap_levels", default=())
 levels = _stack.get
 _in_transform: ContextVar[bool] = ContextVar("in_transform", default=False)
 in_transform = _in_transform.get
@@ -91,7 +91,7 @@ def transforming() -> Iterator[None]:
 """The active levels, outermost first."""
 
 
-def innermost() -> Level | None:
+def innermost() -> BatchLevel | None:
     """Return the innermost active level; None outside ``vmap``."""
     stack = _stack.get()
     return stack[-1] if stack else None
@@ -102,7 +102,7 @@ class without_level:  # noqa: N801 - a context manager, used in lower case
 
     __slots__ = ("stack", "token")
 
-    def __init__(self, stack: tuple[Level, ...] | None = None) -> None:
+    def __init__(self, stack: tuple[BatchLevel, ...] | None = None) -> None:
         self.stack = _stack.get()[:-1] if stack is None else stack
 
     def __enter__(self) -> None:
@@ -235,7 +235,7 @@ class BatchedTensor(Tensor):
     __slots__ = ("bdim", "level", "value")
     value: Tensor
     bdim: int
-    level: Level
+    level: BatchLevel
 
     @property
     def _a(self) -> Any:
@@ -405,7 +405,7 @@ class BatchedTensor(Tensor):
 BatchedTensor.__module__ = "nbautograd"
 
 
-def batched(value: Tensor, bdim: int, level: Level) -> BatchedTensor:
+def batched(value: Tensor, bdim: int, level: BatchLevel) -> BatchedTensor:
     """Return a batched tensor of ``value``, whose dimension ``bdim`` is the batch dimension of ``level``."""
     t: BatchedTensor = core_tensor.new(BatchedTensor)
     t.value, t.bdim, t.level = value, bdim, level

@@ -16,7 +16,7 @@ from nbautograd._engine.core.return_types import Results
 
 __all__ = [
     "SUPPORTED_NODES",
-    "Container",
+    "ContainerKind",
     "TreeSpec",
     "broadcast_prefix",
     "container_of",
@@ -31,7 +31,7 @@ IsLeaf = Callable[[Any], bool] | None
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 
 
-class Container(NamedTuple):
+class ContainerKind(NamedTuple):
     """A class of containers."""
 
     type: Any
@@ -153,29 +153,29 @@ LEAF = TreeSpec(None, None, [])
 # -- the registry ------------------------------------------------------------------------------------------------------
 
 
-def _sequence(cls: Any) -> Container:
-    return Container(cls, lambda tree: (list(tree), None), lambda parts, _: cls(parts))
+def _sequence(cls: Any) -> ContainerKind:
+    return ContainerKind(cls, lambda tree: (list(tree), None), lambda parts, _: cls(parts))
 
 
-def _mapping(cls: Any) -> Container:
+def _mapping(cls: Any) -> ContainerKind:
     def unflatten(parts: Iterable[Any], keys: list[Any]) -> Any:
         return cls(zip(keys, parts, strict=True))
 
-    return Container(cls, lambda tree: (list(tree.values()), list(tree)), unflatten)
+    return ContainerKind(cls, lambda tree: (list(tree.values()), list(tree)), unflatten)
 
 
 def _unflatten_defaultdict(parts: Iterable[Any], context: list[Any]) -> Any:
     return defaultdict(context[0], zip(context[1], parts, strict=True))
 
 
-SUPPORTED_NODES: dict[Any, Container] = {
+SUPPORTED_NODES: dict[Any, ContainerKind] = {
     **{cls: _sequence(cls) for cls in (tuple, list, Size)},
     **{cls: _mapping(cls) for cls in (dict, OrderedDict)},
-    defaultdict: Container(
+    defaultdict: ContainerKind(
         defaultdict, lambda tree: (list(tree.values()), [tree.default_factory, list(tree)]), _unflatten_defaultdict
     ),
-    deque: Container(deque, lambda tree: (list(tree), tree.maxlen), deque),
-    namedtuple: Container(namedtuple, lambda tree: (list(tree), type(tree)), lambda parts, cls: cls._make(parts)),
+    deque: ContainerKind(deque, lambda tree: (list(tree), tree.maxlen), deque),
+    namedtuple: ContainerKind(namedtuple, lambda tree: (list(tree), type(tree)), lambda parts, cls: cls._make(parts)),
 }
 """The classes of containers."""
 BUILTIN = frozenset(SUPPORTED_NODES) - {Size}
@@ -203,7 +203,7 @@ def is_namedtuple_class(cls: Any) -> bool:
     )
 
 
-def container_of(tree: Any) -> Container | None:
+def container_of(tree: Any) -> ContainerKind | None:
     """Return the registry entry of a container; None for a leaf."""
     container = SUPPORTED_NODES.get(type(tree))
     if container is None and isinstance(tree, tuple):

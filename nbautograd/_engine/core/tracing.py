@@ -30,7 +30,7 @@ __all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
 MAX_KEPT_BYTES = 4096  # bytes: values up to this size are kept with the node, for the pictures
 
 
-class _Process:
+class _Tracing:
     """State shared by all threads: the setting, and the number of running ``traced()`` blocks."""
 
     __slots__ = ("blocks", "on")
@@ -39,7 +39,7 @@ class _Process:
         self.on, self.blocks = False, 0
 
 
-_process = _Process()
+_process = _Tracing()
 _here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: the process-wide setting
 _listeners: list[Callable[[bool], None]] = []
 _lock = threading.RLock()
@@ -127,7 +127,7 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
             noted.append((name, _small(a), a.shape, a.dtype, ref(value)))
         elif value is not None:
             if isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
-                value = _Several((_small(stored(v)), v.shape, stored(v).dtype, ref(v)) for v in value)
+                value = _SeveralListeners((_small(stored(v)), v.shape, stored(v).dtype, ref(v)) for v in value)
             noted.append((name, value))
     array = stored(output)
     result = (ref(output), _small(array), array.shape, array.dtype)
@@ -135,7 +135,7 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     extras.trace = partial(_format, node.inputs, _calling_frame(), result, noted, current_scope(), node._seq)
 
 
-class _Several(list[Any]):
+class _SeveralListeners(list[Any]):
     """The notes of a list of tensors, such as the argument of ``cat``."""
 
 
@@ -154,7 +154,7 @@ def _format(
         if about:
             shape, dtype, tensor = about
             operands.append(Operand(name, slot, value, shape, _name(dtype), tensor))
-        elif isinstance(value, _Several):
+        elif isinstance(value, _SeveralListeners):
             for i, (part, shape, dtype, tensor) in enumerate(value):
                 operands.append(Operand(f"{name}[{i}]", None if slot is None else i, part, shape, _name(dtype), tensor))
         else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion.cuda_helpers import HELPERS
-from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable, Program, Step, Symbol
+from nbautograd._engine.fusion.symbolic import KernelProgram, KernelStep, NeedsValue, NotFusable, Symbol
 
 __all__ = ["NUMBER", "OPTIONS", "CudaProgram", "c_type", "lower_to_cuda", "statement", "written"]
 
@@ -96,7 +96,7 @@ def lower_to_cuda(
     const float t1 = g_in * t0;
     result_out = t1;
     """
-    program = Program()
+    program = KernelProgram()
     halves = [kind for kind in operands if isinstance(kind, np.dtype) and is_half(kind)]
     values = []
     for name, kind in zip(names, operands, strict=True):
@@ -131,10 +131,10 @@ def lower_to_cuda(
     )
 
 
-def written(program: Program, results: list[Symbol]) -> tuple[list[str], list[str], str]:
+def written(program: KernelProgram, results: list[Symbol]) -> tuple[list[str], list[str], str]:
     """Return the statements that the results need, the results' names, and the helpers that are called."""
     needed = {each.name for each in results}
-    kept: list[Step] = []
+    kept: list[KernelStep] = []
     for step in reversed(program.steps):
         if step.name in needed:
             kept.append(step)
@@ -145,11 +145,11 @@ def written(program: Program, results: list[Symbol]) -> tuple[list[str], list[st
     return statements, [each.name for each in results], helpers
 
 
-def statement(step: Step) -> str:
+def statement(step: KernelStep) -> str:
     """Return the statement of a step.
 
     >>> single = np.dtype("f4")
-    >>> statement(Step("t3", "add", [("x_in", single), (2, None)], (single, single), single))
+    >>> statement(KernelStep("t3", "add", [("x_in", single), (2, None)], (single, single), single))
     'const float t3 = x_in + 2.0f;'
     """
     operands = [_cast(*operand, to) for operand, to in zip(step.operands, step.loop, strict=True)]
@@ -256,7 +256,7 @@ _OF_COMPLEX = {
 _UNCHANGED = ("floor", "ceil", "trunc", "rint", "conjugate", "positive")
 
 
-def _expression(step: Step, operands: list[str]) -> str:
+def _expression(step: KernelStep, operands: list[str]) -> str:
     """Return the expression of a step, for operands in its loop's dtypes.
 
     :raises NotFusable: CUDA cannot express it.
@@ -308,7 +308,7 @@ def _expression(step: Step, operands: list[str]) -> str:
     return f"{called}({', '.join(operands)})"
 
 
-def _of_two(step: Step, name: str, a: str, b: str) -> str | None:
+def _of_two(step: KernelStep, name: str, a: str, b: str) -> str | None:
     """Return an operator between two operands; None if the step is a call."""
     loop = step.loop[0]
     if name in _BINARY:
@@ -326,7 +326,7 @@ def _of_two(step: Step, name: str, a: str, b: str) -> str | None:
     return None
 
 
-def _power(step: Step, operands: list[str]) -> str:
+def _power(step: KernelStep, operands: list[str]) -> str:
     """Return a power; small whole exponents as products, as PyTorch does."""
     base, (exponent, _) = operands[0], step.operands[1]
     one = _literal(1, step.dtype)

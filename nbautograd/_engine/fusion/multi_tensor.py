@@ -20,7 +20,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, written
-from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable, Program, Symbol
+from nbautograd._engine.fusion.symbolic import KernelProgram, NeedsValue, NotFusable, Symbol
 
 __all__ = ["Updates", "lower_rule"]
 
@@ -163,7 +163,7 @@ def lower_rule(
     :param fixed: names of numbers that are part of the code.
     :raises NotFusable: the rule does more than compute element by element.
     """
-    program = Program()
+    program = KernelProgram()
     taken = [name for name, value in _cells(rule) if name not in fixed and isinstance(value, float)]
     numbers = {name: program.input(f"{name}_in", np.dtype(np.float64), is_number=True) for name in taken}
     names = ["p", *(f"state{i}" for i in range(count - 2)), "g"]

@@ -4,7 +4,7 @@ A body, a formula and an update rule are Python over arrays. Called with symboli
 shape nor values, they compute nothing: each ufunc becomes a step. So branches on a dtype or an option run as usual,
 helper functions are traced, and every dtype follows NumPy's promotion.
 
->>> program = Program()
+>>> program = KernelProgram()
 >>> g, r = program.input("g", np.dtype("f4")), program.input("r", np.dtype("f4"))
 >>> result = g * (1 - r)
 >>> [(step.name, step.function) for step in program.steps], result.name
@@ -23,7 +23,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.summation import is_half
 
-__all__ = ["NeedsValue", "NotFusable", "Operand", "Program", "Step", "Symbol"]
+__all__ = ["KernelProgram", "KernelStep", "NeedsValue", "NotFusable", "Operand", "Symbol"]
 
 
 class NotFusable(Exception):  # noqa: N818 - a way out
@@ -45,7 +45,7 @@ Operand = Any
 """A symbolic array's name, or a number."""
 
 
-class Step(NamedTuple):
+class KernelStep(NamedTuple):
     """One operation on each element."""
 
     name: str
@@ -60,11 +60,11 @@ class Step(NamedTuple):
     """The dtype of the result."""
 
 
-class Program:
+class KernelProgram:
     """The steps of a function, in order of computation."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[KernelStep] = []
         self.inputs: list[Symbol] = []
         self.is_row_major = False
         """True if the function inspects the memory order of elements, for example to make it row-major."""
@@ -87,7 +87,7 @@ class Program:
             for operand, kind in zip(operands, loop, strict=True)
         ]
         name = f"t{len(self.steps)}"
-        self.steps.append(Step(name, function, named, loop, dtype))
+        self.steps.append(KernelStep(name, function, named, loop, dtype))
         return Symbol(self, name, dtype, is_number, True)
 
     def ufunc(self, ufunc: np.ufunc, operands: list[Any], dtype: Any = None) -> Symbol:
@@ -131,7 +131,9 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("dtype", "is_number", "name", "program", "writable")
     __hash__ = object.__hash__
 
-    def __init__(self, program: Program, name: str, dtype: np.dtype[Any], is_number: bool, writable: bool) -> None:
+    def __init__(
+        self, program: KernelProgram, name: str, dtype: np.dtype[Any], is_number: bool, writable: bool
+    ) -> None:
         self.program, self.name, self.dtype, self.is_number, self.writable = program, name, dtype, is_number, writable
 
     size = sys.maxsize

@@ -13,7 +13,7 @@ from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd._engine.ops.signal.interpolate import Array, Table, declare
+from nbautograd._engine.ops.signal.interpolate import Array, WeightTable, declare
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
@@ -91,19 +91,19 @@ def _smooth(n: int, m: int, scale: float, kernel: Callable[[Any], Any], reach: i
     return np.minimum(at, n - 1), weight / weight.sum(1, keepdims=True)
 
 
-def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: Any) -> Table:
+def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: Any) -> WeightTable:
     """Return the indices and weights that resize dimension ``d`` from ``n`` to ``m``."""
     if align:
         smooth_scale = (n - 1) / (m - 1) if m > 1 else 0.0
     else:
         smooth_scale = scale
     if mode.startswith("nearest"):
-        return Table(d, _nearest(n, m, scale, mode == "nearest-exact"), None)
+        return WeightTable(d, _nearest(n, m, scale, mode == "nearest-exact"), None)
     if mode == "bilinear aa":
-        return Table(d, *_smooth(n, m, smooth_scale, lambda x: np.maximum(1 - np.abs(x), 0), 1))
+        return WeightTable(d, *_smooth(n, m, smooth_scale, lambda x: np.maximum(1 - np.abs(x), 0), 1))
     if mode == "bicubic aa":
-        return Table(d, *_smooth(n, m, smooth_scale, lambda x: cubic(x, -0.5), 2))
-    return Table(d, *(_cubic if mode == "bicubic" else _linear)(n, m, scale, align, kind))
+        return WeightTable(d, *_smooth(n, m, smooth_scale, lambda x: cubic(x, -0.5), 2))
+    return WeightTable(d, *(_cubic if mode == "bicubic" else _linear)(n, m, scale, align, kind))
 
 
 def interpolate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from nbautograd._engine.core.file_forms import Form, register
+from nbautograd._engine.core.file_forms import FileForm, register
 from nbautograd.nn.functional import gelu, relu
 from nbautograd.nn.modules._calls import KINDS, _Registry
 from nbautograd.nn.modules.conv import _ConvNd, _ConvTransposeNd
@@ -98,4 +98,4 @@ def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-register(Module, Form(to_pytorch, from_pytorch))
+register(Module, FileForm(to_pytorch, from_pytorch))

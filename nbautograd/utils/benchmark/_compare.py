@@ -91,10 +91,10 @@ class Compare:
         groups: dict[str | None, list[Measurement]] = {}
         for result in Measurement.merge(self._results):
             groups.setdefault(result.label, []).append(result)
-        return "\n".join(_Table(group, self._colorize, self._trim, self._warn).text() for group in groups.values())
+        return "\n".join(_TimesTable(group, self._colorize, self._trim, self._warn).text() for group in groups.values())
 
 
-class _Table:
+class _TimesTable:
     """The table of one label."""
 
     def __init__(self, results: list[Measurement], colors: Colorize, trim: bool, warn: bool) -> None:

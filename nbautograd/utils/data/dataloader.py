@@ -21,7 +21,7 @@ from nbautograd._names.docstrings.classes import composed
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataset import IterableDataset
 from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
-from nbautograd.utils.data.worker import End, Failure, Job, fetcher, work
+from nbautograd.utils.data.worker import End, Job, WorkerFailure, fetcher, work
 
 with suppress(ImportError):  # WebAssembly has no processes
     from multiprocessing import connection
@@ -368,7 +368,7 @@ class _Workers(_Batches):
                     self._deal()
                 continue
             self._deal()
-            if isinstance(answer, Failure):
+            if isinstance(answer, WorkerFailure):
                 answer.throw()
             return answer
         if not self.loader.persistent_workers:

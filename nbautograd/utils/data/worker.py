@@ -14,7 +14,7 @@ from nbautograd._engine.ops.creation.random import manual_seed
 with suppress(ImportError):  # WebAssembly has no processes
     from multiprocessing.reduction import ForkingPickler
 
-__all__ = ["End", "Failure", "Job", "WorkerInfo", "fetcher", "get_worker_info", "work"]
+__all__ = ["End", "Job", "WorkerFailure", "WorkerInfo", "fetcher", "get_worker_info", "work"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class End:
     """The answer of a worker whose part of an iterable dataset is exhausted."""
 
 
-class Failure:
+class WorkerFailure:
     """An exception to raise again in the main process."""
 
     def __init__(self, error: BaseException, where: str) -> None:
@@ -119,14 +119,14 @@ def work(job: Job, number: int, tasks: Any, results: Any) -> None:
     _seed_numpy(job.seed, number)
     _info = WorkerInfo(number, job.workers, seed, job.dataset)
     where = f"in DataLoader worker process {number}"
-    broken: Failure | None = None
+    broken: WorkerFailure | None = None
     fetch: Callable[[Any], Any] | None = None
     with suppress(KeyboardInterrupt, BrokenPipeError):
         try:
             if job.prepare is not None:
                 job.prepare(number)
         except Exception as error:
-            broken = Failure(error, where)
+            broken = WorkerFailure(error, where)
         epoch, over = -1, False
         while (task := tasks.get()) is not None:
             its_epoch, index, indices = ForkingPickler.loads(task)
@@ -138,10 +138,10 @@ def work(job: Job, number: int, tasks: Any, results: Any) -> None:
                     fetch = fetch or fetcher(job)
                     answer = fetch(indices)
                 except StopIteration as error:
-                    answer = End() if job.iterable else Failure(error, where)
+                    answer = End() if job.iterable else WorkerFailure(error, where)
                     over = job.iterable
                 except Exception as error:
-                    answer = Failure(error, where)
+                    answer = WorkerFailure(error, where)
             elif broken is None:
                 answer = End()
             results.send_bytes(_packed((epoch, index, answer), where))
@@ -150,8 +150,8 @@ def work(job: Job, number: int, tasks: Any, results: Any) -> None:
 def _packed(message: tuple[int, int, Any], where: str) -> Any:
     try:
         return ForkingPickler.dumps(message)
-    except Exception as error:  # an answer that cannot be pickled becomes a Failure
-        failure = Failure(error, where)
+    except Exception as error:  # an answer that cannot be pickled becomes a WorkerFailure
+        failure = WorkerFailure(error, where)
         failure.kind = RuntimeError
         return ForkingPickler.dumps((*message[:2], failure))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbautograd._engine.base.missing_graph import Cause, cause_of
-from nbautograd._engine.base.users_code import Call, running_call, user_frame
+from nbautograd._engine.base.users_code import SourceCall, running_call, user_frame
 from nbautograd.errors import GraphFreedError, InplaceError, NbautogradError, NoGraphError, NonScalarError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
@@ -124,9 +124,9 @@ def _several(error: BaseException, tensor: Any, model: GraphModel, name: str, na
     return Failure(type(error).__name__, advice, products=_symbolic(tensor, name, model, count))
 
 
-def _running(root: str) -> Call:
+def _running(root: str) -> SourceCall:
     """The call that runs the pass, as the user wrote it."""
-    return running_call(user_frame()) or Call(f"{root}.backward()", root, True)
+    return running_call(user_frame()) or SourceCall(f"{root}.backward()", root, True)
 
 
 def _freed(error: BaseException, node: Node | None, model: GraphModel, root: str) -> Failure:

@@ -35,7 +35,7 @@ Place = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class _Call:
+class _ReplayedCall:
     """One operation with its arguments: places of values that are computed, or arrays and options as they were."""
 
     node: str
@@ -60,7 +60,7 @@ class Replay:
 
     def __init__(
         self,
-        calls: list[_Call],
+        calls: list[_ReplayedCall],
         leaves: dict[str, np.ndarray[Any, Any]],
         root: Place,
         seed: np.ndarray[Any, Any] | None,
@@ -113,7 +113,7 @@ class Replay:
                 results[call.node, index] = part
         return results, leaves
 
-    def _arguments(self, call: _Call, results: Mapping[Place, Any]) -> dict[str, Any]:
+    def _arguments(self, call: _ReplayedCall, results: Mapping[Place, Any]) -> dict[str, Any]:
         flat = {name: results[place] for name, place in call.computed.items()}
         flat |= {name: self.new(array) for name, array in call.arrays.items()}
         arguments: dict[str, Any] = dict(call.options)
@@ -147,7 +147,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return None
 
 
-def _call(node: Any, key: str, model: GraphModel) -> _Call:
+def _call(node: Any, key: str, model: GraphModel) -> _ReplayedCall:
     function = declared(node, node_name(node)).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
@@ -168,7 +168,7 @@ def _call(node: Any, key: str, model: GraphModel) -> _Call:
     for name, _ in (*computed, *arrays):
         options.pop(name, None)
     value = trace.value
-    return _Call(key, function, computed, arrays, options, None if value is None else np.array(value))
+    return _ReplayedCall(key, function, computed, arrays, options, None if value is None else np.array(value))
 
 
 def _copied(value: Any) -> np.ndarray[Any, Any]:

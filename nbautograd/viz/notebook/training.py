@@ -18,7 +18,7 @@ import numpy as np
 
 from nbautograd.viz.read import values
 
-__all__ = ["BINS", "LOWEST", "PER_BIN", "LeafStep", "Run", "Step"]
+__all__ = ["BINS", "LOWEST", "PER_BIN", "LeafStep", "Run", "TrainingStep"]
 
 BINS, PER_BIN, LOWEST = 24, 2, -40
 """Bins of a histogram, binary orders of magnitude in each, and log2 of where the first begins: 1e-12 to 256."""
@@ -46,7 +46,7 @@ class LeafStep:
 
 
 @dataclass(slots=True)
-class Step:
+class TrainingStep:
     """One step of the loop."""
 
     number: int
@@ -61,17 +61,17 @@ class Run:
     """The steps of a loop. :meth:`add` is called at those that are noted, :meth:`look` at the ones just before them."""
 
     leaves: Mapping[str, Any]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TrainingStep] = field(default_factory=list)
     _stride: int = 1
     _before: dict[str, Any] = field(default_factory=dict)
     _losses: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
     _sizes: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
     _fine: bool = True
 
-    def add(self, number: int, loss: float) -> Step:
+    def add(self, number: int, loss: float) -> TrainingStep:
         """Measure all leaves and keep the step."""
         leaves = tuple(self._measure(name, leaf) for name, leaf in self.leaves.items())
-        step = Step(number, loss, leaves)
+        step = TrainingStep(number, loss, leaves)
         step.outstanding = self._stands_out(step)
         self.steps.append(step)
         if len(self.steps) > KEPT:
@@ -92,7 +92,7 @@ class Run:
         except Exception:  # a loop must not fail because of its picture
             return LeafStep(math.nan, ratio, b"")
 
-    def _stands_out(self, step: Step) -> bool:
+    def _stands_out(self, step: TrainingStep) -> bool:
         size = math.sqrt(sum(leaf.norm**2 for leaf in step.leaves if not math.isnan(leaf.norm)))
         fine = math.isfinite(step.loss) and not any(leaf.nan or leaf.inf for leaf in step.leaves)
         leaps = _leaps(step.loss, self._losses) or _leaps(size, self._sizes) or (self._fine and not fine)

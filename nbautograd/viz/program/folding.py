@@ -105,7 +105,7 @@ class Folded:
                 yield from ((None, inner) for inner in statement.inner())
 
 
-class _Block:
+class _SharedBlock:
     """A segment with its statements: those of the forward pass, and those of the backward pass."""
 
     def __init__(self, segment: Segment) -> None:
@@ -113,9 +113,9 @@ class _Block:
         inner = segment.children
         if self.kind == "loop" and inner[0].kind == "loop" and len(inner) == 2:  # all steps but the last, and the last
             inner = [*inner[0].children, inner[1]]
-        self.children: list[_Block] = []
+        self.children: list[_SharedBlock] = []
         for child in inner:
-            block = _Block(child)
+            block = _SharedBlock(child)
             self.children.append(block)
             if block.kind == "loop":
                 block.begin(self.children)
@@ -123,10 +123,10 @@ class _Block:
         self.height: int = 1 + max((child.height for child in self.children), default=-1)
         self.forward: list[Statement] = []
         self.backward: list[Statement] = []
-        self.pieces: list[_Block | Statement] = []
+        self.pieces: list[_SharedBlock | Statement] = []
         """The backward pass: inner segments, and what does not stand together with them."""
 
-    def begin(self, siblings: list[_Block]) -> None:
+    def begin(self, siblings: list[_SharedBlock]) -> None:
         """Take the operations before a loop for its first step, if there are as many: it often begins with something
         else, so that it is not seen to be one.
         """
@@ -179,9 +179,9 @@ class _Folding:
         self.index, self.place, self.names, self.wanted = index, place, names, wanted
 
     def fold(self, tree: Segment, parts: dict[str, list[Statement]], end: Statement) -> Folded:
-        root = _Block(tree)
+        root = _SharedBlock(tree)
         self.distribute(root, parts[FORWARD], self.scheduled(parts[BACKWARD]))
-        heights: dict[int, list[_Block]] = {}
+        heights: dict[int, list[_SharedBlock]] = {}
         self.sort(root, heights)
         roller = Roller(self.index, self.names, self.wanted, self.place)
         modules = Modules(roller)
@@ -199,7 +199,7 @@ class _Folding:
         assert isinstance(end.tree, ast.Expr) and isinstance(end.tree.value, ast.List)
         return Folded(functions, parts, [ast.unparse(part) for part in end.tree.value.elts])
 
-    def sort(self, block: _Block, heights: dict[int, list[_Block]]) -> None:
+    def sort(self, block: _SharedBlock, heights: dict[int, list[_SharedBlock]]) -> None:
         for child in block.children:
             self.sort(child, heights)
         heights.setdefault(block.height, []).append(block)
@@ -244,7 +244,7 @@ class _Folding:
                     heapq.heappush(ready, keys[later])
         return order
 
-    def distribute(self, block: _Block, forward: list[Statement], backward: Iterable[Statement]) -> None:
+    def distribute(self, block: _SharedBlock, forward: list[Statement], backward: Iterable[Statement]) -> None:
         """Give each inner segment its statements."""
         block.forward, block.pieces = forward, list(backward)
         if not block.children:
@@ -252,15 +252,15 @@ class _Folding:
             return
         child_of = {place: child for child in block.children for place in range(child.start, child.stop)}
 
-        def owner(statement: Statement) -> _Block | None:
+        def owner(statement: Statement) -> _SharedBlock | None:
             return child_of.get(self.place[statement.nodes[0]]) if statement.nodes else None
 
-        of: dict[_Block, list[Statement]] = {child: [] for child in block.children}
+        of: dict[_SharedBlock, list[Statement]] = {child: [] for child in block.children}
         for statement in forward:
             child = owner(statement)
             assert child is not None
             of[child].append(statement)
-        runs: list[tuple[_Block | None, list[Statement]]] = []
+        runs: list[tuple[_SharedBlock | None, list[Statement]]] = []
         for piece in block.pieces:
             assert isinstance(piece, Statement)
             child = owner(piece)
@@ -290,7 +290,7 @@ class _Folding:
                 shorter += [*own[: terms[0]], *roller.roll([[statement] for statement in own[terms[0] :]], ahead=True)]
         return shorter
 
-    def gather(self, block: _Block, roller: Roller) -> None:
+    def gather(self, block: _SharedBlock, roller: Roller) -> None:
         """The statements of a segment, after inner ones have been folded."""
         if not block.children:
             return
@@ -303,7 +303,7 @@ class _Folding:
             block.forward = [statement for child in block.children for statement in child.forward]
         block.backward = []
         for piece in block.pieces:
-            block.backward += piece.backward if isinstance(piece, _Block) else [piece]
+            block.backward += piece.backward if isinstance(piece, _SharedBlock) else [piece]
 
 
 def _joined(statements: list[Statement]) -> list[Statement]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd._engine.batching.mode import Call, Unsuitable, aligned, rule
+from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, aligned, rule
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import result_type
 from nbautograd._engine.ops.shape.shape import reshape, view
 
 
-def only_tensors(call: Call) -> None:
+def only_tensors(call: BatchedCall) -> None:
     """Check that no option is batched.
 
     :raises Unsuitable: an option is batched.
@@ -20,7 +20,7 @@ def only_tensors(call: Call) -> None:
 
 
 @rule("pointwise equal_to", "broadcasting")
-def pointwise(call: Call) -> Any:
+def pointwise(call: BatchedCall) -> Any:
     """Batch elementwise operations: insert dimensions of length 1, so that samples broadcast as without a batch."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
@@ -32,14 +32,14 @@ def pointwise(call: Call) -> Any:
 
 
 @rule("linalg_cross_same", "broadcasting")
-def cross(call: Call) -> Any:
+def cross(call: BatchedCall) -> Any:
     """Batch cross products: elementwise, except along ``dim``."""
     only_tensors(call)
     dim = call.values["dim"]
     return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
 
 
-def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
+def _cast(call: BatchedCall, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
     """Return the operands in the promoted dtype of single samples, where a 0-d tensor has a lower priority."""
     if len({values[name]._a.dtype for name in names}) < 2 or all(map(call.ndim, names)):
         return {}
@@ -76,7 +76,7 @@ def _common(a: Tensor, b: Tensor) -> Any:
     unpack_triple scale_down frames""",
     "leading",
 )
-def leading(call: Call) -> Any:
+def leading(call: BatchedCall) -> Any:
     """Batch operations whose leading dimensions are batch dimensions; expand arguments that are not batched."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
@@ -91,13 +91,13 @@ BROADCASTING = ("triangle_solve", "solve_same", "cholesky_solve_same", "lu_solve
 
 
 @rule("eye_of", "leading")
-def eye_of(call: Call) -> Any:
+def eye_of(call: BatchedCall) -> Any:
     """Return one identity matrix for all samples."""
     return aligned(call.run(), False, call.size)
 
 
 @rule("view_dtype", "leading")
-def view_dtype(call: Call) -> Any:
+def view_dtype(call: BatchedCall) -> Any:
     """Batch ``view(dtype)``, which changes the last dimension; that must not be the batch dimension."""
     if not call.ndim("input"):
         raise Unsuitable
@@ -105,7 +105,7 @@ def view_dtype(call: Call) -> Any:
 
 
 @rule("clone", "leading")
-def clone(call: Call) -> Any:
+def clone(call: BatchedCall) -> Any:
     """Batch ``clone``, except for ``channels_last``, which depends on the number of dimensions."""
     if call.values.get("memory_format") is not None and "channels" in str(call.values["memory_format"]):
         raise Unsuitable
@@ -113,7 +113,7 @@ def clone(call: Call) -> Any:
 
 
 @rule("copy", "broadcasting")
-def copy(call: Call) -> Any:
+def copy(call: BatchedCall) -> Any:
     """Batch ``copy_``: the source broadcasts to the shape of the target."""
     only_tensors(call)
     source = call.values["src"]
@@ -123,7 +123,7 @@ def copy(call: Call) -> Any:
 
 
 @rule("masked_fill", "broadcasting")
-def masked_fill(call: Call) -> Any:
+def masked_fill(call: BatchedCall) -> Any:
     """Batch ``masked_fill`` with a number, or with one for each sample."""
     only_tensors(call)
     if call.batched.get("value"):
@@ -139,7 +139,7 @@ def masked_fill(call: Call) -> Any:
 
 
 @rule("fill", "broadcasting")
-def fill(call: Call) -> Any:
+def fill(call: BatchedCall) -> Any:
     """Batch ``fill_`` with a number, or with one for each sample."""
     if not call.batched.get("value"):
         return call.run()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.batching.mode import Call, Unsuitable, aligned, loop, rule, to_front
+from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, aligned, loop, rule, to_front
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.shape.shape import view
@@ -15,7 +15,7 @@ from nbautograd._engine.ops.shape.transpose import permute
 from nbautograd.errors import AutogradError
 
 
-class Layout(NamedTuple):
+class IndexLayout(NamedTuple):
     """The dimensions of an index result: the number that the broadcast arrays have, their start, and whether the arrays
     are adjacent in the index.
     """
@@ -25,7 +25,7 @@ class Layout(NamedTuple):
     adjacent: bool
 
 
-def layout(key: Any, flags: Any) -> Layout:
+def layout(key: Any, flags: Any) -> IndexLayout:
     """Return the layout of the result for one sample."""
     ndims, places, dim = [], [], 0
     for position, item in enumerate(key):
@@ -38,19 +38,19 @@ def layout(key: Any, flags: Any) -> Layout:
         dim += item.ndim if is_mask else 1
     positions = [position for position, _ in places]
     adjacent = positions == list(range(positions[0], positions[-1] + 1))
-    return Layout(max(ndims), places[0][1] if adjacent else 0, adjacent)
+    return IndexLayout(max(ndims), places[0][1] if adjacent else 0, adjacent)
 
 
 def _dtype(item: Any) -> Any:
     return item._a.dtype if isinstance(item, Tensor) else item.dtype
 
 
-def _flags(call: Call) -> list[Any]:
+def _flags(call: BatchedCall) -> list[Any]:
     flags = call.batched.get("key")
     return flags if isinstance(flags, list) else [False] * len(call.values["key"])
 
 
-def batched_key(call: Call) -> tuple[list[Any], Layout]:
+def batched_key(call: BatchedCall) -> tuple[list[Any], IndexLayout]:
     """Return the index into all samples, which begins with the sample numbers, and the layout of one sample's result.
 
     :raises Unsuitable: a mask differs from sample to sample.
@@ -74,7 +74,7 @@ def for_all(key: Any) -> tuple[Any, ...]:
 
 
 @rule("index", "one index")
-def index(call: Call) -> Any:
+def index(call: BatchedCall) -> Any:
     """Batch ``x[key]``; reject a batched mask, since the shape of the result would differ between samples."""
     flags = _flags(call)
     if not any(flags):
@@ -100,7 +100,7 @@ def index(call: Call) -> Any:
 
 
 @rule("index_back", "one index")
-def index_back(call: Call) -> Any:
+def index_back(call: BatchedCall) -> Any:
     """Batch the vjp of ``index``."""
     shape = (call.size, *call.values["shape"])
     if not any(_flags(call)):
@@ -115,7 +115,7 @@ def index_back(call: Call) -> Any:
 
 
 @rule("put_at", "one index")
-def put_at(call: Call) -> Any:
+def put_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = values``: the values broadcast to the shape of ``x[key]``."""
     key, flags = call.values["key"], _flags(call)
     if call.batched.get("accumulate"):
@@ -139,7 +139,7 @@ def put_at(call: Call) -> Any:
 
 
 @rule("zero_at", "one index")
-def zero_at(call: Call) -> Any:
+def zero_at(call: BatchedCall) -> Any:
     """Batch ``x[key] = 0``."""
     key, flags = call.values["key"], _flags(call)
     if not any(flags):
@@ -150,7 +150,7 @@ def zero_at(call: Call) -> Any:
     return call.run(input=call.full("input"), key=tuple(batched_key(call)[0]))
 
 
-def _chosen_ndim(call: Call, how: Layout, flags: list[Any]) -> int:
+def _chosen_ndim(call: BatchedCall, how: IndexLayout, flags: list[Any]) -> int:
     """Return the number of dimensions of ``x[key]`` for one sample."""
     used = 0
     for item, flag in zip(call.values["key"], flags, strict=True):
@@ -159,7 +159,7 @@ def _chosen_ndim(call: Call, how: Layout, flags: list[Any]) -> int:
     return call.ndim("input") - used + how.chosen
 
 
-def _values(call: Call, ndim: int) -> Any:
+def _values(call: BatchedCall, ndim: int) -> Any:
     value = call.values["values"]
     if not call.batched.get("values"):
         return value
@@ -176,7 +176,7 @@ def _only_mask(key: Any, flags: list[Any]) -> Any:
     return first if _dtype(first).kind == "b" else None
 
 
-def _where(call: Call, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
+def _where(call: BatchedCall, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
     """Return ``value`` where the batched mask is True, elsewhere ``whole``."""
     behind = whole._a.ndim - mask._a.ndim
     chosen = view(mask, *mask._a.shape, *(1,) * behind)
@@ -186,7 +186,7 @@ def _where(call: Call, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
 
 
 @rule("masked_select", "refused")
-def masked_select(call: Call) -> Any:
+def masked_select(call: BatchedCall) -> Any:
     """Batch ``masked_select``; reject a batched mask, since the shape of the result would differ between samples."""
     if call.batched.get("mask"):
         raise AutogradError(
@@ -197,7 +197,7 @@ def masked_select(call: Call) -> Any:
 
 
 @rule("argwhere unique_over consecutive_over", "refused")
-def dynamic(call: Call) -> Any:
+def dynamic(call: BatchedCall) -> Any:
     """Raise: the shape of the result depends on the elements."""
     raise AutogradError(
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
@@ -206,7 +206,7 @@ def dynamic(call: Call) -> Any:
 
 
 @rule("take", "one index")
-def take(call: Call) -> Any:
+def take(call: BatchedCall) -> Any:
     """Batch ``take`` with one index for all samples: index each flattened sample."""
     if call.batched.get("index") or not call.batched.get("input"):
         raise Unsuitable
@@ -218,7 +218,7 @@ def take(call: Call) -> Any:
 
 
 @rule("search", "leading")
-def search(call: Call) -> Any:
+def search(call: BatchedCall) -> Any:
     """Batch ``searchsorted`` in one sorted sequence, or in one per row of values."""
     if call.batched.get("sequence") or call.batched.get("sorter"):
         if call.ndim("sequence") == 1 and call.ndim("values") != 1 or call.ndim("values") == 0:

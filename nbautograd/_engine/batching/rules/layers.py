@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd._engine.batching.mode import Call, Unsuitable, rule
+from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rule
 from nbautograd._engine.batching.rules.elementwise import leading, only_tensors, pointwise
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
@@ -23,7 +23,7 @@ rule(
 
 
 @rule("pool_scatter max_unpool2d max_unpool3d", "shape behind the batch")
-def pool_scatter(call: Call) -> Any:
+def pool_scatter(call: BatchedCall) -> Any:
     """Batch the vjp of ``pool_gather``, and unpooling."""
     only_tensors(call)
     shape = (call.size, *call.values["shape"])
@@ -37,7 +37,7 @@ def pool_scatter(call: Call) -> Any:
     grid_spread channel_shuffle euclidean_distances""",
     "folded",
 )
-def folded(call: Call) -> Any:
+def folded(call: BatchedCall) -> Any:
     """Fold the samples into the first dimension, which is the batch dimension of the layer."""
     only_tensors(call)
     size = call.size
@@ -74,7 +74,7 @@ def samples(t: Tensor, size: int) -> Any:
 
 
 @rule("convolution conv_input", "folded, or grouped")
-def convolution(call: Call) -> Any:
+def convolution(call: BatchedCall) -> Any:
     """Batch a convolution: one kernel for all samples makes a larger batch, a kernel per sample a grouped
     convolution.
     """
@@ -93,7 +93,7 @@ def convolution(call: Call) -> Any:
 
 
 @rule("conv_weight", "grouped")
-def conv_weight(call: Call) -> Any:
+def conv_weight(call: BatchedCall) -> Any:
     """Batch the gradient of a kernel, a sum over the images of one sample: a grouped convolution."""
     only_tensors(call)
     first, *others = call.values["shape"]
@@ -110,7 +110,7 @@ def conv_weight(call: Call) -> Any:
 
 
 @rule("native_layer_norm native_group_norm native_batch_norm", "dimensions moved")
-def norm(call: Call) -> Any:
+def norm(call: BatchedCall) -> Any:
     """Batch normalization: each sample has its own statistics; weight and bias may be batched."""
     only_tensors(call)
     rows, axes, wide, own = (tuple(call.values[name]) for name in ("rows", "axes", "wide", "own"))
@@ -123,7 +123,7 @@ def norm(call: Call) -> Any:
 
 
 @rule("_batch_norm_eval", "broadcasting")
-def norm_by_statistics(call: Call) -> Any:
+def norm_by_statistics(call: BatchedCall) -> Any:
     """Batch batch norm in evaluation mode: elementwise."""
     only_tensors(call)
     wide, eps = call.values["wide"], call.values["eps"]
@@ -140,10 +140,10 @@ def norm_by_statistics(call: Call) -> Any:
 
 
 @rule("_mse _smooth_l1 _huber _bce _bce_logits _soft_margin", "broadcasting")
-def loss(call: Call) -> Any:
+def loss(call: BatchedCall) -> Any:
     """Batch elementwise losses, reduced for each sample."""
     reduction = call.values["reduction"]
-    alone = Call(call.op, call.level, {**call.values, "reduction": "none"}, call.batched)
+    alone = BatchedCall(call.op, call.level, {**call.values, "reduction": "none"}, call.batched)
     return reduced(pointwise(alone), reduction)
 
 
@@ -156,7 +156,7 @@ def reduced(losses: Tensor, reduction: str) -> Any:
 
 
 @rule("nll_rows nll_images", "folded")
-def nll(call: Call) -> Any:
+def nll(call: BatchedCall) -> Any:
     """Batch NLL: unreduced losses of all rows, then reduced for each sample; a mean is weighted by the class
     weights.
     """
@@ -176,7 +176,7 @@ def nll(call: Call) -> Any:
 
 
 @rule("_embedding", "leading")
-def embedding(call: Call) -> Any:
+def embedding(call: BatchedCall) -> Any:
     """Batch embeddings: one table for all samples; batched tables are concatenated, and the indices shifted."""
     if not call.batched.get("weight"):
         return call.run()

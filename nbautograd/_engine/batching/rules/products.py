@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.batching.mode import Call, Unsuitable, rule
+from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rule
 from nbautograd._engine.batching.rules.elementwise import only_tensors
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.linalg.matmul import matmul
@@ -14,7 +14,7 @@ from nbautograd._engine.ops.shape.shape import unsqueeze
 from nbautograd._engine.ops.shape.transpose import transpose
 
 
-def check_dtypes(call: Call, first: str, second: str) -> None:
+def check_dtypes(call: BatchedCall, first: str, second: str) -> None:
     """Check that two operands have the same dtype; otherwise the operation raises its own error in the loop.
 
     :raises Unsuitable: their dtypes differ.
@@ -24,7 +24,7 @@ def check_dtypes(call: Call, first: str, second: str) -> None:
 
 
 @rule("mm mm_like bmm", "one product")
-def matrices(call: Call) -> Any:
+def matrices(call: BatchedCall) -> Any:
     """Batch matrix products: the batch dimension is a leading dimension of ``matmul``."""
     check_dtypes(call, "input", "mat2")
     expected = 3 if call.op.name == "bmm" else 2
@@ -39,7 +39,7 @@ def matrices(call: Call) -> Any:
     return product(call, "input", "mat2", expected)
 
 
-def product(call: Call, first: str, second: str, ndim: int) -> Any:
+def product(call: BatchedCall, first: str, second: str, ndim: int) -> Any:
     """Return the product of two tensors, one or both of which are batched."""
     a, b = call.values[first], call.values[second]
     if not call.batched.get(first) and ndim == 2:
@@ -50,7 +50,7 @@ def product(call: Call, first: str, second: str, ndim: int) -> Any:
 
 
 @rule("mv", "one product")
-def matrix_vector(call: Call) -> Any:
+def matrix_vector(call: BatchedCall) -> Any:
     """Batch matrix-vector products: batched vectors are the columns of a matrix."""
     check_dtypes(call, "input", "vec")
     a, v = call.values["input"], call.values["vec"]
@@ -64,7 +64,7 @@ def matrix_vector(call: Call) -> Any:
 
 
 @rule("dot vdot", "one product")
-def vectors(call: Call) -> Any:
+def vectors(call: BatchedCall) -> Any:
     """Batch dot products: row vectors times column vectors."""
     first, second = call.op.tensors
     check_dtypes(call, first, second)
@@ -81,14 +81,14 @@ def vectors(call: Call) -> Any:
 
 
 @rule("outer_product", "one product")
-def outer(call: Call) -> Any:
+def outer(call: BatchedCall) -> Any:
     """Batch outer products: elementwise, with a new dimension in each operand."""
     only_tensors(call)
     return unsqueeze(call.full("input"), 2) * unsqueeze(call.full("vec2"), 1)
 
 
 @rule("addmm addmv addbmm baddbmm addr_same", "one product")
-def added(call: Call) -> Any:
+def added(call: BatchedCall) -> Any:
     """Batch ``beta * input + alpha * product``; with ``beta=0`` the input is ignored, even if it is not finite."""
     _, first, second = names = call.op.tensors
     if any(name not in names for name in call.batched):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd._engine.batching.mode import Call, rebuilt, rule
+from nbautograd._engine.batching.mode import BatchedCall, rebuilt, rule
 from nbautograd._engine.batching.rules.elementwise import only_tensors
 from nbautograd._engine.batching.rules.shapes import physical_dim
 from nbautograd._engine.compiler.registry import OPS
@@ -24,14 +24,14 @@ WHOLE = {
 """Reductions of a whole tensor: the operation that reduces one dimension, and its further arguments."""
 
 
-def flat(call: Call, name: str) -> Any:
+def flat(call: BatchedCall, name: str) -> Any:
     """Return the samples, each flattened to one dimension."""
     x = call.values[name]
     return x if call.ndim(name) == 1 else reshape(x, call.size, math.prod(call.shape(name)))
 
 
 @rule(" ".join(WHOLE), "reduced")
-def whole(call: Call) -> Any:
+def whole(call: BatchedCall) -> Any:
     """Batch reductions of a whole tensor: each sample is flattened, and that dimension reduced."""
     name, options = WHOLE[call.op.name]
     result = OPS[name].function(flat(call, "input"), 1, *options)
@@ -43,7 +43,7 @@ def whole(call: Call) -> Any:
     count_nonzero euclidean_norm absolute_norm zero_norm extreme_norm power_norm ties deviation""",
     "reduced",
 )
-def over(call: Call) -> Any:
+def over(call: BatchedCall) -> Any:
     """Batch reductions over several dimensions; no ``dim`` means all dimensions of the sample."""
     only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
@@ -65,7 +65,7 @@ def _flat(result: Any, size: int) -> Any:
 
 
 @rule("both_extremes", "reduced")
-def both_extremes(call: Call) -> Any:
+def both_extremes(call: BatchedCall) -> Any:
     """Batch ``aminmax``, over all elements or along a dimension."""
     only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dim"]
@@ -78,7 +78,7 @@ def both_extremes(call: Call) -> Any:
 
 
 @rule("argmax argmin", "reduced")
-def where_extreme(call: Call) -> Any:
+def where_extreme(call: BatchedCall) -> Any:
     """Batch ``argmax`` and ``argmin``; without ``dim``, an index into the flattened sample."""
     only_tensors(call)
     ndim, dim, keepdim = call.ndim("input"), call.values["dim"], call.values["keepdim"]

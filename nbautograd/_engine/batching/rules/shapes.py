@@ -6,7 +6,7 @@ from typing import Any
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.batching.mode import Call, Unsuitable, rebuilt, rule
+from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rebuilt, rule
 from nbautograd._engine.batching.rules.elementwise import only_tensors, with_ones
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import sum_to
@@ -46,7 +46,7 @@ def physical_dim(dim: Any, ndim: int) -> Any:
     select_scatter slice_scatter diagonal_scatter""",
     "moved",
 )
-def along(call: Call) -> Any:
+def along(call: BatchedCall) -> Any:
     """Batch an operation by shifting its dimensions; a 0-d sample gets a dimension of length 1 for it."""
     only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
@@ -75,7 +75,7 @@ def along(call: Call) -> Any:
     return rebuilt(result, flat)
 
 
-def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
+def _same_for_all(call: BatchedCall, tensors: list[str]) -> set[str]:
     """Return the names of arguments of ``index_add`` and the like that cannot be batched.
 
     :raises Unsuitable: such an argument is batched.
@@ -88,14 +88,14 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
     return same
 
 
-def takes_several(call: Call, result: Any) -> bool:
+def takes_several(call: BatchedCall, result: Any) -> bool:
     """Return whether an operation takes a vector from each 0-d sample, as ``gather`` does by an index of one."""
     if call.op.name == "index_select":
         return bool(result._a.shape[1] != 1)
     return call.op.name == "gather" and call.ndim("index") == 1
 
 
-def without_dims(call: Call) -> Any:
+def without_dims(call: BatchedCall) -> Any:
     """Batch a view of a 0-d sample, which is the sample itself."""
     if call.op.name != "transpose":
         raise Unsuitable
@@ -103,7 +103,7 @@ def without_dims(call: Call) -> Any:
 
 
 @rule("unfold", "moved")
-def unfold(call: Call) -> Any:
+def unfold(call: BatchedCall) -> Any:
     """Batch ``unfold``; the only window of a 0-d sample is the sample."""
     only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dimension"]
@@ -114,7 +114,7 @@ def unfold(call: Call) -> Any:
 
 
 @rule("as_strided_in", "strides of all samples")
-def strided(call: Call) -> Any:
+def strided(call: BatchedCall) -> Any:
     """Batch ``as_strided``, with equal strides in each sample."""
     only_tensors(call)
     x, home = call.values["input"], call.values["home"]
@@ -127,21 +127,21 @@ def strided(call: Call) -> Any:
 
 
 @rule("permute", "moved")
-def permuted(call: Call) -> Any:
+def permuted(call: BatchedCall) -> Any:
     """Batch ``permute``; the batch dimension stays in front."""
     only_tensors(call)
     return call.run(dims=(0, *physical_dim(_flat(call.values["dims"]), call.ndim("input"))))
 
 
 @rule("t", "moved")
-def t(call: Call) -> Any:
+def t(call: BatchedCall) -> Any:
     """Batch ``t()``: the transpose of a matrix; a vector is unchanged."""
     x = call.values["input"]
     return transpose(x, 1, 2) if call.ndim("input") == 2 else view(x, *x._a.shape)
 
 
 @rule("view reshape_copy unsafe_view", "shape behind the batch")
-def shaped(call: Call) -> Any:
+def shaped(call: BatchedCall) -> Any:
     """Batch ``view`` and ``reshape``, with the batch size in front of the shape."""
     only_tensors(call)
     return call.run(shape=(call.size, *_flat(call.values["shape"])))
@@ -152,21 +152,21 @@ def _flat(shape: Any) -> tuple[Any, ...]:
 
 
 @rule("unsqueeze", "moved")
-def new_dim(call: Call) -> Any:
+def new_dim(call: BatchedCall) -> Any:
     """Batch ``unsqueeze``; ``dim`` also counts the new dimension."""
     only_tensors(call)
     return call.run(dim=physical_dim(call.values["dim"], call.ndim("input") + 1))
 
 
 @rule("squeeze_all", "moved")
-def squeeze_all(call: Call) -> Any:
+def squeeze_all(call: BatchedCall) -> Any:
     """Batch ``squeeze()`` of all dimensions except the batch dimension."""
     dims = tuple(d + 1 for d, n in enumerate(call.shape("input")) if n == 1)
     return squeeze_some(call.values["input"], dims) if dims else view(call.values["input"], *call.values["input"].shape)
 
 
 @rule("squeeze_one squeeze_some", "moved")
-def squeeze(call: Call) -> Any:
+def squeeze(call: BatchedCall) -> Any:
     """Batch ``squeeze(dim)``; a 0-d sample is unchanged."""
     only_tensors(call)
     ndim, name = call.ndim("input"), "dim" if "dim" in call.values else "dims"
@@ -175,7 +175,7 @@ def squeeze(call: Call) -> Any:
 
 
 @rule("expand", "broadcasting")
-def expand_samples(call: Call) -> Any:
+def expand_samples(call: BatchedCall) -> Any:
     """Batch ``expand``; new dimensions are inserted behind the batch dimension."""
     only_tensors(call)
     size = _flat(call.values["size"])
@@ -183,7 +183,7 @@ def expand_samples(call: Call) -> Any:
 
 
 @rule("repeat", "broadcasting")
-def repeat(call: Call) -> Any:
+def repeat(call: BatchedCall) -> Any:
     """Batch ``repeat``; new dimensions are inserted behind the batch dimension, which is not repeated."""
     only_tensors(call)
     repeats = _flat(call.values["repeats"])
@@ -193,7 +193,7 @@ def repeat(call: Call) -> Any:
 
 
 @rule("roll", "moved")
-def roll(call: Call) -> Any:
+def roll(call: BatchedCall) -> Any:
     """Batch ``roll`` along dimensions; without ``dims`` the flattened sample is rolled, which runs in the loop."""
     only_tensors(call)
     dims = call.values["dims"]
@@ -203,7 +203,7 @@ def roll(call: Call) -> Any:
 
 
 @rule("diag_embed", "moved")
-def diag_embed(call: Call) -> Any:
+def diag_embed(call: BatchedCall) -> Any:
     """Batch ``diag_embed``; ``dim1`` and ``dim2`` are dimensions of the result, which has one more."""
     only_tensors(call)
     ndim = call.ndim("input") + 1
@@ -213,7 +213,7 @@ def diag_embed(call: Call) -> Any:
 
 
 @rule("trace", "moved")
-def trace(call: Call) -> Any:
+def trace(call: BatchedCall) -> Any:
     """Batch ``trace``: the sum of each sample's diagonal."""
     if call.ndim("input") != 2:
         raise Unsuitable
@@ -221,7 +221,7 @@ def trace(call: Call) -> Any:
 
 
 @rule("cat_same stack_same", "moved")
-def joined(call: Call) -> Any:
+def joined(call: BatchedCall) -> Any:
     """Batch ``cat`` and ``stack``; tensors that are not batched are expanded."""
     size, flags = call.size, call.batched["tensors"]
     parts = call.values["tensors"]
@@ -235,7 +235,7 @@ def joined(call: Call) -> Any:
 
 
 @rule("sum_to", "broadcasting")
-def sum_to_shape(call: Call) -> Any:
+def sum_to_shape(call: BatchedCall) -> Any:
     """Batch unbroadcasting: the sum over the dimensions along which ``shape`` was broadcast."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
@@ -246,7 +246,7 @@ def sum_to_shape(call: Call) -> Any:
 
 
 @rule("spread", "broadcasting")
-def spread(call: Call) -> Any:
+def spread(call: BatchedCall) -> Any:
     """Batch the vjp of a sum; if it was over all dimensions, these are listed without the batch dimension."""
     only_tensors(call)
     shape, dim, keepdim = (call.values[name] for name in ("shape", "dim", "keepdim"))
@@ -261,7 +261,7 @@ def spread(call: Call) -> Any:
 @rule("select_back slice_back diagonal_back unfold_back", "moved")
 @rule("pad_back avg_pool_back adaptive_avg_back", "shape behind the batch")
 @rule("pad_like crop_like", "shape behind the batch")
-def back(call: Call) -> Any:
+def back(call: BatchedCall) -> Any:
     """Batch the vjps of views and windows, whose options are the shape and dimensions of a sample."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
@@ -272,7 +272,7 @@ def back(call: Call) -> Any:
 
 
 @rule("gather_back index_select_back", "moved")
-def back_of_index(call: Call) -> Any:
+def back_of_index(call: BatchedCall) -> Any:
     """Batch the vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
     only_tensors(call)
     shape = tuple(call.values["shape"])

@@ -18,7 +18,7 @@ MAX_REPEATS = 16
 """Maximum number of repetitions of an element that are summed one after another."""
 
 
-class Table(NamedTuple):
+class WeightTable(NamedTuple):
     """Interpolation along one dimension: the input elements and weights of each output element."""
 
     dim: int
@@ -35,7 +35,7 @@ def _on(array: Array, like: Any, dim: int | None = None) -> Any:
     return backend.module(backend.device_of(like)).asarray(array)
 
 
-def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
+def resampled(x: Any, tables: tuple[WeightTable, ...]) -> Any:
     """Return the interpolated array, one dimension after the other."""
     for dim, index, weight in tables:
         output = None
@@ -55,7 +55,7 @@ def repeats(index: Array, count: int) -> int:
     return factor if whole and bool((index[:, 0] == np.arange(len(index)) // factor).all()) else 0
 
 
-def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> Any:
+def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[WeightTable, ...]) -> Any:
     """Compute the transpose: scatter the weighted gradients of output elements to their input elements."""
     for dim, index, weight in reversed(tables):
         factor = repeats(index, shape[dim])
@@ -74,7 +74,7 @@ def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> An
     return g
 
 
-def _resample(input: Tensor, tables: tuple[Table, ...]) -> Tensor:
+def _resample(input: Tensor, tables: tuple[WeightTable, ...]) -> Tensor:
     """Interpolate along some dimensions."""
     return images_like(resampled(input, tables), input)
 
@@ -86,7 +86,7 @@ def declare(node: str, name: str) -> Any:
 
 
 @op(node="ResampleBackward0", symbol="resample", method=False, input="resample(g, tables)")
-def resample_back(input: Tensor, shape: Any, tables: tuple[Table, ...]) -> Tensor:
+def resample_back(input: Tensor, shape: Any, tables: tuple[WeightTable, ...]) -> Tensor:
     """Return the transpose of ``resample``."""
     return spread_back(input, shape, tables)
 

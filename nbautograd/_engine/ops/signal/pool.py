@@ -16,7 +16,7 @@ from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_mean, pairwise_sum
-from nbautograd._engine.ops.signal.interpolate import Table, resampled, spread_back
+from nbautograd._engine.ops.signal.interpolate import WeightTable, resampled, spread_back
 
 Ints = tuple[int, ...]
 
@@ -116,12 +116,12 @@ def cells(n: int, m: int) -> tuple[Any, Any]:
     return i * n // m, -((i + 1) * -n // m)
 
 
-def _cell_table(dim: int, n: int, m: int) -> Table:
+def _cell_table(dim: int, n: int, m: int) -> WeightTable:
     start, end = cells(n, m)
     reach = int((end - start).max(initial=0))
     at = start[:, None] + np.arange(reach)
     weight = np.where(at < end[:, None], 1 / (end - start)[:, None], 0)
-    return Table(dim, np.minimum(at, end[:, None] - 1), weight)
+    return WeightTable(dim, np.minimum(at, end[:, None] - 1), weight)
 
 
 def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
