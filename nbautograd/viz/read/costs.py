@@ -64,7 +64,7 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
 
 
 def _shapes(walk: GraphWalk, node: Any) -> dict[str, Shape]:
-    """The shapes of the arguments: from the notes, else from the edges and from what was saved."""
+    """The shapes of the arguments: from the notes, else from the edges and from saved tensors."""
     inputs = _inputs(node)
     shapes: dict[str, Shape] = {}
     for name, (to, index) in zip(inputs, walk.next[node], strict=False):

@@ -260,7 +260,7 @@ def test_functions_of_the_users(torch: Any, noted: Noted) -> None:
     assert not any(" = " in line for line in answer.lines[1:] if "two" in line and "b = " not in line)
     y.backward()
     answer = viz.why(w, y)
-    assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # as far as the values were noted
+    assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # by the noted values
 
 
 @pytest.fixture
