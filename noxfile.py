@@ -60,7 +60,7 @@ def lint(session: nox.Session) -> None:
     """Rules, format, words, generated files."""
     python(session, "-m", "ruff", "check", ".")
     python(session, "-m", "ruff", "format", "--check", ".")
-    for script in ("stubs", "reference", "words"):
+    for script in ("stubs", "reference", "words", "errors"):
         python(session, f"docs/{script}.py", "--check")
 
 

@@ -1,4 +1,5 @@
-"""How exact sums and what is made of them are, next to PyTorch and to NumPy's bare calls, and whether runs agree.
+"""Measure the errors of exact sums and of functions of them, next to PyTorch and to NumPy's bare calls, and whether
+runs agree.
 
     python benchmarks/accuracy.py [--elements N] [--no-runs]
 
@@ -30,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Layout:
-    """How the numbers lie in memory, and along which dimension they are reduced."""
+    """The memory layout of the numbers, and the dimensions along which they are reduced."""
 
     make: Callable[[Array], Array]
     dim: int

@@ -1,4 +1,4 @@
-"""How much faster ``vmap`` computes a batch than a loop over its samples, next to PyTorch.
+"""Measure how much faster ``vmap`` computes a batch than a loop over its samples, next to PyTorch.
 
     python benchmarks/batching.py [--samples N] [--rounds N]
 
@@ -20,7 +20,7 @@ Program = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of one sample
 
 
 def programs(T: ModuleType, samples: int) -> dict[str, Program]:
-    """What is mapped, by name."""
+    """Return the mapped functions by name."""
     func = importlib.import_module(f"{T.__name__}.func")
     T.manual_seed(0)
     x, y = T.randn(samples, 16), T.randn(samples, 16)

@@ -1,4 +1,4 @@
-"""How far elementwise functions are from the true values, on every level of this processor, next to PyTorch.
+"""Measure the errors of elementwise functions, on every level of this processor, next to PyTorch.
 
     python benchmarks/elementwise.py [--points N] [--only NAME ...]
 
@@ -92,7 +92,7 @@ def logaddexp(x: Any, y: Any) -> Any:
 
 
 def divided(x: Any, y: Any, rounding: str) -> Any:
-    """What is left of ``x`` divided by ``y``, exactly."""
+    """Return the remainder of ``x`` divided by ``y``, exactly."""
     (a, i), (b, j) = x.man_exp(), y.man_exp()
     shift = min(i, j)
     a, b = int(a) << int(i - shift), int(b) << int(j - shift)

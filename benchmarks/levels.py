@@ -11,7 +11,7 @@ __all__ = ["levels"]
 
 
 def levels() -> dict[str, dict[str, str]]:
-    """What to set in the environment of a process, by what NumPy's kernels may then use.
+    """Return the environment variables that set each level of NumPy's kernels.
 
     The first is this process's own level. Names of features are those of the NumPy that is installed.
     """

@@ -1,4 +1,4 @@
-"""How programs are compared: in turn, round after round, as ratios within a round."""
+"""Compare programs: in turn, round after round, as ratios within a round."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TURN = 0.3  # seconds: who is slower than the others does not repeat a call as o
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as long as another library ours takes: the median of the rounds and its quartiles."""
+    """The ratio of our time to another library's: the median of the rounds and its quartiles."""
 
     low: float
     middle: float

@@ -12,7 +12,7 @@ NBAUTOGRAD_RESULTS names; it needs no network.
     --again             run the chosen steps again, though they are over
     --list              the steps, in parts that fit into the minutes
     --wheels            what is missing on this machine; --have FILE  what to carry to one whose packages FILE lists
-    --report            write report.md again from what is there
+    --report            write report.md again from the journal
     --rehearse          all steps on the CPU, with a stand-in for CuPy: says nothing about CUDA
 
 The exit status is 0 when all is over, 3 when something is left for the next part.
@@ -41,7 +41,7 @@ LEFT = 3
 
 
 def options() -> argparse.Namespace:
-    """What was asked for."""
+    """Parse the command line."""
     lines = (__doc__ or "").splitlines()
     parser = argparse.ArgumentParser(
         description=lines[0], epilog="\n".join(lines[1:]), formatter_class=argparse.RawDescriptionHelpFormatter

@@ -3,7 +3,7 @@
     python benchmarks/operations.py [--rounds N]
 
 A row is an operation; beside it the NumPy expression that it stands for. In each round all three run in turn; the
-table shows the median of the rounds' ratios. "memory" is the peak of what the call allocates, less its result, in
+table shows the median of the rounds' ratios. "memory" is the call's peak allocation, less its result, in
 units of one argument of 10^6 elements; the aim is that of NumPy's call plus one.
 """
 
@@ -97,7 +97,7 @@ def timed(call: Callable[[], Any], repeats: int) -> float:
 
 
 def memory(call: Callable[[], Any]) -> float:
-    """The peak of what a call allocates, less its result, in units of one argument."""
+    """The peak allocation of a call, less its result, in units of one argument."""
     call()
     gc.collect()
     tracemalloc.start()

@@ -218,7 +218,7 @@ def open_page(browser: Any) -> Any:
 
 
 def budgets(rounds: int) -> list[list[str]]:
-    """The rows of the table of what the player takes, and of what it may take."""
+    """The rows of the table of the player's times and sizes, and of their limits."""
     from playwright.sync_api import sync_playwright
 
     from nbautograd._engine.core import tracing
@@ -247,7 +247,7 @@ def budgets(rounds: int) -> list[list[str]]:
 
 
 def processor() -> str:
-    """What this computer's processor calls itself."""
+    """Return the name of this computer's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

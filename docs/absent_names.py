@@ -37,7 +37,7 @@ def public(path: str, module: types.ModuleType) -> set[str]:
 
 
 DEPTHS = {"_dynamo": 0, "_inductor": 0, "ao": 3, "distributed": 2, "fx": 2}
-"""How many levels of modules below a refused one are listed: 1, unless it says so."""
+"""The number of levels of modules below an absent one that are listed: 1 by default."""
 
 
 def below(path: str, depth: int) -> Iterator[str]:
@@ -53,7 +53,9 @@ def below(path: str, depth: int) -> Iterator[str]:
 
 
 def is_its_own(name: str, module: types.ModuleType) -> bool:
-    """Whether a module of PyTorch's has a name for others: it lists it, or has it from its own part of PyTorch."""
+    """Return whether a module of PyTorch's has a name for others: it lists it, or has it from its own part of
+    PyTorch.
+    """
     value = getattr(module, name, None)
     root = ".".join(module.__name__.split(".")[:2])
     home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
@@ -77,7 +79,7 @@ def main() -> int:
         names = public(path, theirs)
         if refused.why(path) is not None:
             names = {name for name in names if is_its_own(name, theirs)}
-        if path in namespaces.MODULES or not path:  # a name that only refuses is not here
+        if path in namespaces.MODULES or not path:  # a name that only raises an error is not here
             ours = namespaces.module(path)
             here = {*vars(ours), *getattr(ours, "__all__", ())} if refused.why(path) is not None else dir(ours)
             names = {name for name in names if name not in here and (refused.why(path) or not hasattr(ours, name))}
@@ -90,7 +92,7 @@ def main() -> int:
 
 
 def theirs_of(name: str) -> Any:
-    """What PyTorch has under a name."""
+    """Return PyTorch's object of a name."""
     return getattr(importlib.import_module("torch"), name)
 
 

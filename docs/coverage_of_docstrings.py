@@ -84,7 +84,9 @@ def options(value: Any) -> list[str]:
 
 
 def lacks(family: str, value: Any) -> list[str]:
-    """What a docstring does not say; that of an in-place method names the function, whose docstring says it."""
+    """Return the parts that a docstring lacks; that of an in-place method names the function, whose docstring has
+    them.
+    """
     doc = inspect.getdoc(value) or ""
     if IN_PLACE.match(doc):
         return []

@@ -1,7 +1,7 @@
-"""Write ``docs/errors.md``: every error that a user can meet, with the message that an example raises, cause and cure.
+"""Write ``docs/errors.md`` and ``docs/zh/errors.md``: every error that a user can meet, its message, cause and cure.
 
-python docs/errors.py           # run the examples of docs/errors.toml and write the page
-python docs/errors.py --check   # fail if the page is out of date, or an example raises nothing
+python docs/errors.py           # run the examples of docs/errors.toml and write the pages
+python docs/errors.py --check   # fail if a page is out of date, or an example raises nothing
 """
 
 from __future__ import annotations
@@ -22,21 +22,34 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "errors.md"
+PAGES = {"": HERE / "errors.md", "_zh": HERE / "zh" / "errors.md"}  # by the suffix of a language's keys in the table
 TABLE = HERE / "errors.toml"
 NAME = "example.py"
-"""What an example's text is called in messages, which quote its lines."""
-HEAD = """<!-- Written by docs/errors.py, which runs every example; do not edit. -->
+"""The file name of an example's text in messages, which quote its lines."""
+WRITTEN = "<!-- Written by docs/errors.py, which runs every example; do not edit. -->"
+HEADS = {
+    "": f"""{WRITTEN}
 
 # Errors, their causes and their cures
 
 In the examples `torch` is nbautograd, and every example has been run. Every
 exception can be caught by the type that PyTorch raises in its place: `ShapeError`, for one, is a `RuntimeError`.
-"""
+
+{{count}} errors.""",
+    "_zh": f"""{WRITTEN}
+
+# 报错、原因及解决办法
+
+例子中的 `torch` 是 nbautograd，每个例子都实际运行过。每种异常都可以按 PyTorch 在同一处抛出的类型捕获，例如
+`ShapeError` 是一种 `RuntimeError`。报错的第一句是 PyTorch 的关键词，可以照原文搜索。[英文版](../errors.md)
+
+共 {{count}} 种报错。""",
+}
+CURE = {"": "**Cure.** ", "_zh": "**解决办法**："}
 
 
 def raised(example: str, setup: str = "") -> BaseException | None:
-    """What a piece of code raises, run as a cell where it has magics."""
+    """Return the exception of a piece of code, run as a cell if it has magics."""
     import nbautograd
     from nbautograd import viz
 
@@ -90,50 +103,60 @@ def message(error: dict[str, Any]) -> str:
     return portable(done.stdout.rstrip("\n"))
 
 
-def section(error: dict[str, Any]) -> str:
-    """One error's part of the page."""
+def section(error: dict[str, Any]) -> dict[str, str]:
+    """Return one error's part of each page; raise AssertionError if its example raises nothing, or its cure raises."""
     said = message(error)
-    parts = [f"### {error['title']}", fenced("python", error["example"]), fenced("text", said)]
-    parts += [error["cause"], f"**Cure.** {error['cure']}"]
     if "instead" in error:
         wrong = raised(error["instead"])
         assert wrong is None, f"{error['title']}: the cure raises {wrong!r}"
-        parts.append(fenced("python", error["instead"]))
-    return "\n\n".join(parts)
+    written = {}
+    for language in PAGES:
+        title, cause, cure = (error[part + language] for part in ("title", "cause", "cure"))
+        parts = [f"### {title}", fenced("python", error["example"]), fenced("text", said), cause, CURE[language] + cure]
+        if "instead" in error:
+            parts.append(fenced("python", error["instead"]))
+        written[language] = "\n\n".join(parts)
+    return written
 
 
 def fenced(language: str, text: str) -> str:
     return f"```{language}\n{text.strip()}\n```"
 
 
-def page() -> str:
-    """The whole page."""
+def pages() -> dict[str, str]:
+    """Return the text of each page."""
     topics = tomllib.loads(TABLE.read_text(encoding="utf-8"))["topic"]
-    parts, counted = [], 0
+    parts: dict[str, list[str]] = {language: [] for language in PAGES}
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # for the examples that write files
         try:
             for topic in topics:
-                counted += len(topic["error"])
-                parts += [f"## {topic['title']}", *map(section, topic["error"])]
+                sections = [section(error) for error in topic["error"]]
+                for language, written in parts.items():
+                    written += [f"## {topic['title' + language]}", *(each[language] for each in sections)]
         finally:
             os.chdir(here)
-    return "\n\n".join([f"{HEAD}\n{counted} errors.", *parts]) + "\n"
+    count = sum(len(topic["error"]) for topic in topics)
+    return {
+        language: "\n\n".join([HEADS[language].format(count=count), *written]) + "\n"
+        for language, written in parts.items()
+    }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing, fail if the page is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if a page is out of date")
     check = parser.parse_args().check
-    text = page()
-    if not check:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
-    if not current:
-        print("docs/errors.md is out of date: run python docs/errors.py")
-    return 0 if current else 1
+    stale = 0
+    for language, text in pages().items():
+        path = PAGES[language]
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            print(f"docs/{path.relative_to(HERE).as_posix()} is out of date: run python docs/errors.py")
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

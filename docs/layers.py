@@ -29,7 +29,7 @@ ABOUT = {
     "nbautograd._engine.compiler": "@op: from a declaration to the functions that run",
     "nbautograd._engine.fusion": "large elementwise expressions, tiled and fused",
     "nbautograd._engine.core": "tensors and nodes, views and in-place writes, modes",
-    "nbautograd._engine.arrays": "arrays: where they live and how they lie in memory",
+    "nbautograd._engine.arrays": "arrays: their devices and their memory layout",
     "nbautograd.errors": "what everybody may know",
 }
 WIDE, LEFT, RIGHT = 860, 20, 610

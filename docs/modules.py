@@ -23,7 +23,7 @@ MODULES = """
 
 
 def row(path: str) -> str:
-    """One module: what it defines or answers, and why the other names of PyTorch's refuse."""
+    """One module: its definitions, and why PyTorch's other names raise an error."""
     module = namespaces.module(path)
     names = [name for name in getattr(module, "__all__", ()) if not name.startswith("_")]
     answers = refused.answers(path)
@@ -39,7 +39,7 @@ def row(path: str) -> str:
 
 
 def summary(text: str) -> str:
-    """What the first line of a module's docstring says after the module's name."""
+    """Return the first line of a module's docstring without the module's name."""
     said = inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ").partition(": ")[2].replace("``", "`")
     return said[:1].upper() + said[1:]
 

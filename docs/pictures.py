@@ -70,7 +70,7 @@ y = (x + bias).relu().sum()"""
 
 @dataclass(frozen=True)
 class Shot:
-    """What is run, how far it is played, and how it is looked at."""
+    """The code of a picture, its position in the pass, and the state of the page."""
 
     cells: tuple[str, ...]
     step: int | None = None
@@ -110,7 +110,7 @@ def notebook() -> Iterator[InteractiveShell]:
 
 
 def figure(shell: InteractiveShell, cells: tuple[str, ...]) -> Figure:
-    """What the last of the cells shows: of a cell that raises an error, its picture."""
+    """Return the figure of the last of the cells: of a cell that raises an error, its picture."""
     shell.reset(new_session=True)
     shell.run_cell("import nbautograd as torch; torch.manual_seed(0);")
     shell.display_formatter.active_types = ["text/plain", "text/html"]

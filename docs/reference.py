@@ -45,7 +45,7 @@ G = {"g": [["i", "g"]]}
 
 
 def find(path: str) -> Any:
-    """What ``nbautograd.<path>`` is, or None: also of what is only there to refuse."""
+    """Return the object ``nbautograd.<path>``, or None: also a name that exists only to raise an error."""
     above, _, leaf = path.rpartition(".")
     if refused.refuses(above, leaf):
         return None
@@ -147,7 +147,7 @@ WORDS = {
     "strides of all samples": "the strides of all samples",
     "refused": "refused where a sample's values decide the shape",
 }
-"""What the words of the rules mean."""
+"""The meaning of the words of the rules."""
 
 
 def table(names: list[str]) -> list[str]:
@@ -226,7 +226,7 @@ IN_WORDS = {
 
 
 def in_words(formula: str) -> str:
-    """What a formula says that cannot be shown; nothing if it can."""
+    """Return a formula in words if it cannot be shown; else nothing."""
     return next((words for helper, words in IN_WORDS.items() if f"{helper}(" in formula), "")
 
 

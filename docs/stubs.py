@@ -1,4 +1,4 @@
-"""Write the type stubs of what declarations make, which no type checker and no editor can see otherwise.
+"""Write the type stubs of declared names, which no type checker and no editor can see otherwise.
 
 python docs/stubs.py           # write them
 python docs/stubs.py --check   # fail if a stored one is out of date
@@ -39,7 +39,7 @@ Parameter, Signature = inspect.Parameter, inspect.Signature
 ONLY_BY_NAME = Parameter.KEYWORD_ONLY
 
 HEAD = (
-    "# Written by docs/stubs.py from what is declared; do not edit. Signatures that differ are in docs/overloads.pyi.\n"
+    "# Written by docs/stubs.py from the declarations; do not edit. Signatures that differ are in docs/overloads.pyi.\n"
 )
 BUILTIN = {"bool": "_bool", "complex": "_complex", "float": "_float", "int": "_int"}
 """Types whose names are dtypes in the package, and methods of Tensor."""
@@ -60,7 +60,7 @@ ALIASES = {
     "Device": "device | str | int | None",
     "Operand": "Tensor | Number | np.ndarray[Any, Any] | np.generic",
 }
-"""What signatures abbreviate; the names are defined beside the methods."""
+"""The abbreviations in signatures; the names are defined beside the methods."""
 UNARY = "__neg__ __pos__ __abs__ __invert__"
 BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
 ORDER = "__lt__ __le__ __gt__ __ge__"
@@ -235,7 +235,7 @@ def spelled(parameter: Parameter, function: Any) -> Parameter:
 
 
 def expanded(annotation: Any, function: Any) -> str:
-    """An annotation with the aliases of its own module replaced by what they stand for."""
+    """An annotation with the aliases of its own module replaced by their definitions."""
     if annotation is Parameter.empty:
         return "Any"
     text = annotation if isinstance(annotation, str) else described(annotation)
@@ -376,7 +376,7 @@ def home(name: str) -> str:
 
 
 def own_names(cls: type[Any]) -> set[str]:
-    """What the source of a class and of those that it is derived from defines: type checkers see it there."""
+    """Return the names that the source of a class and of its bases defines: type checkers see those there."""
     names: set[str] = set()
     for each in cls.__mro__[:-1]:
         for node in defined(each)[1].body:

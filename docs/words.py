@@ -2,7 +2,7 @@
 
 python docs/words.py            # show what is left, and lower the counts in words.toml
 python docs/words.py --check    # fail where there is more of a word than before
-python docs/words.py anew       # show where a pattern that contains this stands
+python docs/words.py other      # show where a pattern that contains this stands
 """
 
 from __future__ import annotations

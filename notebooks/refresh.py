@@ -24,7 +24,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"  # shows nothing but an erro
 
 
 def words_of(name: str, everywhere: bool = True) -> dict[str, str]:
-    """What stands in the code of a notebook for people, English and Chinese: comments and texts."""
+    """Return the words for people in the code of a notebook, English and Chinese: comments and texts."""
     tables = tomllib.loads((HERE / "zh" / "code.toml").read_text(encoding="utf-8"))
     return (tables["everywhere"] if everywhere else {}) | tables.get(name, {})
 
@@ -56,7 +56,7 @@ def carry(source: Path, target: Path) -> None:
 
 
 def is_only_a_widget(output: nbformat.NotebookNode) -> bool:
-    """Whether an output shows nothing without its kernel: controls, such as sliders, have no picture."""
+    """Return whether an output shows nothing without its kernel: controls, such as sliders, have no picture."""
     data = output.get("data", {})
     return WIDGET in data and "text/html" not in data
 
@@ -75,7 +75,7 @@ def clean(notebook: nbformat.NotebookNode) -> None:
 
 
 def is_stored_form(path: Path) -> bool:
-    """Whether running it would write it as it is, as far as one can tell without running it."""
+    """Return whether running it would write it as it is, as far as this is known without running it."""
     text = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(text, 4)
     clean(notebook)

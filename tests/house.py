@@ -43,7 +43,7 @@ PYTORCH = {
     *("overrides", "profiler", "random", "return_types", "serialization", "signal", "sparse", "special", "storage"),
     *("testing", "torch_version", "utils", "version"),
 }
-"""What stands at the top of the package under the name that PyTorch has for it."""
+"""The modules at the top of the package that have PyTorch's names."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 

@@ -1,4 +1,4 @@
-"""What a test needs that may be missing here: the test then skips, and says what to install.
+"""Skip tests whose requirements are missing, and say how to install them.
 
 Every reason has one form, ``needs NAME: HOW TO GET IT``; the last line of a run sums them up (``conftest.py``).
 """
@@ -45,7 +45,7 @@ HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]
     "the tutorial documents": "the variable NBAUTOGRAD_SEEDS names their folder",
     "typst": "pip install -e '.[pdf]'",
 }
-"""How to get what is not one of the test extra's packages."""
+"""The installation of requirements outside of the test extra."""
 NAMES = {"torch": "PyTorch", "cupy": "CuPy", "resource": "a system with limits for processes"}
 """Of packages: what people call them, where that is not the name that is imported."""
 

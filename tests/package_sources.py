@@ -59,7 +59,7 @@ def statements(tree: ast.AST, inside_functions: bool = True, types: bool = True)
 
 @functools.cache
 def imports(name: str, inside_functions: bool = True, types: bool = True) -> set[str]:
-    """The package's modules that a module imports, but for stubs, which are made from what they describe."""
+    """The package's modules that a module imports, except for stubs, which are generated from the modules."""
     found = {target for node in statements(tree(name), inside_functions, types) for target in imported(node, name)}
     return (found & {*SOURCES}) - {name}
 
@@ -79,6 +79,6 @@ GENERATED = {
 
 
 def compiled_method(node: type, name: str) -> types.FunctionType:
-    """``vjp`` or ``vjp_graph`` of a node class, compiled if nobody has called it yet."""
+    """``vjp`` or ``vjp_graph`` of a node class, compiled if not called yet."""
     function = getattr(node, name)
     return function.compile() if hasattr(function, "compile") else function

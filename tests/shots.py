@@ -20,4 +20,4 @@ DRAWN = """() => Promise.all([...document.querySelectorAll("img[src^='data:image
         for (let i = 0; i < data.length; i += 4) colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
         return [w, colours.size];
     }))"""
-"""How wide each drawing is that a page shows as an image, and how many colours it has: a blank one has one."""
+"""The width of each drawing that a page shows as an image, and its number of colors: a blank one has one."""

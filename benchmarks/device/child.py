@@ -20,7 +20,7 @@ WHOLE = "the step itself"
 
 
 class Child:
-    """What a step's function is called with."""
+    """The arguments of a step's function."""
 
     def __init__(self, step: Step, folder: Path, rehearsal: bool, pipe: int, worker: int) -> None:
         self.step, self.folder, self.rehearsal, self.pipe, self.worker = step, folder, rehearsal, pipe, worker
@@ -45,7 +45,7 @@ class Child:
         self.tell(what="item", item=item, status=status, **results)
 
     def each(self, items: dict[str, Callable[[], dict[str, Any]]]) -> None:
-        """Do one after another; one that raises is recorded with what it raised and stops no other.
+        """Do one after another; one that raises is recorded with its error and stops no other.
 
         :raises SystemExit: one failed so badly that CUDA does nothing more in this process.
         """
@@ -64,7 +64,7 @@ class Child:
                 raise SystemExit(AGAIN)
 
     def is_sound(self) -> bool:
-        """Whether CUDA still answers: after an illegal access it fails whatever is asked, until the process ends."""
+        """Return whether CUDA still answers: after an illegal access every call fails until the process ends."""
         try:
             library = import_module("nbautograd")
             if library.cuda.is_initialized():

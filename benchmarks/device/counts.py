@@ -1,4 +1,4 @@
-"""How often the host waits for the device in a piece of work, and how many kernels it launches.
+"""Count the host's waits for the device in a piece of work, and the kernels that it launches.
 
 PyTorch's profiler hears what CUDA's own library reports of the whole process, whoever calls it, so both libraries are
 counted alike. Where there is none, in a rehearsal, the stand-in's list of waits is counted instead.
@@ -22,7 +22,7 @@ WAITS = (
 
 
 def events(side: Side, step: Step) -> Counter[str]:
-    """What CUDA reports: calls of its functions by name, ``kernels``, and copies to and from the host."""
+    """Return CUDA's reports: calls of its functions by name, ``kernels``, and copies to and from the host."""
     import torch
 
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]

@@ -51,7 +51,7 @@ def versions() -> dict[str, Any]:
 
 
 def device(rehearsal: bool) -> dict[str, Any]:
-    """What CUDA says of the device.
+    """Return CUDA's description of the device.
 
     :raises RuntimeError: CUDA cannot be used, by us or by PyTorch.
     """
@@ -86,7 +86,7 @@ def device(rehearsal: bool) -> dict[str, Any]:
 
 
 def driver() -> dict[str, Any]:
-    """What NVIDIA's own program says: it only asks."""
+    """Return the output of NVIDIA's own program, which only reads."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return {"status": "skipped", "message": "there is no nvidia-smi"}

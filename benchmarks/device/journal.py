@@ -18,7 +18,7 @@ REHEARSAL = "rehearsal: says nothing about CUDA"
 
 
 class Journal:
-    """What has happened so far, as read from a folder, and the one place that writes to it.
+    """The events so far, as read from a folder, and the one place that writes to it.
 
     :raises SystemExit: the folder holds a rehearsal's results and this is none, or the other way round.
     """
@@ -46,7 +46,9 @@ class Journal:
             os.fsync(file.fileno())
 
     def status(self, step: str) -> str:
-        """How a step ended last: ``done``, ``failed``, ``died``, ``partial``, or ``""`` where it has not."""
+        """Return the last result of a step: ``done``, ``failed``, ``died``, ``partial``, or ``""`` if it has not
+        ended.
+        """
         return next((x["status"] for x in reversed(self.lines) if x["what"] == "step" and x["step"] == step), "")
 
     def is_over(self, step: str) -> bool:

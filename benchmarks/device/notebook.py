@@ -1,4 +1,4 @@
-"""The course's notebook about CUDA, executed where it is said to run, and kept with what it printed."""
+"""The course's notebook about CUDA, executed where it is said to run, and kept with its output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(child: Child) -> None:
 
 
 def executed(child: Child) -> dict[str, Any]:
-    """What came of its cells; a cell that raises stops no other."""
+    """Return the results of its cells; a cell that raises stops no other."""
     import nbformat
     from nbclient import NotebookClient
 

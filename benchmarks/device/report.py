@@ -19,7 +19,7 @@ HEADS = [
 
 
 def write(journal: Journal, steps: list[Step]) -> Path:
-    """Write ``report.md`` from what the journal holds."""
+    """Write ``report.md`` from the journal."""
     parts = [heading(journal), summary(journal, steps), tests(journal, steps), speed(journal, steps)]
     parts.append(troubles(journal, steps))
     text = "\n\n".join(part for part in parts if part) + "\n"
@@ -31,7 +31,7 @@ def write(journal: Journal, steps: list[Step]) -> Path:
 
 
 def facts(journal: Journal) -> dict[str, dict[str, str]]:
-    """What is known of the machine, by item."""
+    """Return the facts about the machine, by item."""
     return {item: line.get("facts", {}) for item, line in journal.items("facts").items()}
 
 
@@ -121,7 +121,7 @@ def reason(message: str) -> str:
 
 
 def troubles(journal: Journal, steps: list[Step]) -> str:
-    """What failed, hung or died, with the end of what it said."""
+    """Return the steps that failed, hung or died, with the end of their output."""
     found = []
     for step in steps:
         for item, line in journal.items(step.name).items():

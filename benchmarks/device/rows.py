@@ -1,4 +1,4 @@
-"""What is measured on the device: each row makes the same step of either library.
+"""Define the measurements on the device: each row makes the same step of either library.
 
 Rows with ``moved`` are bound by memory: what counts is their share of the bandwidth of a copy from the device to
 itself. Those with a goal of shares but no ``moved`` are one product: what counts is that of cuBLAS through PyTorch.
@@ -141,7 +141,7 @@ def backward(
 def forward(
     function: Callable[..., Any], *shapes: tuple[int, ...], tiny: tuple[tuple[int, ...], ...]
 ) -> Callable[[Side], Step]:
-    """The same forward alone."""
+    """Return the forward pass alone."""
 
     def make(side: Side) -> Step:
         chosen = tiny if side.tiny else shapes

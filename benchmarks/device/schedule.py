@@ -70,7 +70,7 @@ class Runner:
             file.write(line + "\n")
 
     def run(self, steps: Sequence[Step]) -> list[str]:
-        """Run what is not over yet and fits; returns the names of what is left."""
+        """Run the steps that are not over yet and fit; return the names of the others."""
         mark = f" ({REHEARSAL})" if self.journal.rehearsal else ""
         total = self.deadline - time.monotonic()
         minimum = min(15.0, 0.1 * total)  # for less no process is worth starting
@@ -116,7 +116,7 @@ class Runner:
         self.say(f"{step.name}: {status} after {seconds:.0f} s; {self.counts(step)}")
 
     def items(self, step: Step) -> list[dict[str, Any]]:
-        """What is known of the step's items."""
+        """Return the facts about the step's items."""
         return list(self.journal.items(step.name).values())
 
     def counts(self, step: Step) -> str:

@@ -1,4 +1,4 @@
-"""Rows measured next to PyTorch on the same device: time, share of what the device can do, peak memory, waits."""
+"""Rows measured next to PyTorch on the same device: time, share of the device's limit, peak memory, waits."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def further(pairs: list[tuple[Side, Step]]) -> dict[str, Any]:
 
 
 def goals(row: Row, group: str, figures: dict[str, Any]) -> list[dict[str, Any]]:
-    """What was wanted of the row, and whether it was met."""
+    """Return the goals of the row, and whether it meets them."""
     found = []
     if row.share is not None:
         of = "the copy's bandwidth" if row.moved is not None else "cuBLAS"

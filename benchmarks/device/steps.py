@@ -1,4 +1,4 @@
-"""The steps, in the order of what is most worth knowing: a run that is cut short has the first of them."""
+"""The steps, the most useful first: a run that is cut short has these."""
 
 from __future__ import annotations
 

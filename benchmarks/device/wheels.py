@@ -20,7 +20,7 @@ PLATFORMS = (*(f"manylinux_2_{n}_x86_64" for n in (28, 27, 24, 17, 12, 5)), "man
 
 
 def wanted() -> list[str]:
-    """The requirements of the package and of what runs on a device, as pyproject.toml has them."""
+    """The requirements of the package and of the steps on a device, as pyproject.toml has them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return project["dependencies"] + [text for extra in EXTRAS for text in project["optional-dependencies"][extra]]
 
@@ -50,7 +50,7 @@ def missing() -> list[str]:
 
 
 def packages(text: str) -> dict[str, str]:
-    """Names and versions (empty where not said) from what ``pip freeze`` or ``pip list`` printed, or bare names.
+    """Names and versions (empty where not said) from the output of ``pip freeze`` or ``pip list``, or bare names.
 
     >>> packages("numpy==2.5.2\\ncupy-cuda13x 14.2.0, Jinja2")
     {'numpy': '2.5.2', 'cupy-cuda13x': '14.2.0', 'jinja2': ''}
@@ -65,7 +65,7 @@ def packages(text: str) -> dict[str, str]:
 
 
 def resolved(have: dict[str, str]) -> dict[str, str]:
-    """The versions of everything wanted that goes with what is there: pip asks the package index.
+    """The versions of everything wanted that fits the installed packages: pip asks the package index.
 
     :raises subprocess.CalledProcessError: it could not, or they do not go together.
     """
@@ -95,14 +95,14 @@ python3 -m pip install --no-index --no-deps --target SITE wheels/*.whl && export
 
 
 def show(have: Path | None) -> None:
-    """Print what is missing here; or, given a list of what another machine has, the wheels to carry to it."""
+    """Print the missing packages; or, given a list of another machine's packages, the wheels to carry to it."""
     print(f"wanted: {', '.join(wanted())}")
     if have is None:
         lacking = missing()
         print(f"missing on this machine: {', '.join(lacking) or 'nothing'}")
         if lacking:
             print(f"\nwhere there is a network:\n\n{download(lacking, False)}\n\n{INSTALL}")
-            print("\n(--have FILE with what `pip freeze` prints here leaves out what is here already)")
+            print("\n(--have FILE with the output of `pip freeze` here leaves out installed packages)")
         return
     there = packages(have.read_text(encoding="utf-8"))
     versions = resolved(there)

@@ -1,4 +1,4 @@
-"""What is compared: every workload with the programs that compute the same in each library.
+"""Define the compared workloads, with the programs that compute the same in each library.
 
 A program does the whole of its work when it is called and gives its results, which are compared before anything is
 timed. nbautograd and PyTorch run the very same code; the others are written as their users would.
@@ -39,7 +39,7 @@ def makers(same: Callable[[Any], Program], **others: Maker) -> dict[str, Maker]:
 
 
 def recorded(of: Callable[[Any, Callable[[Any, tuple[Any, ...]], Any]], Program]) -> dict[str, Maker]:
-    """The makers of what records or compiles a function: ours, traced, and PyTorch's, compiled.
+    """The makers of recorded or compiled functions: ours, traced, and PyTorch's, compiled.
 
     :param of: makes the program, given the library and what turns a function and its examples into another function.
     """

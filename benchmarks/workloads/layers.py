@@ -22,7 +22,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Operation:
-    """A row of the table: what is called, and with what at each size."""
+    """A row of the table: a call, and its arguments at each size."""
 
     name: str
     call: Callable[..., Any]  # torch, and the operands

@@ -1,4 +1,4 @@
-"""What the programs of tinygrad share.
+"""Share the parts of tinygrad's programs.
 
 tinygrad writes down the expression only, and computes when it is told to: it joins operations into kernels, has a C
 compiler translate these, and runs them. Every program therefore ends with `computed`.

@@ -26,7 +26,7 @@ PROFILE = 'c.NBAutograd.embed = True\nc.HistoryManager.hist_file = ":memory:"\n'
 
 
 def anchor(title: str) -> str:
-    """What links to a heading say after the ``#``, as Jupyter has it.
+    """Return the anchor of a heading, the text after the ``#``, as Jupyter has it.
 
     >>> anchor("Leaf, or not?")
     'Leaf,-or-not?'

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 NAMESPACE, BRACE = "http://www.w3.org/1998/Math/MathML", "⏟"
 FENCES = {"(": "round", "[": "square", "|": "bar", "∥": "bar"}
 UNKNOWN = ((re.compile(r"\\texttt\b"), r"\\mathtt"), (re.compile(r"\\([bB]igg?)(?![A-Za-z])"), r"\\\1l"))
-"""What docutils does not know, and what it knows that looks the same."""
+"""Commands that docutils does not know, and known ones that look the same."""
 
 
 def convert(node: nodes.Element, block: bool) -> str:

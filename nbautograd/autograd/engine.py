@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from numpy import ndarray
@@ -52,6 +53,8 @@ __all__ = [
 ]
 
 
+MIN_LISTED = 16
+"""Minimum number of targets of one node that enter the heap as one list."""
 Roots = list[tuple[Any, Any]]  # the start of a pass: nodes or leaves, each with its gradient
 
 
@@ -246,7 +249,8 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
     pending_gradients.set([])
     pending: dict[Any, Any] = {}  # by node or leaf: the sum of the gradients that have arrived so far
     summed: set[Any] | None = None if create_graph else set()  # those whose sum may be added to in place
-    ready: list[tuple[int, Any]] = []  # heap of (-sequence number, node); leaves, whose number is 0, never enter it
+    # A heap of (-sequence number, node or list of nodes, see _push); leaves, whose number is 0, never enter it.
+    ready: list[tuple[int, Any]] = []
     for target, g in roots:
         if needed is not None and target not in needed:
             continue
@@ -279,6 +283,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
         successor = None  # the newest successor so far; the others go into the heap
         if hooked or d is MULTIPLE:
             parts = post_hooks(node, d, d1, g) if hooked else d1
+            entering: list[Any] = []  # all other targets that become ready
             for target, d in zip(node.next_nodes(), parts, strict=True):
                 if d is None or target is None or (needed is not None and target not in needed):
                     continue
@@ -297,7 +302,9 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
                     if target._seq > successor._seq:
                         target, successor, d, g = successor, target, g, d
                     pending[target] = d
-                    heappush(ready, (-target._seq, target))
+                    entering.append(target)
+            if entering:
+                _push(ready, entering)
         else:
             target = node.next0
             while True:  # send d to next0, then d1 to next1
@@ -322,10 +329,28 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
                 pending[successor] = g
                 heappush(ready, (-successor._seq, successor))
             successor = heappop(ready)[1]
+            if successor.__class__ is list:
+                entering = successor
+                successor = entering.pop()
+                if entering:
+                    heappush(ready, (-entering[-1]._seq, entering))
             g = pending.pop(successor)
         if successor is None:
             return pending
         node, sequence_nr, d = successor, successor._seq, None  # so that g is the only reference to the gradient
+
+
+def _push(ready: list[tuple[int, Any]], nodes: list[Any]) -> None:
+    """Push the targets of one node; many of them as one entry, a list with the newest last.
+
+    A heap of one entry for the million inputs of a sum takes constant time per node, not twenty comparisons.
+    """
+    if len(nodes) < MIN_LISTED:
+        for node in nodes:
+            heappush(ready, (-node._seq, node))
+    else:
+        nodes.sort(key=attrgetter("_seq"))
+        heappush(ready, (-nodes[-1]._seq, nodes))
 
 
 def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:

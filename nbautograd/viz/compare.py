@@ -1,4 +1,4 @@
-"""Two outputs of a notebook's cell, compared by what they say.
+"""Two outputs of a notebook's cell, compared by their content.
 
 An output is read into a list of *statements*: its lines of text, its elements with their attributes, and so for the
 drawings inside it, down to the nodes that an edge joins. Two outputs say the same if their statements are the same:
@@ -45,7 +45,7 @@ class Statement(NamedTuple):
     """One thing that an output says."""
 
     place: str
-    """Where, in words, for a reader of the message."""
+    """The place, in words, for a reader of the message."""
     name: str
     """Of the attribute or key; of an element ``<>``; nothing for a line of text."""
     kind: str
@@ -53,7 +53,7 @@ class Statement(NamedTuple):
     value: str
 
     def same(self, other: Statement) -> bool:
-        """Whether the other says the same, wherever it stands."""
+        """Return whether the other has the same content, at any place."""
         if (self.name, self.kind) != (other.name, other.kind):
             return False
         return self.value == other.value or SAME[self.kind](self.value, other.value)
@@ -87,7 +87,7 @@ def differences(mime: str, stored: Any, now: Any, clean: Clean = str) -> list[st
 
 
 def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[Statement]:
-    """What an output says."""
+    """Yield the statements of an output."""
     if not isinstance(output, str):
         yield from _json(output, "", clean)
     elif mime == "text/html":
@@ -120,7 +120,7 @@ def _apart(one: Sequence[Statement], two: Sequence[Statement]) -> Iterator[str]:
 
 
 def _key(statement: Statement) -> tuple[str, str, str]:
-    """What two statements share that may be one, changed."""
+    """Return the key that an old and a changed statement share."""
     exact = statement.kind == "text"
     return statement.name, statement.kind, NUMBER.sub("0", statement.value) if exact else ""
 
@@ -146,13 +146,13 @@ class _Number:
         self.place = 10.0 ** (int(exponent or 0) - len(fraction))
 
     def cut(self, largest: float) -> bool:
-        """Whether there may be further digits, which are not shown."""
+        """Return whether there may be further digits, which are not shown."""
         if self.digits >= 4:
             return self.cuttable
         return self.decimals >= 4 and largest >= 99.5 * self.place
 
     def same(self, other: _Number, largest: float) -> bool:
-        """Whether both are one number, seen with another processor's last digit.
+        """Return whether both are one number up to another processor's last digit.
 
         :param largest: of the numbers with a point in the same line.
         """
@@ -167,7 +167,7 @@ class _Number:
 
 
 def same_text(one: str, two: str) -> bool:
-    """Whether two lines say the same.
+    """Return whether two lines have the same text.
 
     >>> same_text("mean -1.343e-08 · max 2.81", "mean 3.387e-07 · max 2.809")
     True
@@ -269,7 +269,7 @@ class _Reader(HTMLParser):
 
     @property
     def place(self) -> str:
-        """Where the reader is."""
+        """Return the position of the reader."""
         return " > ".join(part for part in (self.outer, *(called for _, called in self.open)) if part)
 
     @property
@@ -344,7 +344,7 @@ class _Reader(HTMLParser):
 
 
 def _data(source: re.Match[str], place: str, clean: Clean) -> Iterator[Statement]:
-    """What a ``data:`` address holds; of pixels only that they are there, as nbval compares none."""
+    """Yield the content of a ``data:`` address; of pixels only their presence, as nbval compares none."""
     mime, _, encoded, body = source.groups()
     mime = mime or "text/plain"
     yield Statement(place, "<>", "text", mime)
@@ -391,7 +391,7 @@ class _Drawing(NamedTuple):
     boxes: Mapping[str, tuple[float, float, float, float]]
 
     def attribute(self, place: str, element: Any, name: str, value: str) -> Iterator[Statement]:
-        """What an attribute says."""
+        """Yield the statements of an attribute."""
         name = name.rpartition("}")[2]
         if name in LAYOUT:
             if not self.graph and all(element is not other for other in self.framing):

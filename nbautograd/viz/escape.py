@@ -36,7 +36,7 @@ def clean(text: object, limit: int = LIMIT) -> str:
 
 
 def one_line(text: object, limit: int = LIMIT) -> str:
-    r"""The same on one line.
+    r"""Return the text on one line.
 
     >>> one_line("a\n  b")
     'a b'
@@ -112,7 +112,7 @@ def fit_path(path: str, room: float, size: float) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes.
+    """Return the number of terminal columns that the text takes.
 
     >>> columns("abc"), columns("变量"), columns("e\u0301")
     (3, 4, 1)

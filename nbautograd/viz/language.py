@@ -15,7 +15,7 @@ __all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say"
 
 LANGUAGES = {"en": translations.ENGLISH, "zh": translations.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
-"""What each language calls itself."""
+"""The name of each language in that language."""
 _OTHER_NAMES = {
     "english": "en",
     "en-us": "en",
@@ -85,7 +85,7 @@ def say(key: str, /, **parts: Any) -> str:
 
 
 def tag() -> str:
-    """What HTML calls the language that is set."""
+    """Return HTML's tag of the current language."""
     return "zh-Hans" if _current == "zh" else "en"
 
 

@@ -1,4 +1,4 @@
-"""A plugin for pytest: nbval compares notebooks by what their outputs say.
+"""A plugin for pytest: nbval compares notebooks by the content of their outputs.
 
     pytest -p nbautograd.viz.nbval --nbval my_notebook.ipynb
 
@@ -38,9 +38,10 @@ USED = (
 """The names of nbval that this plugin replaces or calls."""
 SKIPPED = frozenset({"metadata", "traceback", "output_type", "name", "execution_count", "image/png", "image/jpeg",
                      "application/vnd.jupyter.widget-view+json"})  # fmt: skip
-"""What is not compared where nbval does not say it: what changes with every run, and pictures in pixels."""
+"""Outputs that are not compared where nbval has no rule: values that change with every run, and pictures in pixels."""
 KERNEL_STARTS = 3
-"""How often a kernel is started at most. One dies where another process takes its ports before it has bound them."""
+"""The largest number of times that a kernel is started. One dies where another process takes its ports before it has
+bound them."""
 
 
 def missing_names() -> str:

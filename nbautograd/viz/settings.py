@@ -1,6 +1,6 @@
-"""How pictures are drawn, for the whole session: ``viz.settings``, ``%autograd`` and ``%config NBAutograd``.
+"""Set the style of pictures for the whole session: ``viz.settings``, ``%autograd`` and ``%config NBAutograd``.
 
-Each setting is a trait, so a wrong value is refused when it is set, and a notebook's configuration file can set it:
+Each setting is a trait, so setting a wrong value raises an error, and a notebook's configuration file can set it:
 ``c.NBAutograd.theme = "dark"``.
 """
 
@@ -108,7 +108,7 @@ _SWITCH = {"on": True, "off": False, "yes": True, "no": False, "true": True, "fa
 
 
 def choices(name: str) -> list[str]:
-    """What a setting may be, as words."""
+    """Return the values of a setting, as words."""
     trait = NBAutograd.class_traits()[name]
     if isinstance(trait, traitlets.Enum):
         return [str(value) for value in trait.values or ()]

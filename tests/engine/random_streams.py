@@ -1,4 +1,4 @@
-"""How PyTorch's random numbers are compared with ours: bit for bit, where both libraries' kernels allow it."""
+"""Compare PyTorch's random numbers with ours: bit for bit, if both libraries' kernels allow it."""
 
 from __future__ import annotations
 

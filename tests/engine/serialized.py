@@ -28,7 +28,7 @@ def loaded(data, **options):
 
 
 def equal(a, b):
-    """Whether two loadable objects are the same in type and value, NaNs included."""
+    """Return whether two loadable objects are the same in type and value, NaNs included."""
     if type(a) is not type(b):
         return False
     if isinstance(a, nb.Tensor):

@@ -48,7 +48,7 @@ def test_the_argument_is_named(call: Any, message: str) -> None:
 
 
 class Theirs:
-    """What a tensor of PyTorch looks like to whoever must not import it."""
+    """A tensor of PyTorch as seen by code that must not import it."""
 
     __module__ = "torch"
     __dlpack__ = detach = None

@@ -1,4 +1,4 @@
-"""The memory of large results is used again, within a bound, and by nobody who could notice."""
+"""The memory of large results is used again, within a bound, and only if nothing refers to it."""
 
 import gc
 import os

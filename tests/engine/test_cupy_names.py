@@ -4,7 +4,7 @@ The sources are walked, formulas included, and compared with ``cupy_names.json``
 CuPy, and with CuPy itself where it is installed (it imports without a driver). What runs on host arrays only is listed
 below with the reason. This finds names and keywords, not results: those take a GPU (``pytest -m cuda``).
 
-``python -m tests.engine.test_cupy_names`` writes the table anew from the CuPy that is installed.
+``python -m tests.engine.test_cupy_names`` writes the table again from the installed CuPy.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ ON_HOST = {
     "_engine/ops/signal/pool.py: numpy.minimum.reduce": "behind a test for NumPy's class",
     "_engine/ops/signal/pool.py: method.max": "of the bounds of cells, which are made on the host",
 }
-"""``file: name`` of what takes arrays, but host ones only, and why."""
+"""``file: name`` of functions that take arrays, but host ones only, and why."""
 
 TORCH = frozenset({"keepdim", "descending", "as_tuple", "dim", "memory_format"})
 """Keywords by which a method is seen to be a tensor's, not an array's."""
@@ -196,7 +196,7 @@ def parameters(function: Any) -> str:
 
 
 def table_of(cupy: Any) -> dict[str, Any]:
-    """What the installed CuPy has of NumPy's and SciPy's names: ``{part: {name: parameters}}``."""
+    """Return the names of NumPy and SciPy in the installed CuPy: ``{part: {name: parameters}}``."""
     import cupyx.scipy
     import cupyx.scipy.special
     import scipy.linalg
@@ -246,7 +246,7 @@ UFUNC = "out dtype casting"
 
 
 def missing(use: Use, table: dict[str, Any]) -> str | None:
-    """What CuPy lacks for this call; None where nothing."""
+    """Return the names that CuPy lacks for this call, or None."""
     known = table["numpy" if use.kind == "module" else use.kind].get(use.name)
     if known is None:
         return "CuPy has no such name"

@@ -1,4 +1,4 @@
-"""How long things live: deep graphs, memory that goes when nobody needs it any more, and none that stays."""
+"""Check lifetimes: deep graphs, memory that is freed when nothing needs it, and no leaks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ print("freed", gc.collect() < 1000)
 
 @pytest.mark.sweep
 def test_a_million_operations_that_save() -> None:
-    """Products save tensors; the graph is freed with what they saved, without a backward pass."""
+    """Products save tensors; the graph is freed with its saved tensors, without a backward pass."""
     code = """
 import nbautograd as nb
 x = nb.tensor(1.0, requires_grad=True)

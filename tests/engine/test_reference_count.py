@@ -1,4 +1,4 @@
-"""The numbers by which memory is found to be nobody else's: wrong ones overwrite users' arrays, or reuse nothing."""
+"""The reference counts of memory without other owners: wrong ones overwrite users' arrays, or reuse nothing."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Files of safetensors, beside its own library; damaged ones are refused."""
+"""Files of safetensors, beside its own library; damaged ones raise."""
 
 from __future__ import annotations
 

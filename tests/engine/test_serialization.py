@@ -1,4 +1,4 @@
-"""``save`` and ``load``: what comes back, what is shared again, and what is refused."""
+"""``save`` and ``load``: the loaded objects, the shared ones, and the errors."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ RENEW = "pytest {} --oracle=record, where PyTorch is installed, asks it again (n
 
 
 def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -> Any:
-    """Compare what a program answers under this library with what it answers under PyTorch.
+    """Compare a program's answers under this library and under PyTorch.
 
     :param inputs: what it gets behind the library; each run gets copies.
     :param steps: of the training loop that the program runs.
@@ -60,7 +60,7 @@ def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -
 
 
 def check_raises(program: Program, *inputs: Any, says: str = "") -> BaseException:
-    """The same of a program that raises: the same kind of exception, and a key word of PyTorch's in the message.
+    """Check a program that raises: the same kind of exception, and a key word of PyTorch's in the message.
 
     :param says: what both messages have to say.
     :returns: our exception.
@@ -73,7 +73,7 @@ def check_raises(program: Program, *inputs: Any, says: str = "") -> BaseExceptio
 
 
 def check_either(program: Program, *inputs: Any, says: str = "", steps: int = 1, exact: bool = False) -> Any:
-    """The same of a program that may raise, as long as it does so under both libraries."""
+    """Check a program that may raise, if it does so under both libraries."""
     __tracebackhide__ = True
     theirs = answer(program, *inputs, raises=None, says=says, exact=exact)
     ours = _outcome(program, copy.deepcopy(inputs))
@@ -82,7 +82,7 @@ def check_either(program: Program, *inputs: Any, says: str = "", steps: int = 1,
 
 
 def check_warns(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -> Any:
-    """The same of a program that warns: as often, of the same categories, with a key word of PyTorch's in each."""
+    """Check a program that warns: as often, of the same categories, with a key word of PyTorch's in each."""
     __tracebackhide__ = True
 
     def warned(T: Any, *inputs: Any) -> Any:
@@ -128,7 +128,8 @@ def same(ours: Any, theirs: Any) -> None:
 
 
 def answer(program: Program, *inputs: Any, raises: bool | None = False, says: str = "", exact: bool = False) -> Any:
-    """What PyTorch answers to a program of a test, as plain data: ``Array``, ``Named``, ``Raised``, lists and numbers.
+    """Return PyTorch's answer to a program of a test, as plain data: ``Array``, ``Named``, ``Raised``, lists and
+    numbers.
 
     :param raises: whether it has to raise, or None if it may; without, PyTorch's exception is the test's.
     :param exact: without bounds: for exact comparisons, and where PyTorch traces, and would trace the measuring.
@@ -141,7 +142,7 @@ def answer(program: Program, *inputs: Any, raises: bool | None = False, says: st
 
 
 def shared(name: str, program: Program, *inputs: Any) -> Any:
-    """What PyTorch answers to a program that several tests share, or the parameters of tests: it has a name."""
+    """Return PyTorch's answer to a named program that several tests share, or to the parameters of tests."""
     __tracebackhide__ = True
     file = sys._getframe(1).f_globals["__name__"].replace(".", "/") + ".py"
     return _answer(file, f"= {name}", 0, program, inputs, False, "", False)
@@ -174,7 +175,7 @@ def live() -> Any:
 
 
 def ask(program: Program, *inputs: Any) -> Any:
-    """What PyTorch itself answers now: for live tests, whose objects of PyTorch no stored answer can hold."""
+    """Return PyTorch's own answer now: for live tests, whose objects of PyTorch no stored answer can hold."""
     live()
     from tests.oracle import asking
 

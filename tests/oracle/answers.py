@@ -1,4 +1,4 @@
-"""What a program answers, under either library, as plain data: the same for both, and written to files as JSON."""
+"""Write a program's answer under either library as plain data: equal for both, and stored in files as JSON."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["COUNT", "LARGE", "Array", "Measured", "MeasuredComplex", "Named", "R
 
 
 class Measured(float):
-    """A number that was taken out of a tensor of PyTorch's, and how far off it may be."""
+    """A number that was taken out of a tensor of PyTorch's, and its error bound."""
 
     bound: float
 
 
 class MeasuredComplex(complex):
-    """The same of a complex number."""
+    """A measured complex number."""
 
     bound: float
 
 
 class Sample(NamedTuple):
-    """What is stored of a large array: some of its numbers, the sums of blocks of all of them, and their digest."""
+    """The stored part of a large array: some of its numbers, the sums of blocks of all of them, and their digest."""
 
     numbers: np.ndarray[Any, Any]
     sums: np.ndarray[Any, Any]
@@ -80,16 +80,16 @@ class Named(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """An exception: the name of the first of its classes that is Python's own, and the key words of what it says."""
+    """An exception: the name of the first of its classes that is Python's own, and the key words of its message."""
 
     kind: str
     words: list[str]
     says: str = ""
-    """What the test asked for, and the message has."""
+    """The words that the test expects, and the message has."""
 
 
 class Warned(NamedTuple):
-    """A warning: its category, and the key words of what it says."""
+    """A warning: its category, and the key words of its message."""
 
     kind: str
     words: list[str]

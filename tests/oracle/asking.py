@@ -27,7 +27,7 @@ OTHER = {**WIDE, torch.float64: torch.float32, torch.complex128: torch.complex64
 COARSE = {torch.float32: torch.bfloat16, torch.float64: torch.float32}
 """Dtypes that hold what people write, such as 0.5, and hardly any other number of a dtype."""
 MOVED = 2
-"""How often a program is run with numbers that are moved."""
+"""The number of runs of a program with numbers that are moved."""
 FACTORS = re.compile("linalg_(qr|lu|svd|eig|ldl|inv|solve|lstsq|det|slogdet|hous)|cholesky|geqrf|ormqr|_solve")
 """Operations that factor a matrix: their error is bounded by the matrix's largest number, not by each number's size."""
 DOWN = 2.0**-29
@@ -37,7 +37,7 @@ DOWN = 2.0**-29
 class World:
     """Shadows of tensors, in the other precision of each: a world in which PyTorch runs the same program once more.
 
-    Each block of memory has one shadow, in which tensors lie as they lie in the block: so views, writes in place, saved
+    Each block of memory has one shadow, with the tensors at the places of the block: so views, writes in place, saved
     tensors and gradients need no rule.
     """
 
@@ -161,7 +161,7 @@ class Worlds(TorchDispatchMode):
             shadow.copy_(world.moved(shadow, t, is_rounded))
 
     def bound(self, value: Any) -> float | None:
-        """How far off numbers of PyTorch may be: see ``comparison.py``."""
+        """Return the error bound of PyTorch's numbers: see ``comparison.py``."""
         if isinstance(value, np.ndarray):
             value = self._tensor_of(value)
         if not has_shadow(value):
@@ -195,7 +195,9 @@ class Worlds(TorchDispatchMode):
 
 
 def has_shadow(value: Any) -> bool:
-    """Whether a value is a tensor of numbers in memory: forward mode makes others, of zeros and for shapes alone."""
+    """Return whether a value is a tensor of numbers in memory: forward mode makes others, of zeros and for shapes
+    alone.
+    """
     is_one = isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
     return is_one and not value._is_zerotensor() and value.device.type == "cpu"
 
@@ -206,7 +208,7 @@ def is_strided(t: torch.Tensor) -> bool:
 
 
 def is_view(schema: Any) -> bool:
-    """Return whether an operation's results lie in its operands' memory, and nothing is written."""
+    """Return whether an operation's results share its operands' memory, and nothing is written."""
     infos = [result.alias_info for result in schema.returns]
     return bool(infos) and all(info is not None and not info.is_write for info in infos)
 
@@ -303,7 +305,7 @@ def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
 
 
 def ask(program: Callable[..., Any], inputs: tuple[Any, ...], measured: bool = True) -> Any:
-    """What a program answers under PyTorch, as plain data, with bounds if it is measured.
+    """Return a program's answer under PyTorch, as plain data, with bounds if it is measured.
 
     What has to raise or to be exact is not measured: where a mode watches its operations, PyTorch leaves out some
     checks of numbers, counts writes to tensors otherwise, and has another inference mode.

@@ -15,7 +15,7 @@ MARK = "live"
 
 
 class State:
-    """What the functions of ``tests.oracle`` have to know of the run."""
+    """The state of the run that the functions of ``tests.oracle`` read."""
 
     mode = "stored"
     test: str | None = None

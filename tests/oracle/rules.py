@@ -1,6 +1,6 @@
 """Numbers meet PyTorch in ``tests.oracle`` alone: what says otherwise is counted, and each file's count may only fall.
 
-``python -m tests.oracle.rules`` lowers the counts in ``unconverted.txt`` to what there is now; it raises none.
+``python -m tests.oracle.rules`` lowers the counts in ``unconverted.txt`` to the present ones; it raises none.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def allowed() -> dict[str, tuple[int, int, str]]:
 
 
 def lower() -> None:
-    """Write the list: the smaller of what is allowed and what there is."""
+    """Write the list: the smaller of the allowed and the present counts."""
     now, table = found(), allowed()
     lines = [BEFORE]
     for name in sorted(now):

@@ -71,7 +71,7 @@ def loads(data: bytes) -> tuple[str, Answers]:
 
 
 def dumps(version: str, answers: Answers) -> bytes:
-    """The same as a file's content."""
+    """Return the answers as a file's content."""
     pools: dict[str, Pool] = {}
     encoded = {key: _encoded(answers[key], pools) for key in sorted(answers)}
     content = {"version": version, "dtypes": sorted(pools), "answers": encoded}

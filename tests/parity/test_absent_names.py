@@ -1,4 +1,4 @@
-"""What is said of names that are not here."""
+"""Check the messages about names that do not exist here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What packages see of nbautograd while it stands in for PyTorch: names of classes, versions; and what pickles say."""
+"""Check the identity of nbautograd when it replaces PyTorch: names of classes, versions, pickles."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Derived(nbautograd.nn.Module):
 
 
 def things() -> list[Any]:
-    """What is pickled."""
+    """Return the objects to pickle."""
     model = nbautograd.nn.Sequential(nbautograd.nn.Linear(2, 1), nbautograd.nn.ReLU())
     optimizer = nbautograd.optim.SGD(model.parameters(), lr=0.5)
     return [

@@ -1,4 +1,4 @@
-"""What is loaded when it is first asked for: found by every way of asking, and listed as it is."""
+"""Check modules that are loaded on first use: each way of access finds them, and they are listed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def fresh(code: str) -> str:
-    """What a new interpreter prints, in which the package and ``tests`` are those of this folder."""
+    """Return the output of a new interpreter, in which the package and ``tests`` are those of this folder."""
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
     return done.stdout.strip()
 

@@ -1,4 +1,4 @@
-"""What packages ask of PyTorch's compiled module, its configuration, its checks and its helpers."""
+"""Check the names of PyTorch's compiled module, its configuration, its checks and its helpers that packages use."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_importing_it_by_pytorchs_name_does_so_too_and_finds_nothing_internal() 
 
 
 def test_what_is_imported_late_is_found_while_the_package_stands_in() -> None:
-    """Then its name is PyTorch's, by which ``from nbautograd import _x`` would look for what is not loaded yet."""
+    """Then its name is PyTorch's, by which ``from nbautograd import _x`` would look for a name not loaded yet."""
     command = [sys.executable, "-c", "import sys, nbautograd; print(*sys.modules)"]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent).stdout.split()
     late = {name for name in SOURCES if name.startswith("nbautograd._")} - {*loaded}
@@ -178,7 +178,7 @@ def test_every_name_of_the_table_is_found() -> None:
 
 
 def alone(code: str, T: Any) -> Any:
-    """What a process prints that has imported nothing else."""
+    """Return the output of a process that has imported nothing else."""
     code = f"import json\nimport {T.__name__} as T\n{code}"
     command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
@@ -226,7 +226,7 @@ def pytorchs() -> dict[str, Any]:
 
 
 def held(around: Any) -> set[str]:
-    """The names that PyTorch has in a module and around it, and that are here around it."""
+    """The names that PyTorch has in a module and around it, and that this package has around it."""
     found = set()
     for package, names in dict(around.parts).items():
         if not package or package in namespaces.MODULES:

@@ -242,7 +242,7 @@ def test_schedules_that_are_none(options: dict[str, int]) -> None:
 
 
 def cycles(torch: Any, **options: Any) -> list[Any]:
-    """What ``on_trace_ready`` sees."""
+    """Return the observations of ``on_trace_ready``."""
     seen: list[Any] = []
 
     def ready(prof: Any) -> None:

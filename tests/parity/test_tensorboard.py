@@ -1,4 +1,4 @@
-"""``torch.utils.tensorboard`` hands over to the package that is installed; without one it says so."""
+"""``torch.utils.tensorboard`` uses the package that is installed; without one it says so."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGES = ("tensorboardX", "tensorboard")
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """As if neither package were installed; the module is imported anew, and forgotten afterwards."""
+    """As if neither package were installed; the module is imported again, and forgotten afterwards."""
     sys.modules.pop(NAME, None)
     for package in PACKAGES:
         monkeypatch.setitem(sys.modules, package, None)

@@ -1,4 +1,4 @@
-"""Steps that go wrong in every way, for the tests of what runs on a CUDA device."""
+"""Steps that go wrong in every way, for the tests of the runs on a CUDA device."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ NOT_STARTED_WITH = "packaging"
 
 
 def folder() -> Path:
-    """The folder that was made; without it skip the test."""
+    """The folder that ``build`` made; without it skip the test."""
     path = Path(os.environ.get("NBAUTOGRAD_PYODIDE") or "build/pyodide")
     if not (path / "pyodide-lock.json").is_file():
         pytest.skip(needs.reason("Pyodide"))
@@ -40,7 +40,7 @@ def folder() -> Path:
 
 
 def started_with(packages: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The entries of what kernels start with."""
+    """The entries of a kernel's start."""
     waiting, known = list(lite.STARTED_WITH), set[str]()
     while waiting:
         name = wheels.normalized(waiting.pop())

@@ -63,7 +63,7 @@ def tags(cell: dict[str, Any]) -> set[str]:
 
 
 def text(cell: dict[str, Any]) -> str:
-    """What a cell printed."""
+    """Return the output of a cell."""
     return "".join("".join(output.get("text", ())) for output in cell["outputs"])
 
 
@@ -317,7 +317,7 @@ LOOK = """async () => {
     const red = node.querySelectorAll("[data-mime-type='application/vnd.jupyter.stderr']").length;
     return { colours, red, text: node.textContent };
 }"""
-"""How many colours each picture has, how many outputs are red, and all that is written."""
+"""The number of colors of each picture, the number of red outputs, and all text."""
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def course() -> Any:
 
 
 def pages(course: Any, folder: Path, site: str) -> dict[str, str]:
-    """What is below the title of each page, by its path in the course."""
+    """Return the text below the title of each page, by its path in the course."""
     (folder / "source").mkdir()
     app = SimpleNamespace(
         srcdir=folder / "source", doctreedir=folder / "trees", config=SimpleNamespace(course_lite=site)

@@ -1,4 +1,4 @@
-"""The documentation is true: its examples run, its pictures are current, the built site asks nobody for anything."""
+"""The documentation is true: its examples run, its pictures are current, the built site requests nothing."""
 
 from __future__ import annotations
 

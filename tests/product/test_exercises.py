@@ -57,7 +57,7 @@ def test_exercises(name: str) -> None:
 
 @pytest.fixture(autouse=True)
 def no_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is checked here is not counted elsewhere in this process."""
+    """Keep the results of these checks apart from others in this process."""
     monkeypatch.setattr("nbautograd.exercises._results", {})
 
 

@@ -65,7 +65,7 @@ RATCHETS = {
     "classes that rewrite": (transformers, 24),
     "files that the first save runs": (saving, 18),
 }
-"""What is counted, and how many there are: a number may fall, and is then written down here."""
+"""The counted facts, with their numbers: a number may fall, and is then written down here."""
 
 
 @pytest.mark.parametrize("what", RATCHETS)

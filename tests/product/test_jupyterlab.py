@@ -180,7 +180,7 @@ def test_a_graph_is_searched_folded_and_clicked_and_the_kernel_hears_of_it(page)
 
 
 def ask(page, code):
-    """What the notebook's kernel prints when it runs some code."""
+    """Return the output of the notebook's kernel for some code."""
     return page.evaluate(ASK, code)
 
 

@@ -101,7 +101,7 @@ class Lab:
         return json.loads(self.path.read_text(encoding="utf-8"))
 
     def measure(self) -> tuple[int, int]:
-        """The heap's bytes and the listeners, of what is still used."""
+        """The heap's bytes and the listeners that are still used."""
         for _ in range(2):
             self.cdp.send("HeapProfiler.collectGarbage")
         found = {each["name"]: each["value"] for each in self.cdp.send("Performance.getMetrics")["metrics"]}
@@ -145,7 +145,7 @@ PARTS = {"cells": ".nb-equation-bar [role=slider]", "search": ".nb-search", "ans
 
 
 def focused(lab: Lab, place: str) -> Any:
-    """What has the focus now, in a new output."""
+    """Return the focused element, in a new output."""
     cell, _, part = place.partition(": ")
     shown = lab.run(cell)
     if cell == "frame":
@@ -228,7 +228,8 @@ def test_escape_gives_the_keys_back(lab: Lab) -> None:
 
 RERUNS = 8
 KEPT = 4
-"""How many players a page may hold beside those that it shows: browsers keep the elements that they showed last."""
+"""The number of players that a page may hold beside those that it shows: browsers keep the elements that they showed
+last."""
 PLAYERS = ("player", "predict", "lens", "monitor")
 
 

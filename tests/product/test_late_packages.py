@@ -63,7 +63,7 @@ print(len(files), sum(map(os.path.getsize, files)))
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:
-    """A browser compiles each file anew: docs/guides/browser.md says how much that is."""
+    """A browser compiles each file again: docs/guides/browser.md has the times."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(code)], cwd=ROOT, text=True, capture_output=True, check=True
     )

@@ -51,7 +51,7 @@ VIZ_LAYERS = [
     {"nbautograd.viz.notebook", "nbautograd.viz.compare", "nbautograd.viz.nbval"},
     {VIZ},
 ]
-"""The same of the pictures: what was read is recorded, what was recorded is drawn, what was drawn is shown."""
+"""The layers of the pictures: first read, then record, then draw, then show."""
 PROGRAM = "nbautograd.viz.program"
 """Writes a graph as a program, and so knows the operations; the rest of the pictures knows the protocol."""
 SEEN_BY_VIZ = ("nbautograd.protocol", "nbautograd.errors", "nbautograd._engine.base")
@@ -61,7 +61,7 @@ SEEN_BY_NOTEBOOK = tuple(f"nbautograd._engine.core.{name}" for name in ("grad_mo
 ALLOWED: dict[str, str] = {}
 """Imports against the layers, or in a circle, that stay: why."""
 STILL: dict[str, str] = {}
-"""The same of those that are to go: how. A test says when one has gone and its line can be deleted."""
+"""The imports that are to go, and how. A test says when one has gone and its line can be deleted."""
 
 
 def is_viz(name: str) -> bool:
@@ -219,7 +219,7 @@ def test_every_name_in_a_formula_is_known() -> None:
 
 
 def look_into_formulas(name: str, declaration: CompiledOp, functions: set[int]) -> None:
-    """What an operation's compiled derivatives name: ``functions`` are those over tensors, by their ids."""
+    """Check the names in an operation's compiled derivatives: ``functions`` are those over tensors, by their ids."""
     for flavour in ("real", "complex", "half"):
         node = declaration.node(flavour)
         for method in ("vjp", "vjp_graph"):

@@ -287,7 +287,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a site with a Pyodide of its own is served, whose pages let tests ask JupyterLab."""
+    """Serve a site with a Pyodide of its own, whose pages let tests ask JupyterLab, and yield its address."""
     needs.package("jupyterlite_core")
     target = tmp_path_factory.mktemp("lite") / "site"
     lite.build(target, pyodide_folder.folder())
@@ -316,7 +316,7 @@ print("{0}" in sys.modules or importlib.util.find_spec("{0}") is not None)
 print(can_run_sync())
 print(late_packages.late("{0}.version").__name__ == "{0}.version")
 """
-"""How SciPy is loaded when it is asked for, with a package that is here; without importing this one, as above."""
+"""A program that loads SciPy on first use, with a package that is here; without importing this one, as above."""
 
 PLAYER = """
 import anywidget, base64, graphviz, json, traitlets
@@ -333,7 +333,7 @@ player
 
 
 def player_state() -> str:
-    """What a player tells the browser, as JSON."""
+    """Return a player's state for the browser, as JSON."""
     anywidget = needs.package("anywidget")
     w = nb.tensor([1.0], requires_grad=True)
     y = (w + 2) * (w + 1)

@@ -1,4 +1,4 @@
-"""What nbconvert makes of a notebook that it runs, in a browser without a network: pictures, and embedded players."""
+"""Check nbconvert's page of a notebook that it runs, in a browser without a network: pictures, and embedded players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to run on a CUDA device, rehearsed: items that fail, hang or die stop no others, and a killed run goes on."""
+"""Rehearse the run on a CUDA device: items that fail, hang or die stop no others, and a killed run continues."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def asked(**variables: str) -> tuple[bool, dict[str, str]]:
 
 
 def given() -> dict[str, str]:
-    """The levels that somebody set by hand."""
+    """The levels that a user set by hand."""
     return {name: value for name, value in one_cpu.given_environment().items() if name in one_cpu.LEVELS}
 
 

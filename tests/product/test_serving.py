@@ -181,7 +181,7 @@ def test_as_root_another_address_needs_the_flag(lab: Lab) -> None:
 
 @pytest.fixture
 def busy() -> Iterator[int]:
-    """A port of this machine that somebody listens on."""
+    """A port of this machine that another program listens on."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         yield held.getsockname()[1]
 
@@ -195,7 +195,7 @@ def test_of_a_busy_port_it_says_what_to_do(lab: Lab, busy: int) -> None:
 
 
 def test_of_an_address_that_is_not_here_it_says_what_to_do(lab: Lab) -> None:
-    status, said = lab.ended("--ip=192.0.2.1", "--port=0")  # kept for documentation, so nobody has it
+    status, said = lab.ended("--ip=192.0.2.1", "--port=0")  # kept for documentation, so no machine has it
     assert status == 1 and "192.0.2.1 is not an address of this machine. Name another, or none for localhost" in said
 
 

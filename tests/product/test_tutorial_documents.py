@@ -1,6 +1,6 @@
 """Every code cell of the tutorial documents, with nbautograd standing in for PyTorch.
 
-Each is compared with what its document shows, and, where PyTorch is installed, with what PyTorch prints for the same
+Each is compared with the results in its document, and, where PyTorch is installed, with PyTorch's for the same
 cell after the same seed: character for character, addresses aside. PyTorch itself goes through the first comparison
 too, which checks this file.
 """

@@ -119,7 +119,7 @@ def test_mypy_accepts_right_calls_and_names_wrong_ones(tmp_path: Path) -> None:
 
 
 def test_right_calls_run() -> None:
-    """What the type checker accepts is accepted by the functions, too."""
+    """Check that the functions accept each call that the type checker accepts."""
     scope: dict[str, Any] = {}
     exec(compile(USER_CODE.partition("x.summ()")[0], "user_code.py", "exec"), scope)
     assert scope["right"](scope["x"]).tolist() == [3.0, 4.0]

@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def filename(self) -> str:
-        """What tracebacks and warnings call the cell."""
+        """The name of the cell in tracebacks and warnings."""
         return f"<cell {self.document}/{self.number}>"
 
 
@@ -117,7 +117,7 @@ def _bare(text: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Outcome:
-    """What running a cell printed, and the warnings that it gave."""
+    """The output of a cell, and its warnings."""
 
     text: str
     warnings: list[warnings.WarningMessage]

@@ -1,4 +1,4 @@
-# Written by docs/stubs.py from what is declared; do not edit. Signatures that differ are in docs/overloads.pyi.
+# Written by docs/stubs.py from the declarations; do not edit. Signatures that differ are in docs/overloads.pyi.
 
 from typing import TypeAlias, overload
 

@@ -39,7 +39,7 @@ def gradients_of_steps(
 ) -> list[Tensor | None]:
     """Return recorded gradients of a fused operation's operands: run its steps again and differentiate them.
 
-    :param g: the gradients of what ``steps`` returns; None for one that is missing.
+    :param g: the gradients of the results of ``steps``; None for one that is missing.
     """
     # Aliases: an operand's gradient comes from the steps, not from another operand that depends on it.
     aliases = [None if t is None else view_alias(t) for t in operands]

@@ -30,7 +30,7 @@ from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
 __all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_before"]
 
 CELLS = 400_000  # numbers in the tiles of a whole recording
-KEPT = 4_000_000  # elements of what PyTorch's nodes have saved that are copied for a pass
+KEPT = 4_000_000  # elements of saved tensors of PyTorch's nodes that are copied for a pass
 EXACT = 4096  # elements of a tensor that is recognised by its numbers
 
 
@@ -42,10 +42,10 @@ class TilePool:
         self._numbers: dict[Any, int] = {}
         self._cells = 0
         self.work = Work()
-        """What may still be computed of local derivatives."""
+        """The budget that is left for computing local derivatives."""
 
     def add(self, value: Any) -> int:
-        """The number of the value's tile; -1 where there is none, or no room for more."""
+        """The number of the value's tile; -1 for no tile, or no room for more."""
         if value is None or not values.is_near(value, LARGEST):
             return -1
         array = values.host(value)
@@ -61,7 +61,7 @@ class TilePool:
         return number
 
     def put(self, known: Tile | None, number: int = -1) -> int:
-        """The number of a tile that is here already, in the place of another one or at the end."""
+        """The number of a tile that exists already, in the place of another one or at the end."""
         if known is None:
             return -1
         if number < 0:
@@ -79,17 +79,18 @@ class Element:
     terms: tuple[tuple[str, str], ...]
     """(upstream, local), the first few."""
     count: int
-    """How many terms there are; -1 where that is not known."""
+    """The number of terms; -1 if unknown."""
     sent: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """How the gradient came about that went along one edge; tiles by their numbers, -1 where there is none."""
+    """How one gradient along one edge is computed; tiles are given by their numbers, -1 for none."""
 
     edge: str
     kind: str
-    """How the gradient enters: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see ``read.jacobians``)."""
+    """The way the gradient enters: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other`` (see
+    ``read.jacobians``)."""
     upstream_name: str
     sent_name: str
     local: list[Mark]
@@ -100,7 +101,7 @@ class ChainStep:
     """Before the sums that undo broadcasting, where there are any."""
     sent: int = -1
     left: bool = False
-    """Whether the matrix stands on the left."""
+    """True if the matrix is the left factor."""
     summed: tuple[tuple[int, int], ...] = ()
     """(dimension, its size) of each broadcast dimension that was summed over."""
     element: Element | None = None
@@ -123,7 +124,7 @@ class Arrival:
 
     gradients: Came = field(default_factory=dict)
     count: int = 1
-    """How many results the node has."""
+    """The number of results of the node."""
     known: Operands | None = field(default_factory=dict)
     """None: it was too much to be kept."""
 
@@ -133,12 +134,12 @@ class Arrival:
         return next(iter(self.gradients.values())) if len(self.gradients) == 1 else None
 
     def changed(self, gradient: Any) -> Arrival:
-        """The same after a hook has changed the only one."""
+        """Return this arrival after a hook changed its only gradient."""
         return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
 
     @classmethod
     def at(cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands], told: bool = True) -> Arrival:
-        """What arrived at a node that is about to run.
+        """Return the gradients that arrived at a node that is about to run.
 
         :param kept: what ``kept_before`` gave at the start of the pass.
         :param told: whether the node has formulas, which need what it saved.
@@ -151,9 +152,9 @@ class Arrival:
 
 
 def kept_before(model: GraphModel) -> dict[Any, Operands]:
-    """What the formulas of PyTorch's nodes name, copied before a pass, as far as it is not too much.
+    """Copy the operands in the formulas of PyTorch's nodes before a pass, unless they are too large.
 
-    Within the pass nobody but the pass may ask a node for what it saved: a checkpoint computes that once.
+    Within the pass only the pass may ask a node for its saved tensors: a checkpoint computes them once.
     """
     kept: dict[Any, Operands] = {}
     size = 0

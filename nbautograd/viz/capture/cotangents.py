@@ -1,4 +1,4 @@
-"""What flows is called where a gradient ``v`` was passed: ``vᵀ∂y/∂x``, and ``v`` itself at the root."""
+"""Name the gradients in formulas of a pass with a seed ``v``: ``vᵀ∂y/∂x``, and ``v`` itself at the root."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT = 3  # letters of a variable that stands in formulas itself; longer ones a
 
 
 def called(seed: str) -> str:
-    """What a seed is called in formulas.
+    """Return the name of a seed in formulas.
 
     >>> called("v"), called("gradient"), called("")
     ('v', 'v', '')
@@ -29,7 +29,7 @@ def called(seed: str) -> str:
 
 
 def gradient_name(seed: str, root: str, name: str) -> str:
-    """What the gradient of a result is called.
+    """Return the name of the gradient of a result.
 
     >>> gradient_name("", "y", "x"), gradient_name("v", "y", "x"), gradient_name("v", "y", "y")
     ('∂y/∂x', 'vᵀ∂y/∂x', 'v')

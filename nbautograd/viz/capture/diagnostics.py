@@ -1,4 +1,4 @@
-"""What a recording works out beside the numbers: where a NaN comes from, what is freed, sizes of gradients, vᵀJ."""
+"""Compute the notes of a recording beside its numbers: origin of a NaN, freed nodes, sizes of gradients, vᵀJ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def operand_names(model: GraphModel, key: str) -> dict[str, str]:
 
 
 def log_size(value: Any) -> float | None:
-    """log10 of the root mean square, ``VANISHED`` for zeros; None for what is not finite or cannot be read.
+    """log10 of the root mean square, ``VANISHED`` for zeros; None for values that are not finite or cannot be read.
 
     >>> log_size(np.float32([3.0, 4.0]))
     0.55
@@ -82,7 +82,7 @@ def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> 
 
 
 def is_freed(node: Any) -> bool:
-    """Whether a pass has taken away what a node saved."""
+    """Return whether a pass has freed the saved tensors of a node."""
     read = getattr(node, "saved_values", None)
     try:
         if callable(read):
@@ -97,7 +97,9 @@ def is_freed(node: Any) -> bool:
 
 
 def reset(was: str, grad: Any) -> str:
-    """What became of a gradient that was ``was`` after the last pass: ``none``, ``zeroed``, ``changed`` or nothing."""
+    """Return the change of a gradient that was ``was`` after the last pass: ``none``, ``zeroed``, ``changed`` or
+    nothing.
+    """
     if values.inline(grad) == was:
         return ""
     if grad is None:
@@ -111,7 +113,7 @@ def reset(was: str, grad: Any) -> str:
 def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
     """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
 
-    The rows of J are passes of their own, so nothing is done where somebody would notice: hooks, custom functions.
+    The rows of J are passes of their own, so nothing is done where users would notice: hooks, custom functions.
     """
     model = model.entire
     nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]

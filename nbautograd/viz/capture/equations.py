@@ -14,7 +14,7 @@ __all__ = ["equations"]
 
 
 def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, str]]) -> list[Equation]:
-    """How an operation computed what it sent to one of its inputs.
+    """Return the equations by which an operation computed the gradients that it sent to one of its inputs.
 
     :param sent: the gradient that it sent, as text.
     :param receives: what it had received, by name.
@@ -40,7 +40,7 @@ def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, st
 
 
 def _agree(result: float | None, sent: float) -> bool:
-    """Whether the numbers put into a formula come to what was sent; what is not finite need not be computable."""
+    """Return whether a formula evaluates to the sent gradient; values that are not finite may differ."""
     if not math.isfinite(sent):
         return result is None or not math.isfinite(result)
     return result is not None and math.isclose(result, sent, rel_tol=2e-3, abs_tol=1e-4)

@@ -1,4 +1,4 @@
-"""How an error of a backward pass came about, and what can be done about it, in words for a picture."""
+"""Describe the cause of an error of a backward pass, and its cure, in words for a picture."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ENTRIES = 12  # of a Jacobian that is written out in symbols
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a picture says of an error."""
+    """The text of an error in a picture."""
 
     summary: str
     alarms: tuple[str, ...]
@@ -53,7 +53,7 @@ class Failure:
     """The cell and the line that wrote to a saved value, where that is known."""
     products: tuple[Product, ...] = ()
     drawn: GraphModel | None = None
-    """Another graph to draw: that of what should have led to a tensor without one."""
+    """Another graph to draw: the one that should have led to a tensor that has none."""
 
 
 def class_of(error: BaseException) -> type[BaseException]:
@@ -94,7 +94,7 @@ def refused(
 
 
 def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve: Resolve | None) -> GraphModel | None:
-    """The graph of what should have led to a tensor, and the line from there that no gradient goes along."""
+    """The graph that should have led to a tensor, and the line from there that no gradient goes along."""
     source = namespace.get(cause.source)
     if source is tensor or not is_tensor(source):
         return None
@@ -167,7 +167,7 @@ def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resol
 
 
 def _values(model: GraphModel, node: Node, saved: str) -> tuple[Any, Any]:
-    """What an operation saved, as it was noted and as it is now; None where that is not known."""
+    """Return a saved tensor of an operation, as it was noted and as it is now; None if unknown."""
     live = next((live for live, key in model.handles.ops.items() if key == node.id), None)
     trace = trace_of(live)
     if trace is None:

@@ -25,7 +25,7 @@ ROUGH, SHARE = 5e-5, 1e-3  # by how much the numbers of a large tile may be off,
 
 @dataclass(slots=True)
 class FoldedSum:
-    """What has come along one line in one pass."""
+    """The sum of the gradients along one line in one pass."""
 
     count: int = 0
     total: Tile | None = None

@@ -59,7 +59,7 @@ class FrameLog:
         return self.drawn if is_large(self.drawn) else self.model
 
     def timeline(self, passes: int) -> Timeline:
-        """What has been recorded in so many passes."""
+        """Return the timeline of these passes."""
         self.settle()
         frames = list(self.frames)
         if self.dropped:
@@ -119,7 +119,7 @@ class FrameLog:
         )
 
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
-        """The frame with what has come in this pass along each line that stands for several gradients."""
+        """The frame with the gradients of this pass along each line that stands for several gradients."""
         if raw.kind == "start" or self.several[0] is not scene:
             self.several, self.mixed, self.sums = (scene, several(scene)), mixed(scene), {}
         labels, tiles, sums = dict(frame.labels), dict(frame.tiles), dict(frame.sums)
@@ -140,7 +140,7 @@ class FrameLog:
         return frame.but(labels=labels, tiles=tiles, sums=sums)
 
     def enter(self, roots: tuple[tuple[Any, int], ...]) -> None:
-        """Make the graph of these roots the one that runs: a known one, one that was built anew, or a new one."""
+        """Make the graph of these roots the one that runs: a known one, one that was built again, or a new one."""
         for number, scene in enumerate(self.scenes):
             if all(scene.handles.of(node) is not None for node, _ in roots):
                 self.scene = number
@@ -174,7 +174,7 @@ class FrameLog:
 
 
 def is_large(model: GraphModel) -> bool:
-    """Whether a pass through the graph has a step for each of its groups, not for each of its operations."""
+    """Return whether a pass has a step for each group of the graph instead of each operation."""
     return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
 
 

@@ -1,5 +1,5 @@
 """Computed values that tell more than their value: the sum over paths of one that several operations use, term by term,
-and the ``.grad`` of one that was told to keep it.
+and the ``.grad`` of one that retains it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONG = 30  # characters of a sum that is written out in a box
 
 
 class _Joint:
-    """What has reached one computed value in the current pass.
+    """The gradients that have reached one computed value in the current pass.
 
     :param expected: how many terms will come; one where there is no sum.
     :param kept: the tensor, if it keeps its gradient and is alive.

@@ -1,4 +1,4 @@
-"""What reaches one leaf in one backward pass: the sum over paths in a buffer, and the accumulation into ``.grad``."""
+"""Follow the gradients of one leaf in one backward pass: the sum over paths in a buffer, then the sum in ``.grad``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMS = 3  # that a leaf's row writes out
 
 
 class LeafAccount:
-    """What has reached one leaf in the current pass."""
+    """The gradients that have reached one leaf in the current pass."""
 
     def __init__(self, node: Node, tensor: Any, pool: TilePool) -> None:
         grad = getattr(tensor, "grad", None)
@@ -36,7 +36,7 @@ class LeafAccount:
         self.total_tile = self.pool.add(total)
 
     def accumulate(self, before: Any, incoming: Any, after: Any) -> None:
-        """What the sum was added to, and what ``.grad`` is now."""
+        """Note ``.grad`` before and after the sum was added."""
         self.before, self.total, self.after = (values.inline(value) for value in (before, incoming, after))
         self.sum_text, self.grad_text = values.text(incoming), values.text(after)
         self.before_tile, self.total_tile = self.pool.add(before), self.pool.add(incoming)

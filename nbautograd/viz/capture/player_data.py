@@ -1,4 +1,4 @@
-"""What the player gets of frames, graphs and tiles, as JSON."""
+"""Write frames, graphs and tiles as JSON for the player."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ OPTIONAL = {
     "got",
     "kept",
     "of",
-}  # of a part of a frame, left out where there is none
+}  # the parts of a frame that are left out if empty
 WHOLE = 300  # members of a group, or leaves of a graph, that the player is told one by one
 _TOLD = (
     "kind", "name", "names", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where",
@@ -80,7 +80,7 @@ _TOLD = (
 
 
 def scene_json(model: GraphModel) -> dict[str, Any]:
-    """What the player tells of a graph's nodes, and how they hang together."""
+    """Return a graph's nodes and edges for the player."""
     nodes = {}
     for node in model.nodes:
         about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
@@ -121,7 +121,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
 
 
 def saved_text(node: Node) -> str:
-    """What a node keeps for the backward pass, in words."""
+    """Return the text of the tensors that a node keeps for the backward pass."""
     if node.saved is None:
         return ""
     if not node.saved:

@@ -40,8 +40,8 @@ class Recorder:
 
     :param model: the graph that will run; graphs that it does not hold are built when a pass through them starts.
     :param inputs: the tensors that alone get a gradient, where ``backward(inputs=...)`` says so.
-    :param seed: what the gradient is called that is given to the pass, where that is known.
-    :param products: the vector-Jacobian products that the first pass works out, as far as they are known.
+    :param seed: the name of the gradient that is given to the pass, if known.
+    :param products: the vector-Jacobian products that the first pass computes, if known.
     :param progress: is called at the end of every pass.
     """
 
@@ -86,7 +86,7 @@ class Recorder:
             self.troubles += 1
 
     def timeline(self) -> Timeline:
-        """What has been recorded so far."""
+        """Return everything recorded so far."""
         return self.log.timeline(self.passes)
 
     @property
@@ -159,7 +159,7 @@ class Recorder:
     def _start_notes(
         self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]
     ) -> list[str]:
-        """What is to be said of the pass as a whole."""
+        """Return the notes on the pass as a whole."""
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
             notes.append(say("records_itself"))
@@ -174,12 +174,12 @@ class Recorder:
 
     @property
     def _root(self) -> str:
-        """What gradients are of: the root's name, or L where there are several roots."""
+        """The name of the differentiated value: the root's name, or L for several roots."""
         model = self.model
         return model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
 
     def _seed_name(self, root: str, gradient: Any) -> str:
-        """What the gradient is called with which a pass starts: what was given, or what it is where nothing was."""
+        """Return the name of the gradient that a pass starts with: of the given one, or of the default."""
         if self.seed:
             return self.seed
         if len(self.model.roots) > 1:
@@ -202,7 +202,7 @@ class Recorder:
         return said
 
     def _result_name(self, key: str, index: int = 0) -> str:
-        """What the picture calls a node's result."""
+        """Return the name of a node's result in the picture."""
         node, model = self.model.by_id[key], self.model
         if node.kind != "op":
             return node.symbol if node.kind == "group" else node.name
@@ -432,14 +432,14 @@ class Recorder:
             self._show_created()
 
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
-        """The last frame of a pass that an error ended, with what can be done about it."""
+        """The last frame of a pass that an error ended, with its cures."""
         base = frame or self._frame("error", "backward")
         root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
         failure = failures.of_pass(error, self.model.by_id.get(base.node), self.model, root, self.log.resolve)
         self._append_failure(base, failure)
 
     def refuse(self, error: BaseException, tensor: Any) -> None:
-        """The only frame where a pass did not begin, because of what it was asked to do."""
+        """The only frame of a pass that did not begin, because of its arguments."""
         self.passes += 1
         failure = failures.refused(error, tensor, self.model, self.log.namespace or {}, self.log.resolve)
         root = self.log.redrawn(failure.drawn).roots[0]

@@ -1,4 +1,4 @@
-"""Computing a recorded graph anew with another value in one of its leaves, to see what changes.
+"""Computing a recorded graph again with another value in one of its leaves, to see the changes.
 
 What is computed are copies: the arrays that tracing noted go through the library's own operations, from new leaves to a
 new result, and a backward pass over that. The user's tensors, hooks and functions have no part in it. A graph can be
@@ -44,7 +44,7 @@ class _Call:
     arrays: Mapping[Parameter, np.ndarray[Any, Any]]
     options: Mapping[str, Any]
     result: np.ndarray[Any, Any] | None
-    """What was recorded."""
+    """The recorded result."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class Replay:
-    """A graph that can be computed anew."""
+    """A graph that can be computed again."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Replay:
 
     @property
     def agrees(self) -> bool:
-        """Whether the recorded values come to what was recorded."""
+        """Return whether the computed values agree with the recorded result."""
         if self._agrees is None:
             try:
                 results, _ = self._forward({})
@@ -83,7 +83,7 @@ class Replay:
                     np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
                     for value, result in recorded
                 )
-            except Exception:  # what cannot be computed anew is predicted
+            except Exception:  # a graph that cannot be computed again is predicted
                 self._agrees = False
         return self._agrees
 
@@ -126,7 +126,7 @@ class Replay:
 
 
 def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
-    """The graph of ``root`` as something that can be computed anew; None where it cannot be.
+    """The graph of ``root`` in a form that can be computed again; None if it cannot be.
 
     :param model: with its live objects, before a backward pass has freed what they saved.
     :param seed: the gradient that the pass starts with, or None.
@@ -139,7 +139,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         calls = [_call(live[key], key, whole) for key in whole.order]
-        one = next(iter(tensors.values()))  # PyTorch's graphs are computed anew with our operations
+        one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)

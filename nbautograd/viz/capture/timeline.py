@@ -36,23 +36,23 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LeafState:
-    """What a leaf's row says; of a computed value that several operations use, the row of its sum."""
+    """The row of a leaf; for a computed value that several operations use, the row of its sum."""
 
     arriving: str = "–"
     count: str = ""
     grad: str = "None"
     arriving_tile: int = -1
-    """The number of the tile of the sum; -1 where there is none."""
+    """The number of the tile of the sum; -1 for no tile."""
     grad_tile: int = -1
     got: int = 0
     of: int = 0
     """Of a sum over several paths, how many of its terms have come; 0 of 0 where there is one path only."""
     kept: bool = False
-    """Whether the sum has been added to ``.grad``."""
+    """True if the sum has been added to ``.grad``."""
 
     @property
     def waits(self) -> bool:
-        """Whether something has arrived that is not in ``.grad`` yet: that is what the row shows then."""
+        """Return whether the row shows gradients that have arrived and are not in ``.grad`` yet."""
         return self.arriving != "–" and not self.kept
 
     @property
@@ -74,14 +74,14 @@ class FrameState:
     tiles: Sequence[Tile] = ()
     """All tiles of gradients, which the leaves and ``edge_tiles`` name by their numbers."""
     edge_tiles: Mapping[str, int] = field(default_factory=dict)
-    """Of the gradients on edges; -1 where there is none."""
+    """Of the gradients on edges; -1 for no tile."""
     scale: float = 0.0
-    """Where the scale of the gradients' colours ends; 0 where there are none."""
+    """The upper end of the color scale of the gradients; 0 without gradients."""
     sums: Mapping[str, int] = field(default_factory=dict)
     """Of the lines of a folded view that carry a sum, how many gradients it is of."""
 
     def seen_in(self, model: GraphModel) -> FrameState:
-        """What a folded view of the graph shows of it: a group for what happens inside, the latest text of a line."""
+        """Return the frame in a folded view of the graph: a group for events inside, the latest text of a line."""
         if not model.stands:
             return self
         ids = [frozenset(model.stands.get(key, key) for key in keys) for keys in
@@ -103,7 +103,7 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """What one leaf gets in one pass."""
+    """The gradients of one leaf in one pass."""
 
     before: str
     terms: tuple[tuple[str, str], ...] = ()
@@ -112,7 +112,7 @@ class LedgerRow:
     after: str = ""
     expected: int = 0
     reset: str = ""
-    """What was done to ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
+    """The change of ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
     asked: bool = True
     """False for a leaf that ``inputs=`` leaves out."""
     tiles: tuple[int, ...] = ()
@@ -146,7 +146,7 @@ class Frame:
     subtitle: str = ""
     caption: str = ""
     words: str = ""
-    """What the step means; the caption has its numbers, too."""
+    """The meaning of the step; the caption adds its numbers."""
     node: str = ""
     active: tuple[str, ...] = ()
     received: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class Frame:
     receives: tuple[tuple[str, str], ...] = ()
     equations: tuple[Equation, ...] = ()
     chain: tuple[ChainStep, ...] = ()
-    """How each gradient that the node sends comes about: upstream × local = sent."""
+    """The equation of each gradient that the node sends: upstream × local = sent."""
     tiles: dict[str, int] = field(default_factory=dict)
     """Of the gradients on edges, the numbers of their tiles."""
     sends: tuple[tuple[str, str], ...] = ()
@@ -181,7 +181,7 @@ class Frame:
     changed: tuple[str, int] | tuple[()] = ()
     """And the cell and the line that wrote to a saved value."""
     count: int = 1
-    """How many steps this one stands for: of those inside a group of a large graph, one is made."""
+    """The number of steps that this frame replaces: inside a group of a large graph, there is one frame for all."""
 
     def but(self, **changes: Any) -> Frame:
         """Return the frame with these fields changed, as ``replace`` does in ten times the time."""
@@ -191,14 +191,14 @@ class Frame:
 
 
 def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
-    """Whether two successive frames, both as ``model`` shows them, happen in one group of it."""
+    """Return whether two successive frames, as ``model`` shows them, are in one group of it."""
     node = model.by_id.get(one.node)
     alike = (one.node, one.kind, one.scene, one.backward) == (next_.node, next_.kind, next_.scene, next_.backward)
     return alike and node is not None and node.kind == "group"
 
 
 def in_view(frame: Frame, model: GraphModel) -> Frame:
-    """The frame with what ``model`` draws in the place of what happens inside its groups."""
+    """The frame with the boxes that ``model`` draws in the place of the events inside its groups."""
 
     def ids(keys: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
@@ -357,7 +357,7 @@ class Timeline:
 
     @cached_property
     def scale(self) -> float:
-        """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
+        """The largest gradient: all tiles of gradients have one scale; 0 for no gradients."""
         numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
         sizes = (abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
                  for v in tile.cells if not isinstance(v, str))  # fmt: skip

@@ -24,7 +24,7 @@ MOST = 20_000  # nodes of a graph that get hooks
 
 
 def is_foreign(tensor: Any) -> bool:
-    """Whether the tensor is PyTorch's own, whose engine has to be watched through hooks."""
+    """Return whether the tensor is PyTorch's own, whose engine is watched through hooks."""
     return is_pytorchs(tensor)
 
 
@@ -103,7 +103,7 @@ class _Watcher:
         self.tell_hooks(node, came, gradients)
 
     def came(self, node: Any, index: int, gradient: Any) -> Any:
-        """What had come for an output before hooks changed it: what was sent, unless that is the same but for order."""
+        """Return the gradient of an output before hooks changed it: the sent one, unless only the order differs."""
         total = self.totals.get((node, index))
         return total if total is not None and gradient is not None and _differ(total, gradient) else gradient
 
@@ -169,7 +169,7 @@ def _share(one: Any, other: Any) -> bool:
 
 
 def _differ(one: Any, other: Any) -> bool:
-    """Whether two gradients are not the same numbers, but for the order in which terms were added."""
+    """Return whether two gradients have different numbers, apart from the order in which terms were added."""
     if one.shape != other.shape or (one.data_ptr() == other.data_ptr() and one.data_ptr()):
         return bool(one.shape != other.shape)
     try:

@@ -1,4 +1,4 @@
-"""What is noted of one call of an operation of PyTorch's, and how it is read: as the trace of one of nbautograd's."""
+"""Note one call of a PyTorch operation, and read it like the trace of one of nbautograd's."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Parameters:
 
 
 def parameter(name: str) -> str:
-    """What a parameter is called here."""
+    """Return our name of a parameter."""
     return "input" if name == "self" else name
 
 
@@ -61,7 +61,7 @@ class NotedCall:
         self.result: tuple[Any, ...] = ()
 
     def made(self, tensor: Any) -> bool:
-        """Whether this operation made a tensor, as far as can be told."""
+        """Return whether this operation made a tensor, if that is known."""
         if self.parameters is None:
             return True
         shape = self.result[2] if self.result else None
@@ -69,7 +69,7 @@ class NotedCall:
         return any(one is tensor for one in alive) or (len(alive) < len(self.outputs) and tuple(tensor.shape) == shape)
 
     def output(self, node: Any) -> Callable[[], Any]:
-        """What gives the result as long as it lives, and as long as it was not written to by another operation."""
+        """Return a function that gives the result while it lives and no other operation has written to it."""
         ref = self.outputs[0]
         if self.parameters is None or not self.parameters.writes:
             return ref
@@ -121,7 +121,7 @@ def _operand(name: str, value: Any, about: list[Any]) -> Operand:
 
 
 def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
-    """The same by the names of our declaration, without the options that it does not have."""
+    """Rename the operands as our declaration does, without the options that it does not have."""
     operation = attribute(declared(node, node_name(node)), "operation")
     if not callable(operation):
         return operands
@@ -141,7 +141,7 @@ def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
 
 
 def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
-    """The same with the places that arguments have among the node's edges: those that have a derivative, in order."""
+    """Add to the operands their positions among the node's edges: those that have a derivative, in order."""
     edges = len(node.next_functions)
     inputs = tuple(attribute(declared(node, node_name(node)), "inputs") or ())
     if len(inputs) == edges and not any("[" in operand.name for operand in operands):
@@ -161,7 +161,7 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
 
 
 def _read(value: Any) -> Any:
-    """A copy as an array; what lies on another device is copied here now. None for what has no values."""
+    """A copy as an array; memory of another device is copied here now. None for a value without numbers."""
     if not hasattr(value, "is_sparse"):
         return value
     try:

@@ -32,13 +32,14 @@ SMALL = 4096  # bytes of a tensor that is copied
 COPIES = 500  # tensors of which a copy is kept for the next operation that they go to
 ROWS = 32  # of a sample, and columns
 HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
-"""What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
+"""Functions that PyTorch calls between making a node and computing: they save written tensors and resolve
+conjugates."""
 PACKAGES = ("torch", "nbautograd", "contextlib")
-"""Where an operation's caller is not looked for."""
+"""Packages in which the caller of an operation is not looked for."""
 
 
 def pytorch() -> Any:
-    """The module ``torch``, if somebody has imported it and it is PyTorch's; else None."""
+    """The module ``torch``, if it is imported and is PyTorch's; else None."""
     module = sys.modules.get("torch")
     core = getattr(module, "_C", None)
     return module if hasattr(getattr(core, "_autograd", None), "_get_sequence_nr") else None
@@ -50,7 +51,7 @@ _current: TorchWatch | None = None
 
 
 def watching() -> TorchWatch | None:
-    """What watches now, or None."""
+    """Return the current watcher, or None."""
     return _current
 
 
@@ -84,7 +85,7 @@ class TorchWatch:
     # -- beginning and end -------------------------------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Watch from now on; False where there is no PyTorch to be watched, or somebody else has a mode of his own."""
+        """Watch from now on; False if PyTorch is not imported, or another mode is active."""
         global _current
         torch = pytorch()
         if torch is None or self._mode is not None:
@@ -92,7 +93,7 @@ class TorchWatch:
         if _current is not None:
             _current.renew(self.budget)
             return True
-        if torch._C._len_torch_dispatch_stack():  # somebody else left one open, and will leave it elsewhere
+        if torch._C._len_torch_dispatch_stack():  # other code left one open, and will leave it elsewhere
             return False
         self._torch, self._thread = torch, threading.get_ident()
         self._peek = torch._C._autograd._get_sequence_nr
@@ -260,7 +261,7 @@ class TorchWatch:
             writes.append((weakref.ref(tensor), tensor._version + 1, code.co_filename, line))
 
     def _meet(self, given: list[tuple[str, Any]]) -> bool:
-        """Whether a gradient goes to one of the arguments; the nodes that made them get their notes."""
+        """Return whether a gradient goes to one of the arguments; note the nodes that made them."""
         wanted, tensor_class = False, self._torch.Tensor
         for _, value in given:
             if isinstance(value, tensor_class):
@@ -297,7 +298,7 @@ class TorchWatch:
             return [self._about(one) for one in value], "tensors"
         if isinstance(value, (bool, int, float, complex, str, list, tuple)):
             return (value,)
-        return (getattr(value, "__name__", None) or str(value)[:40],)  # an object of anybody's is not kept alive
+        return (getattr(value, "__name__", None) or str(value)[:40],)  # a user's object is not kept alive
 
     def _copied(self, tensor: Any) -> tuple[Any, ...]:
         """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""
@@ -342,7 +343,7 @@ class TorchWatch:
         noted.outputs = [ref, *(weakref.ref(one) for one in tensors[1:])]
 
     def _digest(self, tensor: Any) -> Any:
-        """What is kept of a large result."""
+        """Return the digest that is kept of a large result."""
         if not tensor.is_floating_point() or tensor.layout is not self._torch.strided:
             return None
         flat = tensor.detach()

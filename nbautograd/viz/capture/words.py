@@ -1,4 +1,4 @@
-"""What a step means, in words: the line below the picture. The numbers stand in the picture itself, on edges."""
+"""Describe each step in words: the line below the picture. The numbers stand in the picture itself, on edges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 3  # inputs of an operation that are told of
 def op_words(
     op: str, root: str, sends: Sequence[tuple[str, str]], sums: Mapping[str, LeafState], model: GraphModel
 ) -> str:
-    """What an operation has told its inputs.
+    """Describe the gradients that an operation has sent to its inputs.
 
     :param sends: (the name of an input, the gradient as text).
     :param sums: the states of the leaves and joints that the step has changed.
@@ -51,7 +51,7 @@ def _sent(name: str, value: str, root: str, partly: bool) -> str:
 
 
 def edge_label(gradient: Any) -> str:
-    """What an edge says of a gradient: its numbers, or its shape and norm."""
+    """Return the label of a gradient on an edge: its numbers, or its shape and norm."""
     written, whole = values.told(gradient, 4, brief=True)
     if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
         written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge

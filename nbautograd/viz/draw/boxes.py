@@ -1,4 +1,4 @@
-"""What the box of a node says, and how large it is for that."""
+"""Compute the texts and the size of a node's box."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def grids_of(
     tiles: Sequence[Tile] = (),
     on_edges: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Grid]:
-    """Where there will be a tile, and how its cells lie: ``n1:value``, ``n1:arriving``, ``n1:grad``, ``e2``.
+    """Return the grid of cells of each tile: ``n1:value``, ``n1:arriving``, ``n1:grad``, ``e2``.
 
     :param states: all states of each leaf, which name tiles by their numbers.
     :param on_edges: of each edge the numbers of its tiles.
@@ -130,12 +130,12 @@ def is_beside(node: Node, grid: Grid | None) -> bool:
 
 
 def name_width(node: Node) -> float:
-    """The width of a name, and of what is said below it where the value stands beside both."""
+    """The width of a name, and of the text below it where the value stands beside both."""
     return BOLD * width(name_text(node), 14)
 
 
 def head_width(node: Node, grid: Grid | None) -> float:
-    """The width of a box's name with what stands beside it."""
+    """The width of a box's name with the texts beside it."""
     name, about = name_width(node), width(about_text(node), SMALLEST)
     if not is_beside(node, grid):
         return name + about + 14
@@ -155,7 +155,7 @@ def head_height(node: Node, grid: Grid | None = None) -> float:
 
 
 def value_text(node: Node, grid: Grid | None = None) -> str:
-    """What stands below the name: the value, and the gradient that a computed tensor was told to keep."""
+    """Return the text below the name: the value, and the gradient that a computed tensor retains."""
     return "\n".join([node.value] * (bool(node.value) and grid is None) + [f".grad {node.grad}"] * node.retains)
 
 
@@ -184,7 +184,7 @@ def _group_size(node: Node) -> tuple[float, float]:
 
 
 def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
-    """How wide the row of a leaf is in a state: a tile where there is one, else a text."""
+    """Return the width of a leaf's row in a state: a tile, or else a text."""
     tiled = LEAD + grid.size[0] if grid is not None else 0.0
     arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held))
     came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
@@ -229,7 +229,7 @@ _NOT_FINITE = re.compile(r"(?<![^\W\d_])(nan|inf)(?!\w)", re.IGNORECASE)
 
 
 def is_alarming(text: str) -> bool:
-    """Whether a text tells of a number that is not finite.
+    """Return whether a text contains a number that is not finite.
 
     >>> [is_alarming(text) for text in ("[ nan, 1.]", "-inf", "info", "nance = 2.")]
     [True, True, False, False]

@@ -35,7 +35,7 @@ GAP, TIGHT = 1.0, 5.0  # between two cells, and the side of those that have noth
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much room there is for a tile."""
+    """The room for a tile."""
 
     side: float
     """Of the whole, in pixels."""
@@ -44,17 +44,17 @@ class Room:
     rows: int
     """Rows of numbers that are written."""
     wide: float
-    """How wide they may be altogether."""
+    """The largest width of all cells together."""
     line: float
     """The height of a row with numbers."""
     down: bool = False
-    """Whether a vector whose numbers are too wide beside each other is written as a column."""
+    """True if a vector is written as a column when its numbers are too wide for a row."""
 
 
 BOX = Room(60.0, (3.75, 10.0), 3, 192.0, 18.0)
 """The value in a node's box."""
 ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
-"""What arrives at a leaf, and its ``.grad``."""
+"""The tiles of a leaf: the arriving gradient, and ``.grad``."""
 EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
 """A gradient on an edge."""
 MOST_WRITTEN = 9
@@ -70,7 +70,7 @@ class Grid:
     wide: float
     high: float
     written: bool
-    """Whether the cells hold their numbers."""
+    """True if the cells contain their numbers."""
 
     @property
     def size(self) -> tuple[float, float]:
@@ -83,7 +83,7 @@ class Grid:
 
 
 def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
-    """The grid that has room for each of several tiles, which is that of the largest; None where there are none."""
+    """The grid that has room for each of several tiles, which is that of the largest; None for no tiles."""
     tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
     if not tiled:
         return None

@@ -58,7 +58,7 @@ def sweep_layers(graph: LayeredGraph, rows: list[list[int]], rank: list[int], *,
 
 
 def count_crossings(graph: LayeredGraph, rows: list[list[int]], rank: list[int]) -> int:
-    """How many pairs of lines cross, counted between each two layers by sorted insertion."""
+    """Return the number of pairs of lines that cross, counted between each two layers by sorted insertion."""
     after, total = graph.after, 0
     for row, following in pairwise(rows):
         if len(row) == 1 or len(following) == 1:

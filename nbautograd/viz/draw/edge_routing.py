@@ -40,7 +40,7 @@ class EdgeRouter:
 
     @cached_property
     def huge(self) -> bool:
-        """Whether the drawing is too large to draw each long edge on its own."""
+        """Return whether the drawing is too large to draw each long edge on its own."""
         graph = self.graph
         return sum(graph.layer[dst] - graph.layer[src] for src, dst in graph.edges) > 4 * len(graph.edges) + 2000
 
@@ -71,7 +71,9 @@ class EdgeRouter:
         return lines
 
     def ports(self) -> tuple[list[float], list[float]]:
-        """Where each edge enters its destination and leaves its source, ordered so that lines do not cross there."""
+        """Return the points where each edge enters its destination and leaves its source, ordered to avoid
+        crossings.
+        """
         graph = self.graph
         enters, leaves = [0.0] * len(graph.edges), [0.0] * len(graph.edges)
         arriving: dict[int, list[tuple[float, int]]] = {}

@@ -86,7 +86,7 @@ def program() -> str | None:
 
 
 def run(source: str, kind: str) -> bytes:
-    """What ``dot`` makes of a source: ``svg``, ``png`` or ``pdf``; no shell, a deadline, a process group of its own.
+    """Run ``dot`` on a source for ``svg``, ``png`` or ``pdf``: no shell, a deadline, its own process group.
 
     :raises RuntimeError: there is no ``dot``, it fails, or it takes too long.
     """

@@ -1,4 +1,4 @@
-"""Where the texts on edges go: beside their lines, over as little else as possible."""
+"""Place the texts of edges: beside their lines, over as little else as possible."""
 
 from __future__ import annotations
 

@@ -80,12 +80,12 @@ class LayeredGraph:
         return len(self.layer) - 1
 
     def join(self, u: int, v: int) -> None:
-        """Make u and v, which lie in successive layers, neighbours."""
+        """Make u and v, which are in successive layers, neighbors."""
         self.after[u].append(v)
         self.before[v].append(u)
 
     def branches_off(self, k: int) -> bool:
-        """Whether edge k shares its way with others."""
+        """Return whether edge k shares its route with others."""
         src, dst = self.edges[k]
         return self.layer[dst] - self.layer[src] > 1 and self.travellers[src] > 1
 

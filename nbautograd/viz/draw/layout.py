@@ -1,4 +1,4 @@
-"""Where each node of a graph goes, and along what line each edge runs: a layered (Sugiyama) layout in plain Python.
+"""Place the nodes and edges of a graph: a layered (Sugiyama) layout in plain Python.
 
 1. Layer assignment, and 2. dummy nodes where an edge passes a layer: ``layering``.
 3. Crossing reduction: ``crossings``.
@@ -42,13 +42,13 @@ class Layout:
     boxes: dict[str, Box]
     routes: dict[str, tuple[Point, ...]]
     labels: dict[str, Point]
-    """Where the middle of the text on an edge goes."""
+    """The middle of the text on an edge."""
     layers: dict[str, int]
     direction: str
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
     joints: dict[str, Point] = field(default_factory=dict)
-    """Of a loop, where the branch to each step leaves the rail of what the steps share, by the branch's edge."""
+    """Of a loop, where the branch to each step leaves the rail of the shared nodes, by the branch's edge."""
     headings: tuple[tuple[Point, str], ...] = ()
     """Of a loop, the numbers of its steps, above their columns."""
 
@@ -183,7 +183,7 @@ class _Frame:
     """From depth and breadth to x and y, with a margin around the whole."""
 
     across: bool
-    """Whether depth is x."""
+    """True if depth is x."""
     margin: float
 
     def turned(self, size: Size) -> Size:

@@ -61,7 +61,7 @@ def _towards(start: Point, goal: Point, by: float) -> Point:
 
 
 def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> list[Point]:
-    """The same line a little to the side, as the way of a gradient beside that of the value.
+    """Return the line shifted a little to the side, for a gradient beside its value.
 
     :param upright: a line that runs straight down and across only goes beside itself on both.
     """
@@ -85,7 +85,7 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
 
 
 def _falls(line: Sequence[Point], end: int) -> bool:
-    """Whether a line runs straight down where it begins (0), or where it ends."""
+    """Return whether a line runs straight down at its beginning (0) or its end."""
     points = line if end == 0 else line[::-1]
     return next((point[0] == points[0][0] for point in points if point != points[0]), True)
 

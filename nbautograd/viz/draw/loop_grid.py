@@ -86,7 +86,7 @@ class _Grid:
             block.rows[:0] = [[] for _ in range(max(tails) - tail)]
 
     def mirror(self) -> None:
-        """Turn columns round where what is handed on would else come to the far side."""
+        """Turn columns round if the values for the next step would else come to the far side."""
         sides = [0, 0]
         for edge in self.crossing():
             if 0 < self.loop.place[edge.dst] < self.loop.steps and edge.src not in self.loop.shared:
@@ -103,7 +103,9 @@ class _Grid:
             block.boxes, block.places = turned, replace(block.places, boxes=dict(turned), routes=routes)
 
     def find_rails(self) -> list[str]:
-        """What has a rail: what the steps share, and what comes before them and does not only lead to the first."""
+        """Return the nodes that have a rail: those that the steps share, and those before them that lead to more than
+        the first.
+        """
         rails = dict.fromkeys(self.loop.shared)
         for edge in self.model.edges:
             if self.loop.place.get(edge.src) == -1 and self.loop.place[edge.dst] > 0:
@@ -135,7 +137,7 @@ class _Grid:
             }
 
     def clear(self, block: _Block, key: str, right: bool) -> bool:
-        """Whether nothing of its column stands beside a box on one side."""
+        """Return whether one side of a box is free of other boxes of its column."""
         own = block.boxes[key]
         for other, box in block.boxes.items():
             level = box.y < own.y + own.height and own.y < box.y + box.height
@@ -144,7 +146,7 @@ class _Grid:
         return True
 
     def straight(self, block: _Block, edge: Edge) -> float | None:
-        """Where a branch of a rail comes straight down to a box, if it can."""
+        """Return the position at which a branch of a rail reaches a box straight from above; None if it cannot."""
         own = block.boxes[edge.dst]
         taken = [self.routes_in(block, other)[-1][0] for other in self.model.edges
                  if other.dst == edge.dst and other.id in block.places.routes]  # fmt: skip
@@ -242,7 +244,7 @@ class _Grid:
         self.width = at + MARGIN
 
     def port(self, edge: Edge, end: str, side: str) -> Point | None:
-        """Where a line meets one side of its end; None if it does not meet that side."""
+        """Return the point where a line meets one side of its end; None if it does not meet that side."""
         ids = self.ports.get((end, side), ())
         if edge.id not in ids:
             return None
@@ -336,7 +338,7 @@ class _Grid:
                       tuple(self.rail_lines()), self.branches, self.beads, tuple(self.headings()))  # fmt: skip
 
     def stacked(self) -> dict[str, Box]:
-        """What the steps share, one below the other at the far left."""
+        """Return the boxes that the steps share, one below the other at the far left."""
         boxes, y = {}, self.tops[-1]
         for key in self.loop.shared:
             wide, high = self.sizes[key]
@@ -346,7 +348,7 @@ class _Grid:
         return boxes
 
     def rail_lines(self) -> list[tuple[Point, ...]]:
-        """Each rail as far as its last branch."""
+        """Each rail up to its last branch."""
         ends: dict[str, float] = {}
         for key, (x, _) in self.beads.items():
             src = self.ends[key].src
@@ -354,7 +356,7 @@ class _Grid:
         return [_line([*self.way_up(key), (end, self.heights[key])]) for key, end in ends.items()]
 
     def headings(self) -> list[tuple[Point, str]]:
-        """What each step is called, above its column."""
+        """Return the heading of each step, above its column."""
         told = []
         for name, block in zip(self.loop.names, self.blocks[1:-1], strict=True):
             told.append(((round(block.x + block.width / 2, 1), MARGIN + 6), name))
@@ -362,7 +364,7 @@ class _Grid:
 
 
 def _tail(block: _Block, model: GraphModel) -> int:
-    """How many rows at the end have no operation."""
+    """Return the number of rows at the end that have no operation."""
     kinds = [any(model.by_id[key].kind in ("op", "group") for key in ids) for ids in block.rows]
     return kinds.index(True) if True in kinds else 0
 

@@ -39,7 +39,7 @@ class PictureTiles:
         return self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
 
     def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
-        """What arrives at a leaf, and its ``.grad``."""
+        """Return the tiles of a leaf: the arriving gradient, and its ``.grad``."""
         held = self.numbered(state.grad_tile)
         if held is None and state.grad == node.grad:
             held = node.grad_tile

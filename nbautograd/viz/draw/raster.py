@@ -55,7 +55,7 @@ def _png(resvg: Any, svg: str) -> bytes:
 
 @cache
 def _has_letters(resvg: Any, family: str) -> bool:
-    """Whether the system's fonts show a letter; where there is none, resvg leaves text out."""
+    """Return whether the system's fonts have a letter; resvg leaves text out if they have none."""
     empty, letter = (resvg.svg_to_bytes(svg_string=_LETTER.format(family, text)) for text in ("", "M"))
     return bool(empty != letter)
 

@@ -41,7 +41,7 @@ class _Row:
 
 
 class Ribbon:
-    """Where points (depth, breadth) of a layered layout go when it is cut into so many rows.
+    """The map from points (depth, breadth) of a layered layout to rows of a page.
 
     ``possible`` is False where too many lines would turn, or lines run beside the drawing.
     """
@@ -87,7 +87,7 @@ class Ribbon:
         return low
 
     def cut(self, count: int) -> bool:
-        """Choose the cuts so that the longest row is short and few lines turn; False where there are none."""
+        """Choose the cuts so that the longest row is short and few lines turn; False without cuts."""
         passing, starts, ends = self.crossings(), self.along.starts, self.along.ends
         last = len(starts) - 1
         best: list[dict[int, tuple[float, int]]] = [{} for _ in range(count + 1)]  # rows, last layer -> cost, cut
@@ -118,7 +118,7 @@ class Ribbon:
     # -- how large the rows are -------------------------------------------------------------------
 
     def row_of(self, depth: float) -> _Row:
-        """The row that a depth lies in."""
+        """The row of a depth."""
         return next(row for row in self.rows if depth <= row.end + 0.1)
 
     def measure(self, graph: LayeredGraph, across: BreadthAssignment) -> None:
@@ -148,15 +148,15 @@ class Ribbon:
     # -- where things go -------------------------------------------------------------------
 
     def point(self, depth: float, breadth: float) -> Point:
-        """Where a point goes."""
+        """Return the position of a point."""
         return self.within(self.row_of(depth), depth, breadth)
 
     def within(self, row: _Row, depth: float, breadth: float) -> Point:
-        """The same for a point of a row that is known."""
+        """Return the position of a point of a known row."""
         return self.left + depth - row.start, row.top + breadth - row.low
 
     def node(self, layer: int) -> Callable[[float, float], Point]:
-        """Where points of a node in a layer go."""
+        """Return the map for points of a node in a layer."""
         row = self.row_of(self.along.starts[layer])
         return lambda depth, breadth: self.within(row, depth, breadth)
 
@@ -177,5 +177,5 @@ class Ribbon:
 
 
 def _out(count: int) -> float:
-    """How far the outermost of so many returning lines goes beyond its row."""
+    """Return the distance of the outermost of so many returning lines from its row."""
     return TURN + NEXT_TURN * (count - 1) if count else 0.0

@@ -276,7 +276,7 @@ class _Picture:
             self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
 
     def saved(self, node: Node, box: Box) -> None:
-        """A dot for each saved tensor; hollow when it has been given up."""
+        """A dot for each saved tensor; hollow when it has been freed."""
         gone = node.freed or node.id in self.state.freed
         count = min(len(node.saved or ()) or int(node.freed), 3)
         for i in range(count):
@@ -351,7 +351,7 @@ class _Picture:
             self.joint_row(node, box, state)
 
     def leaf_row(self, node: Node, box: Box) -> None:
-        """What is arriving in this pass, then what ``.grad`` holds: both in one place, of which one is seen."""
+        """Draw the arriving gradient of this pass, then ``.grad``: both in one place, of which one is visible."""
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
         high = box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))
         top, left, right = box.y + box.height - high, box.x + 0.75, box.x + box.width
@@ -378,7 +378,7 @@ class _Picture:
         self.out.append("</g>")
 
     def arriving(self, node: Node, state: LeafState, came: Tile | None, places: tuple[float, ...]) -> None:
-        """What has arrived in this pass and is not in ``.grad`` yet; in a player, where that may come later, too."""
+        """Draw the gradient that has arrived and is not in ``.grad`` yet; in a player, also if it may arrive later."""
         x, y, right, at, top, high = places
         self.out.append(f'<g class="nb-arrives"{HIDDEN * (not state.waits)}>')
         sign = self.bead(node, x - PAD, y, state) + ("" if is_tiled(came) else f" {state.arriving}")
@@ -465,7 +465,7 @@ def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
 
 
 def _tip(node: Node) -> str:
-    """What a node says when the pointer rests on it."""
+    """Return the tooltip of a node."""
     about = about_text(node, usual=True)
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):

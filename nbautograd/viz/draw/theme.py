@@ -1,6 +1,6 @@
 """The colours, light and dark, and the fonts, as CSS custom properties.
 
-Text has a contrast of at least 4.5 : 1 to what is behind it and lines that mean something have 3 : 1 (WCAG 2.2 AA); a
+Text has a contrast of at least 4.5 : 1 to its background and lines with a meaning have 3 : 1 (WCAG 2.2 AA); a
 test computes both, also on the backgrounds of JupyterLab and VS Code, which a player takes over. Blue, violet and
 orange stay apart for all usual kinds of colour blindness, and nothing is told by colour alone. One accent, orange,
 means gradients.
@@ -50,7 +50,7 @@ _FROM_HOST = {
     "bg": ("--jp-layout-color0", "--vscode-editor-background"),
     "panel": ("--jp-layout-color0", "--vscode-editor-background"),
 }
-"""What a player takes over from the notebook around it, so that it does not stand out as a patch."""
+"""Settings that a player takes from the notebook around it, so that it matches."""
 
 HOSTS = {
     "light": {"JupyterLab": "#ffffff", "VS Code Light+": "#ffffff", "VS Code Quiet Light": "#f5f5f5"},
@@ -128,7 +128,7 @@ def darkened(svg: str) -> str:
 _PAINT = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
 _EXCHANGE = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith("on-")}
 STILL = "color-scheme:light"
-"""What the style of an ``<img>`` says that may be dark; where nobody says more, it is light."""
+"""The style of an ``<img>`` that may be dark; light is the default."""
 _STILLS = ", ".join(f'{host} img[style*="{STILL}"]' for host in _DARK_HOSTS)
 FOLLOWS = f"@media screen {{ {_STILLS} {{ color-scheme: dark !important; }} }}"
 """The rule that makes them dark in a dark notebook. A player and a live view bring it; a still picture has no rules."""

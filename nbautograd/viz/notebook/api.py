@@ -1,4 +1,4 @@
-"""What users call: a picture of a graph, an animation of a backward pass, a recording of several."""
+"""Define the functions for users: draw a graph, animate a backward pass, record several."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def animate(
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
-    """What a gradient is called that was given: the variable that holds it, or as the argument; nothing for None."""
+    """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
     if gradient is None:
         return ""
     names = (name for name, value in list(namespace.items()) if value is gradient and isinstance(name, str))

@@ -63,7 +63,7 @@ def code(
 
     Each operation is a line with the body of its declaration, and each path along which a gradient comes a line with
     its formula: the sums of broadcasting, promotion and accumulation are written, too. Every line is computed while it
-    is written, and compared bit for bit with what was recorded; what would come to other numbers is refused.
+    is written, and compared bit for bit with the recorded values; a program with other numbers is rejected.
 
     :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
     :param gradient: what the backward pass starts with; needed unless the tensor has one element.
@@ -233,7 +233,7 @@ def highlighted(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """What is marked in a program, from where to where."""
+    """Yield the tokens of a program to highlight, each with its start and end."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

@@ -1,4 +1,4 @@
-"""What a notebook shows of a tensor, where in the notebook a line of code is, and the block that traces and records."""
+"""Show a tensor in a notebook, find a line of code in it, and trace and record a block."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Locator:
         return as_typed(ran, typed.splitlines()) if typed else ran
 
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
-        """What the cell is called, and the text of the line."""
+        """Return the name of the cell, and the text of the line."""
         number = self.number(filename)
         label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
         text = "".join(self.lines(filename)[lineno - 1 : lineno]) if lineno > 0 else ""
@@ -126,7 +126,7 @@ class TensorFormatter:
             return f"{text}<p>{escape(say('cannot_draw', error=what))}</p>"
 
     def drawn(self, tensor: Any) -> str:
-        """What comes below the text."""
+        """Return the picture below the text."""
         if settings.tensors == "graph":
             picture = self.graph(tensor)
             return picture.static_html() if picture.drawable else ""
@@ -177,7 +177,7 @@ class LiveTensor(TensorFormatter):
 
 
 class TensorImage(TensorFormatter):
-    """The same as an image of one MIME type, where ``settings.image`` asks for that; otherwise None."""
+    """An image of one MIME type, where ``settings.image`` asks for that; otherwise None."""
 
     def __init__(self, shell: Any, kind: str) -> None:
         super().__init__(shell)
@@ -200,7 +200,7 @@ class TensorImage(TensorFormatter):
 
 
 class Autograd:
-    """What :func:`autograd` returns: as the value of a cell the settings, as a ``with`` block a recording."""
+    """The result of :func:`autograd`: as the value of a cell the settings, as a ``with`` block a recording."""
 
     def __init__(self, **new: Any) -> None:
         self._before = settings.change(**new)

@@ -25,11 +25,11 @@ __all__ = [
 ]  # fmt: skip
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
-"""What nobody can ask of a page's image."""
+"""Attributes that a page's image cannot be asked for."""
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
-"""What is too small to be seen where a large graph is an image."""
+"""Tiles that are too small to be seen where a large graph is an image."""
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
-"""What people alone read in a script: the indentation, comments on lines of their own."""
+"""Parts of a script for human readers only: indentation, and comments on lines of their own."""
 PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
     "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage", "playback",

@@ -1,4 +1,4 @@
-"""What a graph and a recording have in common: a player where widgets run, and a still picture everywhere."""
+"""Show a graph or a recording: a player where widgets run, and a still picture everywhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about thr
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
-CLEARLY = 0.95  # of what a drawing fills, where another one is better
+CLEARLY = 0.95  # of the size of a drawing, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
 LAPTOP, STILL = WINDOWS[3:]
 """The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
@@ -89,13 +89,15 @@ def arrange(
 
 
 def _beyond(places: Layout, window: Size) -> float:
-    """How many windows a drawing fills at its full size, the longer way; in a narrow one, sideways is worse."""
+    """Return the number of windows that a drawing fills at its full size, the longer way; sideways counts more if
+    narrow.
+    """
     sideways, down = max(places.width / window[0], 1.0), max(places.height / window[1], 1.0)
     return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
 
 
 def _is_short(model: GraphModel) -> bool:
-    """Whether few operations and groups are drawn."""
+    """Return whether few operations and groups are drawn."""
     return sum(node.kind in ("op", "group") for node in model.nodes) <= STEPS
 
 
@@ -110,11 +112,11 @@ class Figure:
     fold: bool | None = False
     opened: frozenset[str] = frozenset()
     ask = False
-    """Whether the player asks for each gradient before it shows it."""
+    """True if the player asks for each gradient before it shows it."""
     code: Sequence[tuple[str, str, str, str]] = ()
-    """The lines of the program that is played, with what each is of."""
+    """The lines of the program that is played, each with its subject."""
     head = ""
-    """What stands above it in a player: the text of the tensor whose graph it is."""
+    """The text above the player: of the tensor whose graph it shows."""
     _widget: Any = None
     _note = ""
 
@@ -132,7 +134,7 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The same in words."""
+        """Return the picture in words."""
         raise NotImplementedError
 
     @property
@@ -154,7 +156,7 @@ class Figure:
         return []
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
-        """What changes with a leaf's value, for a player that asks; None: no answer."""
+        """Answer the player's question about a changed leaf's value; None: no answer."""
         return None
 
     def frames(self) -> list[dict[str, Any]]:
@@ -166,7 +168,7 @@ class Figure:
         raise NotImplementedError
 
     def places(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[Layout]:
-        """The same, each made once."""
+        """Return the layout for each window, each made once."""
         new = [window for window in windows if (id(model), window) not in self._places]
         for window, made in zip(new, self.arranged(scene, model, new) if new else (), strict=True):
             self._places[id(model), window] = model, made  # so that the model stays, and its id is no other's
@@ -236,7 +238,7 @@ class Figure:
                 drawn = len(view.nodes)
 
     def _needs(self, scene: int, model: GraphModel, window: Size = LAPTOP) -> float:
-        """How many windows a view fills."""
+        """Return the number of windows that a view fills."""
         return _beyond(self.places(scene, model, (window,))[0], window)
 
     def whole(self, scene: int) -> GraphModel:
@@ -348,7 +350,7 @@ class Figure:
                 widget.send({"view": key, "svgs": self.alternatives(scene, model), "scene": _scene(model, used)})
 
     def _revived(self) -> str:
-        """What is said below the still picture of a notebook that was opened again."""
+        """Return the text below the still picture of a reopened notebook."""
         return f"<p>{escape(say('run_to_play' if self.frames() else 'run_to_explore'))}</p>"
 
     # -- outputs -------------------------------------------------------------------
@@ -408,7 +410,7 @@ class Figure:
 
     @property
     def drawable(self) -> bool:
-        """Whether there is something to draw, and not too much."""
+        """Return whether the graph is neither empty nor too large to draw."""
         return 0 < max((len(scene.nodes) for scene in self.scenes), default=0) <= DRAWN
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -452,7 +454,7 @@ def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
 
 
 def _operations(model: GraphModel) -> dict[str, Any] | None:
-    """What can be searched of the operations that a folded graph does not draw, in the order in which they ran."""
+    """Return the searchable operations that a folded graph does not draw, in the order in which they ran."""
     whole = model.entire
     if model.tree is None or len(whole.order) > SEARCHED:
         return None

@@ -24,7 +24,7 @@ BAR = 80.0  # pixels of the longest bar
 
 @dataclass(frozen=True, slots=True)
 class GradientRow:
-    """What is shown of one leaf's gradient: texts, and tiles where there is more than one number."""
+    """The table row of one leaf's gradient: texts, and tiles for more than one number."""
 
     name: str
     about: str

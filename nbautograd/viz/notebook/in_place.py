@@ -26,12 +26,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 DROPPED, PRINTED, TAKEN = "dropped", "printed", "taken"
-"""What becomes of a call's value."""
+"""The ways in which code uses a call's value."""
 OWN = __name__.partition(".")[0]
 BETWEEN = (OWN, "IPython", "contextlib", "decorator")
 """Packages whose frames stand between a picture and the code that asked for it."""
 TIMED = ("<magic-timeit>", "<timeit-src>")
-"""What code is called that runs again and again to be timed; nothing is shown there."""
+"""The names of code that is run repeatedly for timing; nothing is shown there."""
 PASSED = ("NOP", "NOT_TAKEN", "EXTENDED_ARG", "CACHE")
 SILENCED = re.compile(r"[^;#]*;\s*(#.*)?$")
 SILENT_MAGIC = re.compile(r";\s*(#[^'\"]*)?$")
@@ -76,7 +76,7 @@ def after_block(function: Callable[P, AbstractContextManager[T]]) -> Callable[P,
 
 
 def of_magic(value: T, silent: bool) -> T | None:
-    """What a magic returns: the value, which is displayed now where nothing takes it.
+    """Return the value of a magic; display it now if nothing takes it.
 
     :param silent: the line ends with a semicolon: nothing is displayed, neither now nor as a cell's value.
     """
@@ -122,7 +122,7 @@ def noted() -> Iterator[list[Any]]:
 
 
 def shows() -> Callable[[Any], Any] | None:
-    """What displays a value here: IPython's function, where a kernel or a cell runs; marimo's; or None."""
+    """Return the function that displays a value here: IPython's in a kernel or a cell, marimo's, or None."""
     ipython, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")
     shell = ipython.get_ipython() if ipython is not None else None
     if getattr(shell, "kernel", None) or (shell and any(_package(frame) == "IPython" for frame in _frames())):
@@ -136,14 +136,14 @@ def shows() -> Callable[[Any], Any] | None:
 
 
 def _is_users(frame: FrameType | None) -> bool:
-    """Whether the call comes from a user, where something can be shown; the library shows itself what it asks for."""
+    """Return whether the call comes from a user; pictures are shown for users only, not for the library's own calls."""
     while frame is not None and _package(frame) == "contextlib":
         frame = frame.f_back
     return frame is not None and _package(frame) != OWN and shows() is not None
 
 
 def _fate() -> str:
-    """What the code that called this package, or a magic of it, does with the call's value."""
+    """Return the way in which the calling code, or a magic of it, uses the call's value."""
     frames = list(_frames())
     if any(frame.f_code.co_filename in TIMED for frame in frames):
         return TAKEN
@@ -152,7 +152,9 @@ def _fate() -> str:
 
 
 def _fate_in(frame: FrameType) -> str | None:
-    """What the code of a frame does with it; None for an expression that a magic evaluates, as that of ``%time``."""
+    """Return the way in which a frame's code uses it; None for an expression that a magic evaluates, such as
+    ``%time``.
+    """
     instruction = _following(frame)
     if instruction is None:
         return TAKEN
@@ -187,7 +189,7 @@ def _following(frame: FrameType) -> dis.Instruction | None:
 
 
 def _is_silenced(frame: FrameType) -> bool:
-    """Whether the line of the call ends with a semicolon behind it."""
+    """Return whether the line of the call ends with a semicolon."""
     place = place_of(frame.f_code, frame.f_lasti)
     if place is None:
         return False

@@ -1,4 +1,4 @@
-"""A backward pass as text: its steps, and the ledger of what each leaf received."""
+"""A backward pass as text: its steps, and the ledger of each leaf's gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DRAWN = 40  # lines of a ledger whose gradients are drawn
 
 
 def ledger_head() -> list[str]:
-    """What the columns of a ledger are called."""
+    """Return the headings of a ledger."""
     return [say(key) for key in ("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")]
 
 
@@ -69,12 +69,12 @@ def ledger_text(timeline: Timeline) -> str:
 
 
 def has_gradients(timeline: Timeline) -> bool:
-    """Whether anything has come to a leaf: before a pass that failed at once, a ledger would be empty."""
+    """Return whether a gradient reached a leaf: before a pass that failed at once, a ledger would be empty."""
     return any(row.terms or row.total or row.after for _, _, row in timeline.ledger())
 
 
 def failure_html(frame: Frame) -> str:
-    """How an error came about, and what can be done about it."""
+    """Return the cause and the cure of an error as HTML."""
     parts = [f"<li><b>{escape(what)}</b>: {escape(details, 400)}{f' ({escape(where)})' if where else ''}</li>"
              for what, details, where in frame.story]  # fmt: skip
     story = f"<ol>{''.join(parts)}</ol>" if parts else ""

@@ -1,4 +1,4 @@
-"""What the interactive view of a training run shows, as data: its steps, its leaves, and the passes that play."""
+"""Write the interactive view of a training run as data: its steps, its leaves, and the passes that play."""
 
 from __future__ import annotations
 

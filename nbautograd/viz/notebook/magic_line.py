@@ -137,7 +137,7 @@ def _is_expression(text: str) -> bool:
 
 
 def _raised_by(code: types.CodeType, error: BaseException) -> bool:
-    """Whether an error comes from an expression itself, and not from what it calls."""
+    """Return whether an expression itself raised an error, not a function that it calls."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

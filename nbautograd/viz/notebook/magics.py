@@ -350,7 +350,7 @@ def _has_graph(value: Any) -> bool:
 
 
 def _complete(shell: Any, event: Any) -> list[str]:
-    """What may follow on the line of a magic: its options, a setting's choices, the names of tensors."""
+    """Complete the line of a magic: its options, a setting's choices, names of tensors."""
     words = event.line.split()
     magic = words[0].lstrip("%") if words else ""
     before = words[-1] if event.line.endswith(" ") else words[-2] if len(words) > 1 else ""
@@ -367,10 +367,10 @@ def _complete(shell: Any, event: Any) -> list[str]:
 
 
 class _Loaded:
-    """What loading the extension into one shell changed, so that it can be changed back."""
+    """The changes that loading the extension made in one shell, to be undone."""
 
     def __init__(self, shell: Any) -> None:
-        self.formatters = []  # each with what it did with tensors before
+        self.formatters = []  # each with its earlier function for tensors
         html, display_formatter = TensorFormatter(shell), shell.display_formatter
         for formatter, own in (
             (display_formatter.formatters["text/html"], html),

@@ -20,7 +20,7 @@ from nbautograd.viz.notebook.torch_name import OURS, THEIRS, explain_missing, is
 __all__ = ["Mixing"]
 
 PICTURES = f"{OURS}.viz"
-"""What shows tensors of both libraries: it is meant to stand beside PyTorch."""
+"""Functions that show tensors of both libraries, meant to be used beside PyTorch."""
 SHORT = {"F": "functional"}
 """Names that everybody gives to modules, beside the modules' own."""
 
@@ -31,7 +31,7 @@ class Mixing:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.named: set[str] = set()  # error count before the running cell
-        self.told: set[tuple[str, int]] = set()  # names that have been spoken of, with what they stood for
+        self.told: set[tuple[str, int]] = set()  # names that a message had, with their objects
 
     def before_cell(self, info: Any) -> None:
         """Look at the imports of a cell that is about to run (IPython's event ``pre_run_cell``)."""
@@ -122,7 +122,9 @@ def _is_ours(module: Any) -> bool:
 
 
 def _is_of(value: Any, package: str) -> bool:
-    """Whether a module, class, function or object is of a library; or of a class that somebody derived from one's."""
+    """Return whether a module, class, function or object belongs to a library, or to a class derived from one of
+    its.
+    """
     if isinstance(value, ModuleType):
         home = value.__name__
     elif isinstance(value, type) or (callable(value) and not hasattr(type(value), "__torch_function__")):
@@ -141,7 +143,7 @@ def _is_of(value: Any, package: str) -> bool:
 
 
 def _as_usual(name: str, value: Any) -> bool:
-    """Whether the name is the one that all programs give it, so that whoever reads it thinks of ``torch``."""
+    """Return whether the name is the usual one of all programs, so that readers take it for ``torch``."""
     if not isinstance(value, (ModuleType, type)):
         return False
     own = value.__name__.rpartition(".")[2]
@@ -152,7 +154,7 @@ def _as_usual(name: str, value: Any) -> bool:
 
 
 def _has_theirs(value: Any) -> bool:
-    """Whether PyTorch has a module of the name of one of ours; so nothing of ours alone, such as ``viz``."""
+    """Return whether PyTorch has a module of the same name as one of ours; not so for ours alone, such as ``viz``."""
     return isinstance(value, ModuleType) and THEIRS + value.__name__[len(OURS) :] in sys.modules
 
 
@@ -168,7 +170,7 @@ def _import_of(name: str, value: Any, package: str) -> str:
 
 
 def _theirs(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """The names that an import takes from PyTorch as if they were of ``torch``, each with what to write instead."""
+    """The names that an import takes from PyTorch as if they were of ``torch``, each with its replacement."""
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
             path = node.module or ""

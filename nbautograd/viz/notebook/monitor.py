@@ -33,7 +33,7 @@ MEASURED = 32  # leaves that are watched
 
 
 class Monitor:
-    """What :func:`monitor` returns. Call it once a step, after ``backward()`` and before the gradients are zeroed.
+    """The result of :func:`monitor`. Call it once a step, after ``backward()`` and before the gradients are zeroed.
 
     ``steps``, ``losses`` and ``norms`` are those of the steps that are kept: all of a short run, of a long one fewer
     the older they are. ``recordings`` holds the passes that were recorded, by the number of the step.

@@ -17,7 +17,7 @@ __all__ = ["LINES", "WIDE", "card", "drawn", "unstarted"]
 LINES = 8  # leaves that get a line each
 POINTS = 240  # points of one line
 WIDE, HIGH = 640, 150  # of one plot
-LEFT, RIGHT = 78, 140  # room for the axis, and for what the lines are called
+LEFT, RIGHT = 78, 140  # room for the axis, and for the names of the lines
 INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"))
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 

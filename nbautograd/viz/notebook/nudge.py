@@ -1,4 +1,4 @@
-"""Answers to a player whose user nudges a leaf's value: what a live kernel computes anew."""
+"""Answers to a player whose user nudges a leaf's value: a live kernel computes the pass again."""
 
 from __future__ import annotations
 

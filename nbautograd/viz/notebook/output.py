@@ -1,4 +1,4 @@
-"""What the output of a cell holds, so that each front end finds something that it shows.
+"""Build the output of a cell, so that each front end finds a form that it shows.
 
 ===================================  ===============================================================================
 JupyterLab, Notebook 7, VS Code      the widget; without anywidget, or with ``%autograd --widget off``, ``text/html``
@@ -48,7 +48,7 @@ LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than
 
 
 def has_front_end() -> bool:
-    """Whether somebody may look at the cell that runs: a front end says which cell it is, a program says nothing.
+    """Return whether a front end runs the cell: it gives the cell's id, a program gives none.
 
     A notebook that ``nbconvert --execute`` or nbclient runs would keep the widget's state, and each page made from it
     would show the widget, which needs scripts from the network, instead of the picture.
@@ -65,7 +65,7 @@ def in_kernel() -> bool:
 
 
 def request(shell: Any) -> dict[str, Any]:
-    """The message that asked for what runs now: IPython's kernel notes it at the shell, Pyodide's at the kernel."""
+    """The message that asked for the running cell: IPython's kernel notes it at the shell, Pyodide's at the kernel."""
     parent = getattr(shell, "parent_header", None) or getattr(shell.kernel, "_parent_header", None)
     return parent if isinstance(parent, dict) else {}
 

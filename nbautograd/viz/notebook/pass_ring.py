@@ -78,12 +78,12 @@ class PassRing:
 
     @property
     def recordings(self) -> dict[int, Recording]:
-        """What there is, by the number of the step."""
+        """Return the recordings by the number of the step."""
         first = [self.first] if self.first else []
         return dict(sorted([*first, *self.outstanding, *self.last], key=lambda entry: entry[0]))
 
     def _arm(self) -> None:
-        if not self._active:  # outside of the block nobody would take the observer away
+        if not self._active:  # outside of the block nothing would remove the observer
             return
         wanted = self.record
         if wanted is None:

@@ -90,7 +90,7 @@ class Picture(Figure):
         return output.coloured(self._drawn(self.whole(0))[0])
 
     def smaller(self) -> Iterator[str]:
-        """The same with more of it folded."""
+        """Yield the picture with more and more of it folded."""
         for budget in BUDGETS if self.model.entire.tree is not None else ():
             yield output.coloured(self._drawn(fold.view(self.model, budget, fold=True))[0])
 

@@ -23,7 +23,7 @@ MOST = 20_000
 FLAT = 32
 """Operations of a graph whose program is one straight line, unless something else is asked for."""
 PLAYED = 120
-"""The same of a player, which shows it below: one straight line, so that each of its steps is a line."""
+"""The style of a program below a player: one straight line, so that each step is one line."""
 PLAYED_ELEMENTS = 20_000
 """And the elements of a leaf: a pass is computed once more for it."""
 

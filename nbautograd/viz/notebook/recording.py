@@ -38,7 +38,7 @@ class Recording(Figure):
     :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
-    :param replay: computes the pass anew, where it can be changed; or None.
+    :param replay: computes the pass again, where it can be changed; or None.
     :param code: the lines of code that are shown beside the picture.
     :returns: the recording.
     :raises TypeError: ``timeline`` is missing.
@@ -94,7 +94,7 @@ class Recording(Figure):
         return self.timeline.frames_json()
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
-        """What changes with a leaf's value, computed anew."""
+        """Compute the changes that follow from a leaf's new value."""
         return nudge.answer(self.replay, asked)
 
     @property
@@ -218,7 +218,7 @@ class Animation(Recording):
     :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
-    :param replay: computes the pass anew, where it can be changed; or None.
+    :param replay: computes the pass again, where it can be changed; or None.
     :param code: the lines of code that are shown beside the picture.
     :returns: the recording.
     :raises TypeError: ``timeline`` is missing.

@@ -31,7 +31,7 @@ Model = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class State:
-    """What a model said at one step: a class for each place of the grid, and for which points it is wrong."""
+    """The answers of a model at one step: a class for each place of the grid, and for which points it is wrong."""
 
     step: int
     regions: Array
@@ -39,7 +39,7 @@ class State:
 
 
 class Scatter:
-    """What :func:`scatter` returns: a notebook shows it, ``save`` writes a file.
+    """The picture that :func:`scatter` returns: a notebook shows it, ``save`` writes a file.
 
     While a loop trains the model, use it in a ``with`` block and call it once a step: the regions move, and what stays
     is a row of pictures, from the first step to the last.

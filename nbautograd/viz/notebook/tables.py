@@ -41,7 +41,7 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-    """What is said below: what is left out."""
+    """The note below: what is left out."""
     gradients: tuple[GradientRow, ...] = ()
     """For each row, where it is about gradients, what HTML shows of it."""
 
@@ -64,7 +64,7 @@ class Table:
 
 
 class _Seen:
-    """What is known of one leaf."""
+    """The known state of one leaf."""
 
     __slots__ = ("array", "digest", "leaf", "passes", "text")
 
@@ -104,7 +104,7 @@ class Watch:
             self.of(event.node.variable).passes += 1
 
     def of(self, leaf: Any) -> _Seen:
-        """What is known of a leaf."""
+        """Return the known state of a leaf."""
         key = id(leaf)
         seen = self._seen.get(key)
         if seen is None or seen.leaf() is not leaf:
@@ -155,7 +155,7 @@ def norm_text(grad: Any) -> str:
 
 
 watch = Watch()
-"""What this session has seen."""
+"""The gradients that this session has seen."""
 
 
 def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.
     :param namespace: variables whose names are to be shown; by default those where this is called.
-    :returns: a table of what the gradients were.
+    :returns: a table of the gradients before.
     :raises TypeError: something given is no tensor.
 
     >>> import nbautograd as torch

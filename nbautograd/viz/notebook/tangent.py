@@ -27,7 +27,7 @@ SECONDS = 0.6  # from point to point
 
 
 class Tangent:
-    """What :func:`tangent` returns: a notebook shows it, ``save`` writes a file.
+    """The result of :func:`tangent`: a notebook shows it, ``save`` writes a file.
 
     :param f: the function; it is called with numbers.
     :param points: pairs of numbers: place and slope.

@@ -24,7 +24,7 @@ def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
 
 
 def key_image(largest: float) -> str:
-    """What the colours mean."""
+    """Draw the key of the colors."""
     name = say("scale_gradients")
     return output.image(drawing(300, 14, scale_key(2, 11, largest)), name)
 

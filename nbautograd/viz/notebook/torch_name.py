@@ -1,4 +1,4 @@
-"""What ``import torch`` gives in a notebook: PyTorch, or nbautograd in its place where the user says so.
+"""Choose the result of ``import torch`` in a notebook: PyTorch, or nbautograd in its place if the user says so.
 
 ``%autograd torch`` says so where PyTorch is not installed; where it is, only ``%autograd torch nbautograd`` does.
 """
@@ -15,17 +15,17 @@ __all__ = ["CHOICES", "choose", "explain_missing", "is_installed", "stands_in", 
 
 OURS, THEIRS = __name__.partition(".")[0], "torch"
 CHOICES = ("", "nbautograd", "on", "off")
-"""What may follow ``%autograd torch``."""
+"""The arguments of ``%autograd torch``."""
 _stand_in = import_module(OURS).standing_in(THEIRS)
 
 
 def stands_in() -> bool:
-    """Whether ``import torch`` gives nbautograd."""
+    """Return whether ``import torch`` gives nbautograd."""
     return sys.modules.get(THEIRS) is sys.modules[OURS]
 
 
 def is_installed() -> bool:
-    """Whether ``import torch`` finds PyTorch."""
+    """Return whether ``import torch`` finds PyTorch."""
     try:
         return find_spec(THEIRS) is not None
     except ValueError:  # a module without a spec

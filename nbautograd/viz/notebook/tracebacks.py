@@ -29,9 +29,9 @@ __all__ = ["UserFrames", "users_frames"]
 PURPOSE = (
     NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError,
 )  # fmt: skip
-"""What is raised where a call cannot be answered as it was made."""
+"""Exceptions that say that a call cannot be answered as it was made."""
 LOOKUPS = (AttributeError, LookupError)
-"""The same if a ``raise`` does it, which otherwise may be a mistake in a library."""
+"""Exceptions that count only if a ``raise`` made them; otherwise they may be a mistake in a library."""
 
 
 def _folder(module: types.ModuleType | None) -> str:
@@ -41,13 +41,13 @@ def _folder(module: types.ModuleType | None) -> str:
 
 _OWN, _IPYTHON = _folder(sys.modules[__name__.partition(".")[0]]), _folder(IPython)
 EXPRESSION = "<string>"
-"""What Python calls the code of an expression."""
+"""Python's name of the code of an expression."""
 _HELPERS = (_folder(types), _folder(numpy), EXPRESSION, "<frozen ")
 """Code that is hidden where a hidden line has called it: Python's own modules, NumPy, an expression of a magic."""
 
 
 def _libraries() -> tuple[str, ...]:
-    """Where the code of nbautograd and PyTorch is."""
+    """Return the folders of nbautograd's and PyTorch's code."""
     return _OWN, "<nbautograd", _folder(sys.modules.get("torch"))
 
 
@@ -74,7 +74,7 @@ def users_frames(traceback: types.TracebackType | None) -> types.TracebackType |
 
 
 def _says_all(error: BaseException, traceback: types.TracebackType | None) -> bool:
-    """Whether the user's lines and the message say all, and something is left out."""
+    """Return whether the user's lines and the message suffice, and something is left out."""
     lines = list(_walk(traceback))
     if not any(own for _, _, own in lines):
         return False
@@ -114,7 +114,7 @@ class UserFrames:
 
     def __init__(self, shell: Any) -> None:
         self.shell, self.former = shell, (shell.custom_exceptions, shell.CustomTB)
-        if not shell.custom_exceptions:  # nobody else's handler is replaced
+        if not shell.custom_exceptions:  # another handler is not replaced
             shell.set_custom_exc((Exception,), self.show)
 
     @staticmethod

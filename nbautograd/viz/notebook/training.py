@@ -1,4 +1,4 @@
-"""What a training loop's steps were: loss, gradients and updates of each leaf, in memory that does not grow.
+"""Keep the steps of a training loop: loss, gradients and updates of each leaf, in memory that does not grow.
 
 A step keeps for each leaf the norm of its gradient, how large its elements are (a histogram of their magnitudes), and
 how far the weights have moved since the step before. Of a long run older steps are thinned out; steps that stand out
@@ -34,7 +34,7 @@ class LeafStep:
     """One leaf at one step."""
 
     norm: float
-    """Of the gradient; NaN where there is none."""
+    """Of the gradient; NaN for none."""
     ratio: float
     """‖change of the weights since the step before‖ / ‖weights‖; NaN where that is not known."""
     counts: bytes
@@ -53,7 +53,7 @@ class Step:
     loss: float
     leaves: tuple[LeafStep, ...]
     outstanding: bool = False
-    """Whether the loss or the gradient leapt up here, or stopped being finite."""
+    """True if the loss or the gradient leapt up here, or became non-finite."""
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Run:
 
 
 def _leaps(value: float, past: deque[float]) -> bool:
-    """Whether a value is far above those before it."""
+    """Return whether a value is far above those before it."""
     if len(past) < ENOUGH or not math.isfinite(value):
         return False
     middle = median(past)

@@ -1,4 +1,4 @@
-"""The leaves that somebody means who gives a module, its parameters, a dict of tensors or any collection of them."""
+"""The leaves of a module, its parameters, a dict of tensors or any collection of them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ``graph`` reads which operations ran on what, ``numpy_writer`` writes them line by line, with the bodies and formulas of
 their declarations, and ``bundle`` takes over the functions of this package that lines call, with all that they use.
-Each line is computed as it is written, and compared with what was recorded: a program is right or refused.
+Each line is computed as it is written, and compared with the recorded values: a program is right or rejected.
 """
 
 from __future__ import annotations

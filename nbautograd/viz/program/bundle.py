@@ -39,16 +39,16 @@ class Bundle:
         self.imports: dict[str, str] = {}
         """The import that binds each name."""
         self.named_only = False
-        """Whether functions get names, and nothing is taken over."""
+        """True if functions get names, and no source is copied."""
         self.needs_package = False
-        """Whether something is imported from this package."""
+        """True if something is imported from this package."""
 
     def function(self, function: Any) -> str:
         """The name of a function or class of this package in the program."""
         return self.name(function.__module__, function.__qualname__)
 
     def name(self, module: str, name: str) -> str:
-        """The name in the program of what ``name`` is in ``module``; its source is taken over if that is not done yet.
+        """The name in the program of ``name`` of ``module``; its source is copied if that is not done yet.
 
         :raises NotBundled: it has no source that could be taken over.
         """
@@ -79,7 +79,7 @@ class Bundle:
         return self.names[key]
 
     def snapshot(self) -> Any:
-        """What there is now, for ``restore``."""
+        """Return the current state, for ``restore``."""
         return dict(self.names), dict(self.statements), dict(self.imports)
 
     def restore(self, snapshot: Any) -> None:

@@ -1,4 +1,4 @@
-"""How operations are written where there are several ways: in the same way wherever they are computed alike."""
+"""Choose how to write an operation that has several forms: the same form wherever it is computed alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Choices"]
 class Choices:
     """Which ways of writing an operation come to other bits somewhere.
 
-    A sum that is written as NumPy users would comes to the same bits by luck in one step of a loop and not in the next.
+    A sum that is written as NumPy users would gives the same bits by luck in one step of a loop and not in the next.
     What is to be written alike is written once to find out, and then again.
 
     :ivar changed: whether something became known that would have been written otherwise before.

@@ -43,7 +43,7 @@ class Definition:
 
     text: str
     names: dict[str, Key]
-    """What those stand for."""
+    """The definitions that those names refer to."""
     bound: tuple[str, ...]
     """Those that it binds."""
     now: frozenset[str]
@@ -51,7 +51,7 @@ class Definition:
     local: frozenset[str]
     """Variables of the functions in it."""
     runs: bool
-    """Whether it does more than define a function."""
+    """True if it does more than define a function."""
 
 
 @functools.cache
@@ -253,7 +253,7 @@ def module_of(module: str, name: str) -> str | None:
 
 @functools.cache
 def resolved(module: str, name: str) -> Key:
-    """Where a name is defined that a module imports, or what stands for it."""
+    """Return the place that defines an imported name, or its stand-in."""
     seen = set()
     while (module, name) not in seen:
         seen.add((module, name))

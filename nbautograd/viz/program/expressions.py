@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
-"""How an expression is written: as NumPy users would, in one way or another; with bodies in the place of operations;
+"""The ways to write an expression: as NumPy users would, in one of two ways; with bodies in the place of operations;
 with calls of those."""
 
 
 class Operand:
-    """What a name in a formula stands for: an expression, and what that comes to.
+    """The meaning of a name in a formula: an expression, and its value.
 
-    :param short: a shorter expression that comes to the same in most places, such as a number without its dtype.
+    :param short: a shorter expression of the same value in most places, such as a number without its dtype.
     """
 
     def __init__(self, tree: ast.expr, value: Any, short: ast.expr | None = None) -> None:
@@ -74,7 +74,7 @@ class Expressions:
         return self.named(function.__module__, function.__qualname__, function, style)
 
     def named(self, module: str, name: str, value: Any, style: str) -> str:
-        """The name in the program of what ``name`` is in ``module``; as a last resort it is imported from there."""
+        """The name in the program of ``name`` of ``module``; as a last resort it is imported from there."""
         try:
             own = self.bundle.name(module, name)
         except NotBundled:
@@ -136,7 +136,7 @@ class Expressions:
 
 
 def _key(about: tuple[Any, ...], operands: Mapping[str, Operand]) -> Any:
-    """What a written expression depends on before variables stand in it; None where that is not known."""
+    """Return the facts on which a written expression depends before variables are put in; None if unknown."""
     parts = []
     for name, operand in operands.items():
         value, tree = operand.value, operand.tree
@@ -276,7 +276,7 @@ class _Writer(ast.NodeTransformer):
 
 
 def _is_helper_of_ours(expression: ast.expr) -> bool:
-    """Whether a body is one call of a function beside it: the operation's own name tells more."""
+    """Return whether a body is one call of a function beside it: the operation's own name tells more."""
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
 
 
@@ -399,7 +399,7 @@ class Substituted(ast.NodeTransformer):
 
 
 def _is_constant(tree: ast.expr) -> bool:
-    """Whether an expression is made of constants only, or is a list, whose length is known."""
+    """Return whether an expression is made of constants only, or is a list, whose length is known."""
     if isinstance(tree, ast.List):
         return True
     return all(
@@ -458,7 +458,7 @@ class Folded(ast.NodeTransformer):
 
 
 def _decided(test: ast.expr) -> bool | None:
-    """Whether a condition of constants holds; None if it depends on variables."""
+    """Return the truth of a condition of constants; None if it depends on variables."""
     if not _is_constant(test) or isinstance(test, ast.List):
         return None
     try:

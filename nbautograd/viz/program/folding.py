@@ -49,7 +49,7 @@ class Segment(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """The kind of the statement."""
 
     @property
     def label(self) -> str:
@@ -279,7 +279,7 @@ class _Folding:
             self.distribute(child, statements, [])
 
     def unpacked(self, statements: list[Statement], roller: Roller) -> list[Statement]:
-        """The same with the parts of a gradient that goes to many, such as those of a stack, in a loop."""
+        """Write the parts of a gradient with many destinations, such as those of a stack, in a loop."""
         shorter: list[Statement] = []
         for nodes, group in groupby(statements, lambda statement: statement.nodes):
             own = [*group]
@@ -307,7 +307,7 @@ class _Folding:
 
 
 def _joined(statements: list[Statement]) -> list[Statement]:
-    """What sums begin with, in one statement; what has elements comes first."""
+    """Join the first terms of sums in one statement, terms with elements first."""
     joined: list[Statement] = []
     for statement in sorted(statements, key=lambda statement: _depth(statement.tree)):
         tree, last = statement.tree, joined[-1].tree if joined else None

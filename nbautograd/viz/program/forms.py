@@ -1,4 +1,4 @@
-"""Operations as NumPy writes them: shorter to read than the bodies, where they come to the same bits."""
+"""Operations as NumPy writes them: shorter to read than the bodies, where they give the same bits."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ GUESSED: dict[str, tuple[str, ...]] = {
     "sum_to": ("input.sum(axis=0)", "input.copy()"),
     "mm_like": ("input @ mat2", "(mat2.T @ input.T).T"),
 }
-"""The same of operations that add up in another order than NumPy does, or not: tried, and taken where they agree."""
+"""Forms of operations that may add up in another order than NumPy does: tried, and used if they agree."""

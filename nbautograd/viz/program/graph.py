@@ -25,7 +25,7 @@ class Value:
     """A tensor of the graph: a leaf, a constant, or a result of an operation."""
 
     wanted: str
-    """What it would be called."""
+    """The preferred name."""
     array: Any = None
     """A leaf's or a constant's."""
     tensor: Any = None
@@ -117,7 +117,7 @@ class _Reader:
         if node.trace is None and not is_view_of_written(node):
             raise refuse(
                 node,
-                "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
+                "tracing was off when it ran, so that its arguments were not noted: compute the result again "
                 "in a notebook with the extension loaded, or after viz.settings.tracing = True",
             )
         hooks = node.hooks
@@ -157,7 +157,7 @@ class _Reader:
         return call
 
     def call_of_write(self, node: Any, targets: list[Value | None]) -> Call:
-        """A view that was written to, or a view of what was, as another operation."""
+        """A view that was written to, or a view of such a view, as another operation."""
         operands: list[Any] = [] if node.trace is None else [*node.trace.operands]
         op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
         for i, name in enumerate(op.tensors):
@@ -239,7 +239,7 @@ def _reachable(start: Node) -> list[Any]:
 
 
 def is_freed(node: Any) -> bool:
-    """Whether a pass has freed what a node had saved."""
+    """Return whether a pass has freed the saved tensors of a node."""
     return any(getattr(node, slot) is FREED for slot in node.saved)
 
 

@@ -12,7 +12,7 @@ DATA, FORWARD, BACKWARD, GRADS = "data", "forward", "backward", "grads"
 """The parts of a program."""
 HEADINGS = {DATA: "leaves and constants", FORWARD: "forward", BACKWARD: "backward", GRADS: "what the leaves get"}
 COLUMN = 40
-"""Where comments begin, unless the line is longer."""
+"""The column where comments begin, unless the line is longer."""
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class Line:
     """In the backward pass: which of its inputs the line sends a gradient to."""
 
     origin: tuple[Any, ...] = ()
-    """What the line was written of, for whoever writes it in other words: a kind, and what belongs to that."""
+    """The source of the line, for a writer in another vocabulary: a kind, and its data."""
 
     scope: tuple[tuple[str, int], ...] = ()
     """The modules and named blocks in which the operation ran, outermost first, each with the number of its call."""

@@ -23,7 +23,7 @@ INLINE = 16
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays or scalars are the same bit for bit, and lie in memory in the same order."""
+    """Return whether two arrays or scalars are the same bit for bit, with the same order in memory."""
     if a.__class__ is not b.__class__ or not isinstance(a, (np.ndarray, np.generic)):
         return False
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -36,7 +36,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def same_elements(a: Any, b: Any) -> bool:
-    """Whether two arrays of one dtype have the same elements bit for bit, however they lie in memory."""
+    """Return whether two arrays of one dtype have the same elements bit for bit, in any order in memory."""
     return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
@@ -71,7 +71,7 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
         stored = a.transpose(order)
         back = tuple(order.index(d) for d in range(a.ndim))
         suffix = f".transpose({back})"
-        if not stored.flags.c_contiguous and a.size:  # elements lie apart: with what is between them
+        if not stored.flags.c_contiguous and a.size:  # elements are apart: with the bytes between them
             span = 1 + sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) // a.itemsize
             stored = np.lib.stride_tricks.as_strided(a, (span,), (a.itemsize,)).copy()
             text = _written(stored) if load is None or span <= INLINE else load(stored)

@@ -46,11 +46,11 @@ class Roller:
         self.index, self.names, self.wanted, self.place = index, names, wanted, place
         self.empty: list[Statement] = []
         self.element: dict[str, Place] = {}
-        """What was a variable of its own, or still is one as well."""
+        """The places of variables that are elements now, whether or not they are still variables, too."""
         self.families: set[str] = set()
-        """What elements are called together."""
+        """The names of families of elements."""
         self.listed: dict[str, Place] = {}
-        """The same of variables that are listed before a loop."""
+        """The places of variables that are listed before a loop."""
         self.made: dict[str, int] = {}
         """When each list is made: loops are rolled up from the inside out, so not in the order in which they run."""
         self.counters: list[str] = []
@@ -134,7 +134,7 @@ class _Rolling:
         self.listed_names = {n: own for n, own in roller.listed.items() if roller.made[own[0]] <= self.time}
         """Which variables are listed by now, also by lists that this loop would need."""
         self.begun: list[Statement] = []
-        """What the backward pass begins with."""
+        """The first statements of the backward pass."""
         depth = max((_depth(statement) for statement in self.template), default=0)
         self.counter = roller.counter(depth)
 
@@ -152,7 +152,7 @@ class _Rolling:
         return row
 
     def statements(self, ahead: bool) -> list[Statement]:
-        """The loop, and what it needs before."""
+        """The loop, and the statements before it that it needs."""
         slots = list(zip(*self.forms, strict=True))
         leaves = [len(next(form for form in forms if form).values) for forms in slots]
         series = [[tuple(form.values[i] if form else None for form in forms) for i in range(count)]
@@ -209,7 +209,7 @@ class _Rolling:
                 own.name = self.common([*filter(None, own.names)], [*own.others.values()] if not ahead else [])
 
     def place_of(self, own: _Own) -> int:
-        """The element of the first step: for a gradient the same as of what it is the gradient of."""
+        """The element of the first step: for a gradient, the same as of the variable whose gradient it is."""
         element = self.roller.element
         places = [(i, element[name[2:]][1]) for i, name in enumerate(own.names) if name and name[2:] in element]
         if places and all(place - i == places[0][1] - places[0][0] for i, place in places):
@@ -217,7 +217,7 @@ class _Rolling:
         return self.numbers[0]
 
     def common(self, names: Sequence[str], others: Sequence[str]) -> str:
-        """What variables of several steps are called together."""
+        """Return the common name of variables of several steps."""
         element = self.roller.element
         if names[0].startswith("g_") and names[0][2:] in element:
             stem = f"g_{element[names[0][2:]][0]}"
@@ -246,7 +246,7 @@ class _Rolling:
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def expression(self, values: Values) -> ast.expr | None:
-        """What stands for these, one of each step; None where all are the same."""
+        """Return an expression for these values, one of each step; None if all are the same."""
         present = {i: value for i, value in enumerate(values) if value is not None}
         first = next(iter(present.values()))
         if all(value == first and value.__class__ is first.__class__ for value in present.values()):
@@ -274,7 +274,7 @@ class _Rolling:
         return _element(own.name, self.shifted(own_places[name] - i - self.numbers[0]))
 
     def shifted_element(self, values: Mapping[int, Any]) -> ast.expr:
-        """An element of what an earlier loop has made."""
+        """An element of the result of an earlier loop."""
         element = self.roller.element
         places = {i: value if isinstance(value, tuple) else element.get(value) for i, value in values.items()}
         families = [place[0] for place in places.values() if place]
@@ -315,7 +315,7 @@ class _Rolling:
         return _element(whole, self.number({i: listed[name][1] for i, name in names.items()}))
 
     def stem(self, names: Sequence[str]) -> str:
-        """What parameters of several modules have in common: ``weight`` of ``net.0.weight`` and ``net.1.weight``."""
+        """Return the common part of the names of parameters: ``weight`` of ``net.0.weight`` and ``net.1.weight``."""
         dotted = [self.roller.wanted.get(name, name).split(".") for name in names]
         common: list[str] = []
         for parts in zip(*(reversed(name) for name in dotted), strict=False):
@@ -407,7 +407,7 @@ class _Rolling:
 
 
 def _families(values: Values) -> Values:
-    """What elements of several are called together; other values as they are."""
+    """Replace elements of families by the family's name; keep other values."""
     present = [value for value in values if value is not None]
     if all(isinstance(value, tuple) for value in present) and len({value[0] for value in present}) > 1:  # type: ignore[index]
         return tuple(value[0] if isinstance(value, tuple) else value for value in values)

@@ -1,4 +1,4 @@
-"""Modules as functions: one for the forward pass, and one for the backward pass, which gets what it needs from that.
+"""Modules as functions: one for the forward pass, and one for the backward pass, which gets its inputs from that.
 
 Calls of modules that do the same with other variables share their functions. A module of few lines stays as it is, and
 so does one that would need a great many arguments.
@@ -196,7 +196,7 @@ class Modules:
         return names
 
     def local_names(self, call: _Call) -> dict[str, str]:
-        """What the variables of a module are called in its function."""
+        """Return the names of a module's variables in its function."""
         names = self.local_of({"saved"})
         dotted = [self.wanted[name].split(".") for name in call.inputs if "." in self.wanted.get(name, "")]
         common = 0
@@ -235,7 +235,7 @@ def _taken(statements: Iterable[Statement], index: Statements) -> list[str]:
 
 
 def _shape(statements: Iterable[Statement], order: Sequence[str]) -> tuple[Any, ...]:
-    """What is the same in statements that do the same with other variables."""
+    """Return the common structure of statements that differ in their variables only."""
     marks = {name: ast.Name(f"__{i}", ast.Load()) for i, name in enumerate(order)}
     shape: list[Any] = []
     for statement in statements:

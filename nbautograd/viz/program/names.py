@@ -1,4 +1,4 @@
-"""Names of variables in a program: what users call their tensors, as far as that can be a name of Python."""
+"""Names of variables in a program: the users' names of their tensors, if those can be names of Python."""
 
 from __future__ import annotations
 

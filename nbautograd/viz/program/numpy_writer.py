@@ -1,4 +1,4 @@
-"""Writes a recorded graph as lines of NumPy: each is computed as it is written, and compared with what was recorded."""
+"""Write a recorded graph as lines of NumPy: each is computed as it is written, and compared with the record."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class NumpyWriter(Variables):
                 **{name: computed[name] for name in op.keywords},
             )
         except Exception as error:
-            raise refuse(call.node, f"computing it anew failed: {error}") from error
+            raise refuse(call.node, f"computing it again failed: {error}") from error
         rounded = self.rounded.get(call)
         if rounded is not None:
             expected = [_narrow(a, rounded) for a in expected] if op.many else _narrow(expected, rounded)
@@ -126,13 +126,13 @@ class NumpyWriter(Variables):
         return method(tree, "astype", parsed(dtype_text(rounded)))
 
     def key(self, call: Call, slot: int | None) -> Any:
-        """What operations have in common that are to be written in the same way."""
+        """Return the key of operations that must be written in the same way."""
         arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
         arrays += self.cotangent(call).values() if slot is not None else ()
         return call.name, slot, tuple((a.shape, a.dtype, a.strides) for a in arrays)
 
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
-        """The first way to write an expression that comes to what is expected, bit for bit."""
+        """The first way to write an expression that gives the expected value, bit for bit."""
         reasons: list[Exception] = []
         reordered: str | None = None
         key = self.key(call, slot)
@@ -186,7 +186,7 @@ class NumpyWriter(Variables):
         if not same_elements(recorded, first):
             raise refuse(
                 call.node,
-                "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
+                "computed again it has another value than it had: a leaf or an operand has been written to since, or "
                 "the result",
             )
 
@@ -196,7 +196,7 @@ class NumpyWriter(Variables):
         array = self.graph.root.array
         if array is not None and not same_elements(array, value):
             raise ProgramError(
-                f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
+                f"a program cannot be written of {self.graph.root.wanted!r}: computed again it has another value; a "
                 "leaf or an operand has been written to since"
             )
 
@@ -248,7 +248,7 @@ class NumpyWriter(Variables):
             self.send(call, target, tree, expected[slot], slot, ready)
 
     def backward_of_list(self, call: Call, expected: list[Any], ready: Ready) -> None:
-        """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
+        """Write the backward of an operation on a list of tensors, whose formula gives all gradients at once."""
         (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
             raise refuse(call.node, "it takes a list of tensors and others besides")
@@ -299,7 +299,7 @@ class NumpyWriter(Variables):
         }
 
     def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
-        """What a node sends to one of its inputs, brought back to its shape and dtype."""
+        """Return the gradient that a node sends to one of its inputs, reduced to its shape and dtype."""
         op = call.op
         operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
         arrived = {i: self.gradient.get(value) for i, value in call.outputs.items()}

@@ -171,7 +171,7 @@ def write(
     :param helpers: take over the functions that the lines call; without them the program is only to be read.
     :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
         it counts the operations in the order in which they ran.
-    :raises ProgramError: something in the graph cannot be written so that it would come to the same numbers.
+    :raises ProgramError: something in the graph cannot be written with the same numbers.
     """
     with tracing.traced():  # products are computed as they were recorded
         writer = _written(root, gradient, name_of, tensor_name, helpers, Choices())

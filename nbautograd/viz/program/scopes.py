@@ -24,12 +24,12 @@ def global_names(tree: ast.AST, now: bool = False) -> set[str]:
 
 
 def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
-    """Where a statement or an expression names something that is no variable of a function or comprehension in it."""
+    """Yield the names in a statement or an expression that are no variables of a function or comprehension in it."""
     yield from _globals(tree, ())
 
 
 def renamed(tree: Any, names: Mapping[str, str]) -> Any:
-    """The tree with other names for what it takes from outside, and for the function or class that it defines."""
+    """The tree with other names for its outer variables, and for the function or class that it defines."""
     if not names:
         return tree
     for node in list(_globals(tree, ())):

@@ -1,4 +1,4 @@
-"""What stands for this package's machinery in a program that runs with NumPy alone, in one thread, on the CPU."""
+"""Replace this package's machinery in a program that runs with NumPy alone, in one thread, on the CPU."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def module(place: Any) -> Any:
 
 
 def device_of(array: Any) -> str:
-    """Where an array lives."""
+    """Return the device of an array."""
     return "cpu"
 
 
@@ -140,7 +140,7 @@ def root(a: Any) -> Any:
 
 
 def offset_of(a: Any) -> int:
-    """Where the first element lies, counted from the start of the memory."""
+    """Return the position of the first element, counted from the start of the memory."""
     if isinstance(a, np.generic):
         return 0
     return int((a.__array_interface__["data"][0] - root(a).__array_interface__["data"][0]) // a.itemsize)
@@ -152,7 +152,7 @@ def large_product(a: Any, b: Any) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """What a message calls a value of the wrong type."""
+    """Return the name of a value's type in a message."""
     return type(value).__name__
 
 

@@ -40,7 +40,7 @@ class Statement:
         self.tree = replaced(self.tree, trees)
 
     def reads(self) -> dict[str, None]:
-        """What it looks up."""
+        """Return the names that it reads."""
         tree = self.tree
         names = {node.id: None for node in self.names() if isinstance(node.ctx, ast.Load)}
         if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
@@ -48,7 +48,7 @@ class Statement:
         return names
 
     def writes(self) -> dict[str, None]:
-        """What it gives a value, or an element."""
+        """Return the names that it assigns, wholly or in an element."""
         if isinstance(self.tree, ast.Assign):
             targets = self.tree.targets
         else:
@@ -111,7 +111,7 @@ class Block(Statement):
             statement.gather(families)
 
     def reads(self) -> dict[str, None]:
-        """What it looks up that it does not assign before."""
+        """Return the names that it reads before it assigns them."""
         known: set[str] = set()
         names: dict[str, None] = {}
         for statement in self.body:
@@ -160,7 +160,7 @@ class Statements:
     def __init__(self) -> None:
         self.uses: dict[str, dict[Statement, None]] = {}
         self.variables: set[str] = set()
-        """What statements give a value; other names are functions, modules and stored arrays."""
+        """The names that statements assign; other names are functions, modules and stored arrays."""
 
     def add(self, statements: Iterable[Statement]) -> None:
         """Take statements up."""
@@ -184,7 +184,7 @@ class Statements:
         self.add(statements)
 
     def outside(self, name: str, inside: set[Statement]) -> bool:
-        """Whether a name is used by others than these."""
+        """Return whether statements other than these use a name."""
         return any(statement not in inside for statement in self.uses.get(name, ()))
 
 

@@ -1,4 +1,4 @@
-"""The same program in tensors: in the words that PyTorch and this package have in common."""
+"""Write the program in tensors: in the vocabulary that PyTorch and this package share."""
 
 from __future__ import annotations
 
@@ -133,7 +133,9 @@ class TensorWriter:
         return operands
 
     def term(self, call: Call, slot: int, value: Any) -> ast.expr:
-        """What a node sends to one of its inputs: by its formula, or by the library's own derivative."""
+        """Return the gradient that a node sends to one of its inputs: by its formula, or by the library's own
+        derivative.
+        """
         op = call.op
         if not op.lists:
             try:
@@ -145,7 +147,7 @@ class TensorWriter:
         return tree
 
     def formula(self, call: Call, name: str, value: Any) -> ast.expr:
-        """What the formula of an input comes to."""
+        """Return the value of the formula of an input."""
         op, base = call.op, self.base
         operands = self.operands(call)
         gs = [base.gradient.get(output) for output in call.outputs.values()]
@@ -198,11 +200,11 @@ class TensorWriter:
     # -- computing -----------------------------------------------------------------------------------------------------
 
     def computed(self, tree: ast.expr) -> Any:
-        """What an expression comes to, in tensors of this package."""
+        """Return the value of an expression, in tensors of this package."""
         return evaluated(ast.unparse(tree), self.values, {})
 
     def checked(self, call: Call, tree: ast.expr, expected: list[Any]) -> ast.expr:
-        """The expression, if it comes to what the NumPy program has."""
+        """The expression, if it has the value of the NumPy program."""
         try:
             value = self.computed(tree)
         except Exception as error:
@@ -239,7 +241,7 @@ class _Words(ast.NodeTransformer):
         return node
 
     def number(self, node: ast.Call) -> ast.expr:
-        """What a function of constants comes to, such as a number of elements."""
+        """Return the value of a function of constants, such as a number of elements."""
         try:
             arguments = [ast.literal_eval(part) for part in node.args]
             value = getattr(sys.modules[self.module], node.func.id)(*arguments)  # type: ignore[attr-defined]
@@ -311,7 +313,7 @@ def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
 
 
 def is_near(have: Any, want: Any) -> bool:
-    """Whether a tensor has the shape and dtype of an array, and its numbers up to rounding."""
+    """Return whether a tensor has the shape and dtype of an array, and its numbers up to rounding."""
     array = getattr(have, "_a", None)
     if array is None or array.shape != want.shape or array.dtype != want.dtype:
         return False

@@ -16,13 +16,13 @@ __all__ = ["EITHER", "FIRST", "PLUS", "Term", "kind_of_all", "term_of"]
 
 FIRST, INTO, NEW, EITHER = "first", "into", "new", "plus"
 PLUS = '''def plus(total, term):
-    """The sum of what has come so far, which is None at first, and a term."""
+    """The sum so far, which is None at first, and a term."""
     return term if total is None else total + term
 '''
 
 
 class Term:
-    """What a statement adds, and to what."""
+    """The term that a statement adds, and its target."""
 
     def __init__(self, kind: str, target: ast.expr, value: ast.expr) -> None:
         self.kind, self.target, self.value = kind, target, value
@@ -62,7 +62,7 @@ def term_of(statement: Statement) -> Term | None:
 
 
 def kind_of_all(kinds: Collection[str]) -> str:
-    """How statements of these kinds can be written in the same way."""
+    """Return the form in which statements of all these kinds can be written."""
     alike = {*kinds}
     if len(alike) == 1:
         return alike.pop()

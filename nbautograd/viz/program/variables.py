@@ -44,7 +44,7 @@ class Variables:
         self.lines: list[Line] = []
         self.values: dict[str, Any] = self.expressions.scope
         self.holders: Counter[int] = Counter()
-        """How many variables hold an object, by its id()."""
+        """The number of variables that hold an object, by its id()."""
         self.stored: dict[str, Any] = {}
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
@@ -73,7 +73,7 @@ class Variables:
         self.holders[id(value)] += 1
 
     def computed(self, tree: ast.expr) -> Any:
-        """What an expression comes to."""
+        """Return the value of an expression."""
         return evaluated(ast.unparse(tree), self.values, {})
 
     def data(self, value: Value, comment: str = "") -> str:
@@ -95,7 +95,7 @@ class Variables:
         text = array_text(array, load)
         scope = {"np": np, "data": self.stored}
         value = evaluated(text, scope, {})
-        if not same(value, array):  # its elements lie apart: they are stored with what is between them
+        if not same(value, array):  # its elements are apart: they are stored with the bytes between them
             raise ProgramError(
                 f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
                 f"{array.strides}; a clone() of it can be written"
@@ -118,7 +118,7 @@ class Variables:
         return parsed(literal(value, array, self.refer))
 
     def refer(self, value: Any) -> str:
-        """How a class, a function or a constant of this package is called in the program."""
+        """Return the name of a class, a function or a constant of this package in the program."""
         if isinstance(value, memory_format.memory_format):
             return self.expressions.constant(memory_format.__name__, value)
         return self.expressions.function(value)
@@ -143,7 +143,7 @@ class Variables:
         return operands, {name: operand.value for name, operand in operands.items()}
 
     def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
-        """The same after promotion, as the body gets them and formulas name them."""
+        """Return the operands after promotion, as the body gets them and formulas name them."""
         op = call.op
         operands, _ = self.unpromoted(call)
         if op.kind == POINTWISE:

@@ -1,4 +1,4 @@
-"""Views that were written to, and views of what was written to, as operations that make new tensors.
+"""Views that were written to, and views of these, as operations that make new tensors.
 
 ``y[0] = x`` gives the base of the view a node with the old base and what was written. A program computes the new base
 by ``select_scatter``, and what a view has become by the operation that made the view, or by its strides.
@@ -22,17 +22,17 @@ SCATTERING = {"select": "select_scatter", "slice_": "slice_scatter", "diagonal":
 
 
 def is_write(node: Any) -> bool:
-    """Whether a node is what a base has become when a view of it was written to."""
+    """Return whether a node is the base after a write to a view of it."""
     return type(node) is CopySlices
 
 
 def is_view_of_written(node: Any) -> bool:
-    """Whether a node is what a view has become when its base was written to."""
+    """Return whether a node is the view after a write to its base."""
     return type(node) is AsStridedBackward0
 
 
 def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str, Any]]:
-    """The operation that comes to the same as such a node, with its options.
+    """The operation of the same value as such a node, with its options.
 
     :param shape: of the base.
     """
@@ -63,7 +63,7 @@ def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str,
 
 
 def _geometry(node: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """How the base lies in memory, and how the view does."""
+    """Return the memory layout of the base and of the view."""
     if node.layout is None:
         base = np.empty(shape, np.int8)
     else:

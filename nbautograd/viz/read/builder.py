@@ -273,7 +273,7 @@ class _Builder:
         return key
 
     def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
-        """What a result tells besides its value; of one without a variable, whether it still lives is chance."""
+        """Return the facts about a result besides its value; without a variable, whether it still lives is chance."""
         named = self.names.own_name(node, index) or (node, index) in self.names.root_tensors
         return self.reader.about(tensor, node) if tensor is not None and named else {}
 
@@ -305,7 +305,7 @@ class _Builder:
         )
 
     def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
-        """What cut a constant off from the graph, and the same as a note; empty where nothing is known."""
+        """Return the call that cut a constant off from the graph, and a note on it; empty if unknown."""
         trace = trace_of(user)
         cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
         if cut is None:

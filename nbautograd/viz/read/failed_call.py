@@ -45,7 +45,7 @@ class FailedCall:
     filename: str
     line: int
     source: str
-    """The part of the line that was being computed, as far as Python knows it."""
+    """The part of the line that was being computed, if Python knows it."""
     notes: tuple[str, ...] = ()
     """Lines below the picture."""
     node: Any = None
@@ -83,7 +83,7 @@ def _of_bad_number(error: Any) -> FailedCall:
 
 
 def _is_operation(code: types.CodeType) -> bool:
-    """Whether a function is a declared operation or one of ``nn.functional``, and none of their helpers."""
+    """Return whether a function is a declared operation or one of ``nn.functional``, and none of their helpers."""
     if code.co_filename.startswith("<nbautograd"):
         return True
     path = Path(code.co_filename)
@@ -173,7 +173,7 @@ def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None, resolv
 
 
 def _box(model: GraphModel, tensor: Any) -> str:
-    """What stands for a tensor in the picture."""
+    """Return the name of the tensor's box in the picture."""
     known = model.handles.leaves.get(id(tensor))
     if known is not None:
         return known

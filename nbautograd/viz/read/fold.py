@@ -113,7 +113,7 @@ def _blocks(segment: Segment) -> list[Segment]:
 
 
 def allowed(ops: int, leaves: int, budget: int) -> int:
-    """How many operations may be drawn of a graph with so many operations and leaves."""
+    """Return how many operations may be drawn of a graph with so many operations and leaves."""
     return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
 
 
@@ -125,7 +125,7 @@ def _visible(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
 
 
 def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:
-    """What is left, in segments of equal length; the end, next to the result, stays as it is, and so does ``kept``."""
+    """Fold the rest into segments of equal length; the end, next to the result, and ``kept`` stay as they are."""
     atoms = list(_units(tree, kept))
     last = min(24, budget // 4)
     first, end = (atoms[:-last], atoms[-last:]) if last else (atoms, [])
@@ -148,7 +148,7 @@ def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:
 
 
 def _units(tree: Segment, kept: Kept) -> Iterator[Segment]:
-    """What is drawn for a segment, where that is not inside of something that stays open."""
+    """Yield the segments that are drawn for a segment, unless they are inside of one that stays open."""
     for child in tree.children:
         if child.closed or not child.children or child in kept:
             yield child
@@ -175,7 +175,7 @@ def view(
 
 
 def nearest(model: GraphModel, depth: int) -> GraphModel:
-    """The part of a graph that is at most ``depth`` operations from its roots; ``⋯`` stands for what is left out.
+    """The part of a graph that is at most ``depth`` operations from its roots; ``⋯`` stands for the rest.
 
     Groups count as one operation. What is left out cannot be opened.
     """
@@ -332,7 +332,7 @@ def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
 
 
 def _users(model: GraphModel, stands: Mapping[str, str]) -> dict[str, dict[str, None]]:
-    """What uses each leaf that is no root and not inside of a group."""
+    """Return the users of each leaf that is no root and not inside of a group."""
     users: dict[str, dict[str, None]] = {
         node.id: {} for node in model.leaves if node.id not in model.roots and node.id not in stands
     }
@@ -404,7 +404,7 @@ def _leaves_of(model: GraphModel) -> dict[str, list[str]]:
 
 
 def _owner(names: Iterable[str]) -> str:
-    """What has all these leaves as its parameters.
+    """Return the module that has all these leaves as its parameters.
 
     >>> _owner(["net.0.weight", "net.0.bias"]), _owner(["w", "net.0.bias"])
     ('net.0', '')

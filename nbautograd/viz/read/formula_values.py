@@ -1,4 +1,4 @@
-"""What a node's formulas name, with its values: copied before the pass frees them, and put into parts of a formula.
+"""Copy the values of the names in a node's formulas before the pass frees them, and put them into parts of a formula.
 
 Only formulas that the library itself has declared are evaluated, with the functions that its backward pass calls.
 """
@@ -26,7 +26,7 @@ _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
 Evaluate = Callable[..., Any]
-"""From a part of a formula and further names to what it comes to."""
+"""From a part of a formula and further names to its value."""
 
 
 class _ShapeOnly:
@@ -38,11 +38,11 @@ class _ShapeOnly:
 
 
 class TooLarge(_ShapeOnly):
-    """The same of a tensor that was there, but has too many elements."""
+    """A value that exists, but has too many elements."""
 
 
 def is_declared(node: Any, parameter: str, source: str) -> bool:
-    """Whether a formula is one that the library itself has declared, and not what somebody else's node claims."""
+    """Return whether the library itself declared a formula, not another library's node."""
     declared = introspect.declared(node, node_name(node))
     return attribute(declared, "formula_value") is not None and source == _written(declared, parameter)
 
@@ -68,7 +68,7 @@ def _written(declared: Any, parameter: str) -> str:
 
 
 def kept_operands(node: Any) -> dict[str, Any]:
-    """What the formulas of a node name, as far as it is noted or saved now; arrays are copied."""
+    """Return the operands of a node's formulas that are noted or saved now; arrays are copied."""
     operands: dict[str, Any] = {}
     trace = trace_of(node)
     for operand in trace.operands if trace is not None else ():

@@ -47,7 +47,7 @@ SYMBOLS = {
     "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax", "nllloss": "nll",
     "mseloss": "mse", "accumulategrad": "+=",
 }  # fmt: skip
-"""What is drawn in an operation of another library, by its lower-case name without ``Backward0``."""
+"""The symbol of an operation of another library, by its lower-case name without ``Backward0``."""
 
 COUNT = "count()"
 """The name under which a formula's number of elements, ``n`` of a mean, is known."""
@@ -100,7 +100,7 @@ def base(name: str) -> str:
 
 
 def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
-    """The marks of a formula, with ``names`` put in for what it names; the text itself if it cannot be read.
+    """The marks of a formula, with ``names`` put in for its operands; the text itself if it cannot be read.
 
     >>> plain(marks("g * conj(other)", {"g": [["d", "y", "a"]], "other": [["i", "b"]]}))
     '∂y/∂a · b'
@@ -127,7 +127,7 @@ def bracketed(name: str) -> str:
 
 
 def is_readable(source: str) -> bool:
-    """Whether a formula of our own names only functions that have a notation or that a user may call.
+    """Return whether a formula of ours contains only functions that have a notation or that a user may call.
 
     >>> is_readable("g * cos(input)"), is_readable("gather_back(g, input.shape, dim, index)")
     (True, False)
@@ -228,7 +228,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def value(source: str, numbers: Mapping[str, float]) -> float | None:
-    """What a formula of single numbers comes to, so that no wrong equation is shown; None if that cannot be told.
+    """Return the value of a formula of single numbers, so that no wrong equation is shown; None if unknown.
 
     >>> value("g * conj(other)", {"g": 2.0, "other": 3.0})
     6.0
@@ -386,7 +386,7 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     if name == "each" and len(operands) == 3:  # of a loss: the mean divides by the number of elements
         upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
         return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
-    if name == "mm_like":  # its last argument says how the product lies in memory
+    if name == "mm_like":  # its last argument is the memory order of the product
         operands = operands[:2]
     if len(operands) == 2 and name in ("times", "ratio", *_MATRIX):
         left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in operands)
@@ -430,7 +430,7 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def _opposite(condition: ast.expr) -> ast.expr | None:
-    """What holds where a comparison of numbers does not; None for any other condition."""
+    """Return the negation of a comparison of numbers; None for any other condition."""
     if isinstance(condition, ast.Compare) and len(condition.ops) == 1 and type(condition.ops[0]) in _OPPOSITES:
         return ast.Compare(condition.left, [_OPPOSITES[type(condition.ops[0])]()], condition.comparators)
     return None

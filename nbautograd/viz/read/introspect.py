@@ -35,7 +35,7 @@ _KINDS = ("tensor", "pre", "post", "accumulated")
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
+    """Return whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
     return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
 
 
@@ -48,7 +48,7 @@ def attribute(thing: Any, name: str, default: Any = None) -> Any:
 
 
 def node_name(node: Any) -> str:
-    """What a node of the graph is called, without any C++ namespace."""
+    """Return the name of a node of the graph, without any C++ namespace."""
     try:
         name = node.name()
     except Exception:
@@ -109,7 +109,9 @@ def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
 
 
 def is_brought_back(node: Any, slot: int) -> bool:
-    """Whether one of the library's own nodes sums the gradient of an input over dimensions that were broadcast."""
+    """Return whether one of the library's own nodes sums the gradient of an input over dimensions that were
+    broadcast.
+    """
     specs = attribute(node, "input_meta") or ()
     return slot < len(specs) and specs[slot] is not None
 
@@ -126,7 +128,7 @@ def view_base(tensor: Any) -> Any:
 
 
 def retains(tensor: Any) -> bool:
-    """Whether a computed tensor keeps its gradient."""
+    """Return whether a computed tensor retains its gradient."""
     return attribute(tensor, "retains_grad", False) is True
 
 
@@ -137,7 +139,7 @@ def version_of(tensor: Any) -> int:
 
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
-    """How many hooks of each kind a node and its tensor have."""
+    """Return the number of hooks of each kind of a node and its tensor."""
     counts = dict.fromkeys(_KINDS, 0)
     known = attribute(node, "hooks")
     if known is not None:
@@ -337,7 +339,7 @@ class Names:
         return self.tensor(tensor) or self.element(tensor)
 
     def tensor(self, tensor: Any) -> str:
-        """What a tensor is called, or nothing."""
+        """Return the name of a tensor, or nothing."""
         return next(iter(self._public(self.by_tensor.get(id(tensor), []))), "") if tensor is not None else ""
 
     def element(self, array: Any) -> str:
@@ -358,7 +360,7 @@ class Names:
         return ""
 
     def output(self, node: Any, index: int) -> str:
-        """What a result of a node is called, or nothing."""
+        """Return the name of a result of a node, or nothing."""
         return next(iter(self._public(self.by_output.get((node, index), []))), "")
 
 
@@ -402,7 +404,7 @@ def operation_of(tree: ast.AST) -> str:
 
 
 def same_operation(name: str, operation: str) -> bool:
-    """Whether a node's name is that of an operation as code calls it."""
+    """Return whether a node's name is the operation's name in code."""
     own = formulas.base(name).lower()
     return own == operation.replace("_", "").lower() or (operation, own) in (("mm", "bmm"), ("mm", "mv"), ("mm", "dot"))
 

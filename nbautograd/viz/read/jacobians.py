@@ -1,4 +1,4 @@
-"""How ``g`` enters a gradient's formula, which tells what the Jacobian of the operation looks like.
+"""Find the way in which ``g`` enters a gradient's formula; it gives the structure of the operation's Jacobian.
 
 A formula is a vector-Jacobian product as a Python expression of ``g``, the gradient of the result:
 
@@ -60,7 +60,7 @@ _MOVES = _PERMUTES | {
 
 @lru_cache(2000)
 def entry_of(source: str) -> str:
-    """How ``g`` enters a formula: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other``.
+    """Return the way in which ``g`` enters a formula: ``diagonal``, ``matrix``, ``outer``, ``move`` or ``other``.
 
     >>> [entry_of(f) for f in ("-g * cos(input)", "mm(g, t(mat2))", "g.reshape(input.shape)", "g - sum_along(g, dim)")]
     ['diagonal', 'matrix', 'move', 'other']
@@ -78,7 +78,7 @@ def entry_of(source: str) -> str:
 
 @lru_cache(2000)
 def sums_over(source: str) -> bool:
-    """Whether the gradient is summed over broadcast dimensions as soon as the input's shape is another than g's.
+    """Return whether the gradient is summed over broadcast dimensions as soon as the input's shape is another than g's.
 
     >>> sums_over("g * conj(other)"), sums_over("spread(g, input.shape, dim, keepdim)"), sums_over("sum_to(g, p.shape)")
     (True, False, True)
@@ -115,7 +115,7 @@ def _factor(tree: ast.expr) -> ast.expr:
 
 @lru_cache(2000)
 def only_permutes(source: str) -> bool:
-    """Whether each element that is sent is one of ``g``, whatever the values are.
+    """Return whether each sent element is one of ``g``, for all values.
 
     >>> only_permutes("t(g)"), only_permutes("select_back(g, input.shape, dim, index)")
     (True, False)
@@ -141,7 +141,7 @@ class MatrixParts:
     """When this is the product, where a formula chooses between several."""
     matrix: str
     left: bool
-    """Whether the matrix stands on the left of ``g``."""
+    """True if the matrix is to the left of ``g``."""
     scale: str | None
     """A number by which the product is multiplied."""
 
@@ -174,7 +174,7 @@ def _has_g(tree: ast.AST) -> bool:
 
 
 def _is_diagonal(tree: ast.expr) -> bool:
-    """Whether each element of ``g`` is multiplied by one number, and nothing else happens to it."""
+    """Return whether each element of ``g`` is multiplied by one number, and nothing else happens to it."""
     match tree:
         case ast.Name("g"):
             return True
@@ -197,7 +197,7 @@ def _is_diagonal(tree: ast.expr) -> bool:
 
 
 def _is_move(tree: ast.expr, functions: Collection[str] = _MOVES) -> bool:
-    """Whether nothing but these functions is done with ``g``, the gradient of one of the results."""
+    """Return whether ``g``, the gradient of one of the results, passes through these functions only."""
     match tree:
         case ast.Name("g") | ast.Subscript(ast.Name("g"), ast.Constant(int())):
             return True
@@ -254,7 +254,7 @@ class _WithoutSums(ast.NodeTransformer):
 
 
 def _g_alone(tree: ast.expr) -> ast.expr:
-    """What is left of a diagonal formula without its factors: ``g``, spread over the input's shape where it is."""
+    """Return a diagonal formula without its factors: ``g``, broadcast to the input's shape where it is."""
     g = ast.Name("g", ast.Load())
     for part in ast.walk(tree):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "spread" and _has_g(part):

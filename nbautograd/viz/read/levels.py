@@ -64,7 +64,7 @@ def _join_layers(segment: Segment, scopes: Sequence[tuple[Any, ...]], depth: int
 
 
 def _layer_of(segment: Segment) -> str:
-    """The class of a layer, or of all layers of a loop; nothing where there is none."""
+    """The class of a layer, or of all layers of a loop; nothing without one."""
     if segment.kind in LOOPS:
         own = {_layer_of(child) for child in segment.children}
         return own.pop() if len(own) == 1 else ""
@@ -151,7 +151,7 @@ def _deep(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
 
 
 def count(model: GraphModel) -> int:
-    """How many levels there are, without the one at which all operations are drawn."""
+    """Return the number of levels, without the one at which all operations are drawn."""
     tree = model.entire.tree
     return max((depth for depth, _ in _deep(tree)), default=0) if tree is not None else 0
 

@@ -1,7 +1,7 @@
 """The local derivative of an operation with its numbers: what one step of the chain rule multiplies by.
 
 What a formula comes to is compared with what was sent, so no wrong number is shown; where there is none, it is told
-why. Of formulas of somebody else's nodes no more is computed than arithmetic of single numbers.
+why. Of formulas of other libraries' nodes, only arithmetic of single numbers is computed.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ Came = Mapping[int, Any]
 
 @dataclass(frozen=True, slots=True)
 class LocalDerivative:
-    """What one edge's gradient is computed by, with its numbers as far as they can be told."""
+    """The factor that computes one edge's gradient, with its numbers if they are known."""
 
     kind: str
     factor: np.ndarray[Any, Any] | None = None
     """Of a diagonal Jacobian the derivative for each element, of a matrix product the matrix."""
     left: bool = False
-    """Whether the matrix stands on the left of ``g``."""
+    """True if the matrix is to the left of ``g``."""
     product: np.ndarray[Any, Any] | None = None
-    """What ``g`` times the factor is, before broadcasting is undone by sums."""
+    """``g`` times the factor, before broadcasting is undone by sums."""
     upstream: np.ndarray[Any, Any] | None = None
     """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
     places: np.ndarray[Any, Any] | None = None
@@ -54,7 +54,7 @@ class LocalDerivative:
     terms: Terms | None = None
     """Of a formula that is no product, the terms of each element that was sent, or of one."""
     permutes: bool = False
-    """Whether each element that was sent is one that came."""
+    """True if each sent element is one that arrived."""
     unknown: str = ""
     """Why there are no numbers: ``large``, ``unsaved``, ``complex``, ``foreign`` or ``differs``."""
 
@@ -70,9 +70,10 @@ def local_derivative(
     slot: int = 0,
     work: Work | None = None,
 ) -> LocalDerivative:
-    """What ``node`` multiplied the gradients that ``came`` by to get ``sent``, the gradient of ``parameter``.
+    """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, the gradient of
+    ``parameter``.
 
-    The numbers are left out where they cannot be told, and where they do not come to what was sent.
+    The numbers are left out if they are unknown, or if they differ from the sent gradient.
 
     :param known: what the formula names, copied before the node ran; None: it was too much.
     :param count: how many results the node has.
@@ -146,7 +147,7 @@ class _Formula:
 def _numbers(
     nothing: LocalDerivative, formula: _Formula, sent: np.ndarray[Any, Any], work: Work
 ) -> LocalDerivative | None:
-    """The numbers of a formula, if they come to what was sent."""
+    """The numbers of a formula, if they give the sent gradient."""
     numbers = None
     if nothing.kind == DIAGONAL:
         numbers = _diagonal(formula)
@@ -170,15 +171,15 @@ def _numbers(
 
 
 def _permutes(terms: Terms) -> bool:
-    """Whether each element that was sent is one that came."""
+    """Return whether each sent element is one that arrived."""
     count = len(terms.ends)
     return terms.only < 0 and terms.ends == tuple(range(1, count + 1)) and len(set(terms.ups)) == count
 
 
 def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:
-    """``n`` in a formula, by which a mean divides; None where there is none, or where it cannot be told.
+    """``n`` in a formula, by which a mean divides; None without one, or if it is unknown.
 
-    :param shape: of the input, as far as it is known from elsewhere.
+    :param shape: of the input, if it is known from elsewhere.
     """
     if "count(" not in source and "each(" not in source:
         return None
@@ -195,7 +196,9 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
 
 
 def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDerivative | None:
-    """The same for single numbers in a formula of somebody else's, of which only arithmetic is understood."""
+    """Return the derivative for single numbers in a formula of another library, of which only arithmetic is
+    understood.
+    """
     operands = introspect.operands_of(node).items()
     known = {name: float(values.host(v).item()) for name, v in operands if np.size(values.host(v)) == 1}
     factor = formulas.value(source, {**known, "g": 1.0}) if g.size == 1 else None
@@ -228,7 +231,7 @@ def _matrix(kind: str, formula: _Formula) -> LocalDerivative | None:
 
 
 def _comes_to(numbers: LocalDerivative, sent: np.ndarray[Any, Any]) -> bool:
-    """Whether a product is what was sent, after the sums that undo broadcasting."""
+    """Return whether a product equals the sent gradient, after the sums that undo broadcasting."""
     product = numbers.product
     return product is not None and _agree(_undone(product, sent.shape), sent, product)
 
@@ -244,7 +247,7 @@ def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray
 
 
 def _agree(result: np.ndarray[Any, Any], sent: np.ndarray[Any, Any], terms: np.ndarray[Any, Any]) -> bool:
-    """Whether two gradients are the same but for rounding, the larger the larger the ``terms`` are that are summed."""
+    """Return whether two gradients differ by rounding only; the larger the summed ``terms``, the larger the bound."""
     if result.shape != sent.shape:
         return False
     if np.array_equal(result, sent):

@@ -31,7 +31,7 @@ class Loop:
     place: Mapping[str, int]
     shared: tuple[str, ...]
     names: tuple[str, ...] = ()
-    """What the turns are called, as the code counts them."""
+    """The names of the turns, as the code counts them."""
 
 
 def loop_of(model: GraphModel) -> Loop | None:
@@ -94,7 +94,7 @@ def _columns(model: GraphModel, spans: Sequence[Span]) -> dict[str, int] | None:
 
 
 def _place_others(model: GraphModel, place: dict[str, int], count: int) -> list[str]:
-    """Places for what is no operation; returns what several steps share."""
+    """Places for nodes that are no operations; return those that several steps share."""
     users: dict[str, set[int]] = {}
     for edge in model.edges:
         if edge.kind == "result" and edge.dst not in place:
@@ -115,7 +115,7 @@ def _place_others(model: GraphModel, place: dict[str, int], count: int) -> list[
 
 
 def _hangs_together(model: GraphModel, place: Mapping[str, int], shared: Sequence[str], count: int) -> bool:
-    """Whether a weight is shared by most steps, and most hand something on, each to the next one or to what follows."""
+    """Return whether most steps share a weight, and most pass something to the next one or to the code that follows."""
     handed: set[int] = set()
     uses: dict[str, set[int]] = {key: set() for key in shared}
     for edge in model.edges:
@@ -136,5 +136,5 @@ def _hangs_together(model: GraphModel, place: Mapping[str, int], shared: Sequenc
 
 
 def inside(edge: Edge, loop: Loop) -> bool:
-    """Whether an edge stays within one step, or before or after them."""
+    """Return whether an edge stays within one step, or before or after them."""
     return edge.src not in loop.shared and loop.place[edge.src] == loop.place[edge.dst]

@@ -1,4 +1,4 @@
-"""What a picture is made of, as plain data: nodes, edges, groups, and the graph that they are."""
+"""Define the parts of a picture as plain data: nodes, edges, groups, and their graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """How the gradient of one input is computed: as text and as marks (see ``formulas``)."""
+    """The formula of the gradient of one input: as text and as marks (see ``formulas``)."""
 
     slot: int
     input: str
@@ -53,14 +53,14 @@ class Node:
     names: str = ""
     """Of a tensor that several variables hold all of them: ``y = h``."""
     label: str = ""
-    """What an operation is called by its result (``a``, or ``t3`` where there is no name)."""
+    """The name of an operation by its result (``a``, or ``t3`` if it has no name)."""
     symbol: str = ""
     value: str = ""
     shape: str = ""
     dtype: str = ""
     grad: str = ""
     arrivals: int = 0
-    """How many edges bring a gradient to a leaf in one pass."""
+    """The number of edges that bring a gradient to a leaf in one pass."""
     named: bool = True
     expression: str = ""
     where: str = ""
@@ -78,31 +78,31 @@ class Node:
     line: int = 0
     """Of the source, in its cell or file; 0 where it is not known."""
     cell: str = ""
-    """What that cell or file is called; ``where`` is both together."""
+    """The name of that cell or file; ``where`` is both together."""
     nbytes: int = 0
-    """How much memory a tensor takes."""
+    """The memory of a tensor in bytes."""
     tile: Tile | None = None
     """Its value as a small matrix of numbers."""
     grad_tile: Tile | None = None
-    """The same of the ``.grad`` of a leaf."""
+    """The tile of the ``.grad`` of a leaf."""
     window: tuple[tuple[int, ...], ...] = ()
     """Of a convolution: stride, padding, dilation, and the number of groups."""
     device: str = ""
     """Of a tensor, unless it is the CPU."""
     version: int = 0
-    """How often a tensor had been written to in place when it had this value."""
+    """The number of in-place writes to the tensor before it had this value."""
     now: int = 0
-    """The same by now, where it has been written to since."""
+    """The number of in-place writes until now, if there were any since."""
     view_of: str = ""
     """The name of the tensor whose memory this one shares."""
     cut: str = ""
     """Of a constant, the call that cut it off from the graph."""
     retains: bool = False
-    """Whether a computed tensor keeps its gradient (``retain_grad``)."""
+    """True if a computed tensor retains its gradient (``retain_grad``)."""
     hooks: tuple[tuple[str, int], ...] = ()
-    """How many hooks of which kind: ``tensor``, ``pre``, ``post``, ``accumulated``."""
+    """The number of hooks of each kind: ``tensor``, ``pre``, ``post``, ``accumulated``."""
     freed: bool = False
-    """Whether a backward pass has used up what the operation had saved."""
+    """True if a backward pass has freed the operation's saved tensors."""
     scope: tuple[str, ...] = ()
     """The named blocks in which the operation ran, the outermost first."""
     module: str = ""
@@ -117,7 +117,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From what holds a value to what uses it, in the direction of the computation; gradients run against it."""
+    """From a value to its user, in the direction of the computation; gradients run against it."""
 
     id: str
     src: str
@@ -126,7 +126,7 @@ class Edge:
     kind: str = "flow"
     """``flow``; ``result`` from an operation to its box; ``constant``, along which no gradient goes."""
     count: int = 1
-    """How many edges this one stands for."""
+    """The number of edges that this one replaces."""
     output: int = 0
     """Which result of an operation it carries, where the results have no boxes."""
 
@@ -146,7 +146,7 @@ class Group:
     """Ids of the operations."""
     parent: str = ""
     closed: bool = False
-    """Whether it is drawn as one."""
+    """True if it is drawn as one box."""
 
 
 @dataclass(slots=True)
@@ -177,19 +177,19 @@ class GraphModel:
     roots: tuple[str, ...]
     handles: Handles = field(default_factory=Handles, compare=False, repr=False)
     groups: tuple[Group, ...] = ()
-    """What may be folded, outer groups before inner ones."""
+    """The groups that may be folded, outer groups before inner ones."""
     notes: tuple[str, ...] = ()
-    """What is to be said about the picture as a whole, such as that it is folded."""
+    """Notes on the picture as a whole, for example that it is folded."""
     whole: GraphModel | None = field(default=None, compare=False, repr=False)
     """The graph of which this is a folded view."""
     counts: tuple[int, int] | None = None
-    """How many leaves and operations there are, where fewer are drawn."""
+    """The number of leaves and operations, if fewer are drawn."""
     order: tuple[str, ...] = ()
     """The operations in the order in which they ran."""
     leaf_order: tuple[str, ...] = ()
     """Ids of the leaves in the order of their variables, as ``%grads`` lists them."""
     tree: Any = field(default=None, compare=False, repr=False)
-    """How the operations may be folded (see ``fold``)."""
+    """The tree of segments by which the operations may be folded (see ``fold``)."""
     turns: Turns = field(default=(), compare=False, repr=False)
     """Of the operations in that order, which turns of the loops in the code they ran in."""
     stands: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -225,7 +225,7 @@ class GraphModel:
 
     @property
     def short_label(self) -> str:
-        """The same without the operations."""
+        """The label without the operations."""
         roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
         return f"{roots} → {say('leaf_count', n=self._counted()[0])}"
 
@@ -233,11 +233,11 @@ class GraphModel:
         return self.counts or (len(self.leaves), sum(node.kind == "op" for node in self.nodes))
 
     def plain(self) -> GraphModel:
-        """The same without live objects."""
+        """Return the model without live objects."""
         return replace(self, handles=Handles(), whole=self.whole.plain() if self.whole is not None else None)
 
     def without_values(self) -> GraphModel:
-        """The same with shapes and names only."""
+        """Return the model with shapes and names only."""
         bare = tuple(replace(n, value="", tile=None, grad_tile=None) if n.shape else n for n in self.nodes)
         whole = self.whole.without_values() if self.whole is not None else None
         return replace(self, nodes=bare, handles=self.handles, whole=whole)

@@ -42,7 +42,7 @@ def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
 
 
 def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -> list[Path]:
-    """The same, where the end of a last call is like that of an earlier call of the same module."""
+    """Return the scopes, with the end of a last call completed from an earlier call of the same module."""
     owned = [i for i, own in enumerate(known) if own is not None]
     last = owned[-1] if owned else -1
     for earlier, following in reversed(list(pairwise(owned))):

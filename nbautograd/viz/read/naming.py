@@ -1,4 +1,4 @@
-"""What the results of a graph's operations are called, and where in the code they were made."""
+"""Name the results of a graph's operations, and the lines of code that made them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class SourceLines:
         self.known: dict[tuple[str, int], tuple[str, str]] = {}
 
     def of(self, trace: Any) -> tuple[str, str]:
-        """What the file of a trace is called, and the text of the line."""
+        """Return the name of the file of a trace, and the text of the line."""
         line = trace.filename, trace.lineno
         if line not in self.known:
             self.known[line] = self.resolve(*line)
         return self.known[line]
 
     def fields(self, trace: Any) -> dict[str, Any]:
-        """The same as fields of a node of the picture."""
+        """Return the trace as fields of a node of the picture."""
         if trace is None:
             return {}
         label, text = self.of(trace)
@@ -168,7 +168,7 @@ class ResultNames:
         return trace.output() if trace is not None and index == 0 else None
 
     def base_name(self, base: Any) -> str:
-        """What the tensor under a view is called."""
+        """Return the name of the tensor under a view."""
         node = attribute(base, "grad_fn")
         index = attribute(base, "output_nr", 0) or 0
         return (
@@ -176,7 +176,7 @@ class ResultNames:
         )
 
     def slot_name(self, node: Any, slot: int) -> str:
-        """What is in a slot, by the name under which the picture shows it."""
+        """Return the tensor in a slot by the name that the picture shows."""
         edges = self.walk.next[node]
         to, index = edges[slot] if slot < len(edges) else (None, 0)
         if to not in self.walk.next:

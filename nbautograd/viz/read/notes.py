@@ -1,4 +1,4 @@
-"""What is known of an operation besides its node: where it ran, its arguments, its result (see ``protocol.Trace``).
+"""Read the notes on an operation besides its node: its place, its arguments, its result (see ``protocol.Trace``).
 
 nbautograd's nodes carry that themselves, noted by tracing. For PyTorch's it is put into ``node.metadata``, a dictionary
 that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``).
@@ -26,7 +26,7 @@ passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 
 
 def trace_of(node: Any) -> Any:
-    """The ``protocol.Trace`` of an operation; None where nobody noted one."""
+    """The ``protocol.Trace`` of an operation; None if none was noted."""
     try:
         if not can_be_noted(node):
             return getattr(node, "trace", None)
@@ -45,7 +45,7 @@ def line_of(node: Any) -> tuple[str, int] | None:
 
 
 def can_be_noted(node: Any) -> bool:
-    """Whether it is a node of PyTorch's, with a place for notes."""
+    """Return whether it is a node of PyTorch's, with a place for notes."""
     return hasattr(type(node), "metadata") and not hasattr(type(node), "trace")
 
 
@@ -55,7 +55,7 @@ def note(node: Any, trace: Any) -> None:
 
 
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
-    """What is to be said of PyTorch's operations: that nobody, or not everybody, has noted them, or seen inside."""
+    """Return the remarks on PyTorch's operations: that no one has noted all of them, or seen inside."""
     theirs = [node for node in nodes if can_be_noted(node)]
     without = [node for node in theirs if trace_of(node) is None]
     kinds = {type(node).__name__ for node in theirs}
@@ -72,7 +72,9 @@ _OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBack
 
 
 class Digest:
-    """What is kept of a large result: its mean and norm, and elements evenly spaced over its rows and columns."""
+    """The digest that is kept of a large result: its mean and norm, and elements evenly spaced over its rows and
+    columns.
+    """
 
     __slots__ = ("dtype", "numbers", "sample", "shape")
 
@@ -81,11 +83,11 @@ class Digest:
 
     @property
     def size(self) -> int:
-        """How many elements there were."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     def read(self) -> np.ndarray[Any, Any]:
-        """The sample as an array; what lies on another device is copied now."""
+        """The sample as an array; memory of another device is copied now."""
         if not isinstance(self.sample, np.ndarray):
             self.sample = self.sample.cpu().numpy()
         return self.sample

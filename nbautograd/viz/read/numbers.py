@@ -14,7 +14,7 @@ from decimal import Decimal
 __all__ = ["BOOLS", "INTEGERS", "SUMMARY", "drawn", "number_text", "printed", "summary"]
 
 INTEGERS, BOOLS, SUMMARY = "d", "b", "m"
-"""What the numbers of a tile are, unless they are floating elements: a mean or a norm has three digits."""
+"""The forms of a tile's numbers that are no floating elements: a mean or a norm has three digits."""
 _PRINTED = re.compile(r"(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\w.)\]])-(?=inf)")
 _COMPLEX = re.compile(r"\dj")
 LEAST, MOST = 1e-4, 1e8  # between which there is no power of ten
@@ -38,7 +38,7 @@ def printed(value: float, decimals: bool = False) -> str:
 
 
 def number_text(value: float | str, form: str = "") -> str:
-    """The same without the zeros at its end.
+    """Return the number without the zeros at its end.
 
     >>> [number_text(v) for v in (5.0, 0.25, 1 / 3, 123456.789, 1.23e-5, -0.0, "nan")]
     ['5', '0.25', '0.3333', '123456.789', '1.23e-5', '-0', 'nan']

@@ -1,4 +1,4 @@
-"""What an operation tells about itself: its result, its arguments, how it is written, its derivative's formulas."""
+"""Read an operation's own description: its result, its arguments, its notation, the formulas of its derivative."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OperationReader:
         self.walk, self.names = walk, names
 
     def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
-        """What a live tensor tells besides its value.
+        """Return the facts about a live tensor besides its value.
 
         :param node: the operation that made it; of a tensor that has been written to since, the value is the former.
         """
@@ -74,7 +74,7 @@ class OperationReader:
         return trace.version, now if now != trace.version else 0
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
-        """Value, shape and dtype of a result, as far as they are known."""
+        """Value, shape and dtype of a result, if they are known."""
         trace = trace_of(node) if index == 0 else None
         if trace is not None:
             known = self.value(node, 0)
@@ -135,7 +135,7 @@ class OperationReader:
         return pairs
 
     def element(self, node: Any, operand: Any) -> str:
-        """``xs[3]`` for an argument that was one element of a variable's tensor, as far as the operation keeps it."""
+        """``xs[3]`` for an argument that was one element of a variable's tensor, if the operation keeps it."""
         if operand.shape is None or operand.tensor is None or operand.tensor() is not None:
             return ""
         return self.names.variables.element(introspect.saved_values(node).get(operand.name))
@@ -156,7 +156,7 @@ class OperationReader:
         return self.names.written_out(node) or (f"{label} = {written}" if label else written)
 
     def formulas(self, node: Any, cls: Any) -> tuple[Formula, ...]:
-        """How the gradient of each input is computed."""
+        """Return the formula of the gradient of each input."""
         texts = attribute(cls, "formulas")
         inputs = tuple(attribute(cls, "inputs") or ())
         root, known = self.differentiated(), self.known_marks(node)
@@ -189,12 +189,12 @@ class OperationReader:
         return f"dim {', '.join(map(str, dims))}" if dims else ""
 
     def differentiated(self) -> str:
-        """What gradients are of: the root's name, or L where there are several roots."""
+        """Return the name of the differentiated value: the root's name, or L for several roots."""
         (node, index, _), *more = self.walk.roots
         return "L" if more or node is None else self.names.results[node, index]
 
     def known_marks(self, node: Any) -> dict[str, list[Mark]]:
-        """What a formula's names are written as: the gradient, the result, and the arguments by their shown names."""
+        """Return the marks for a formula's names: the gradient, the result, and the arguments by their shown names."""
         result = self.names.results.get((node, 0))
         known: dict[str, list[Mark]] = {
             "g": [["d", self.differentiated(), result or "·"]],

@@ -1,4 +1,4 @@
-"""What a formula names, of one of PyTorch's nodes that keeps the same under another name or in another shape."""
+"""Find the operands of a formula in a PyTorch node that keeps them under another name or in another shape."""
 
 from __future__ import annotations
 

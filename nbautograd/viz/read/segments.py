@@ -1,4 +1,4 @@
-"""What repeats in a graph, what has a name: the operations, in the order in which they ran, as a tree of segments."""
+"""Arrange the operations, in the order in which they ran, as a tree of segments: those that repeat or have a name."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Segment:
 
     @property
     def id(self) -> str:
-        """The same for the same segment of the same graph."""
+        """The identity of the segment, equal for the same segment of the same graph."""
         return f"g{self.start}_{self.stop}"
 
     def size(self) -> int:
-        """How many nodes are drawn for it."""
+        """Return the number of nodes that are drawn for it."""
         return 1 if self.closed or not self.children else sum(child.size() for child in self.children)
 
     def shown(self) -> Iterator[Segment]:
-        """What is drawn for it: closed segments and single operations."""
+        """Yield the parts that are drawn for it: closed segments and single operations."""
         if self.closed or not self.children:
             yield self
         else:
@@ -94,7 +94,7 @@ def _level(
 
 
 def label_of(scope: Any) -> str:
-    """What a block is called."""
+    """Return the label of a block."""
     return one_line(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
 
 
@@ -104,7 +104,7 @@ def _segment(kind: str, label: str, children: list[Segment], known: dict[Hashabl
 
 
 def _loops(segments: list[Segment], known: dict[Hashable, int], carried: list[int]) -> list[Segment]:
-    """The same with each loop as one segment, inner loops first."""
+    """Return the segments with each loop as one segment, inner loops first."""
     for _ in range(4):
         before, period = len(segments), 1
         codes = np.array([segment.code for segment in segments])
@@ -120,7 +120,7 @@ def _loops(segments: list[Segment], known: dict[Hashable, int], carried: list[in
 
 
 def _repeats(codes: np.ndarray[Any, Any], period: int) -> list[tuple[int, int]]:
-    """Where, from and to, the codes repeat with this period often enough."""
+    """Return the start and end of each range in which the codes repeat with this period often enough."""
     same = codes[period:] == codes[:-period]
     if not same.any():
         return []

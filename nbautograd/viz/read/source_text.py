@@ -179,7 +179,7 @@ def _is_one_operation(nodes: Sequence[Any], tree: ast.expr) -> bool:
 
 
 def _called_module(scope: Sequence[Any]) -> Any:
-    """Return the entry into a library module that the user's code has called; None if there is none."""
+    """Return the entry into a library module that the user's code has called; None without one."""
     own = [*takewhile(_is_librarys, reversed(scope))]
     return own[-1] if own else None
 
@@ -190,7 +190,7 @@ def _is_librarys(entry: Any) -> bool:
 
 
 def _named(owner: str, name: str) -> Any:
-    """Return the library's object of this name, from ``Tensor``, ``nn`` or its functions; None if there is none."""
+    """Return the library's object of this name, from ``Tensor``, ``nn`` or its functions; None without one."""
     torch: Any = import_module("nbautograd")
     if owner:
         return getattr(getattr(torch, owner), name, None)

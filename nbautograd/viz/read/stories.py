@@ -68,7 +68,7 @@ _FAMILIES: dict[str, str] = {
 }
 _BY_KIND = {MATRIX: "", OUTER: "outer", DIAGONAL: ""}
 _LARGE = {MATRIX: "matrix", DIAGONAL: "elementwise"}
-"""What is said of these kinds where no element can be written out."""
+"""The sentences for kinds of which no element can be written out."""
 _BY_NAME = {name: story for story, names in _FAMILIES.items() for name in names.split()}
 _VECTOR = "matrix_vector"
 

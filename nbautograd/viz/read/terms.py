@@ -31,13 +31,13 @@ Linear = Callable[[Array], Array]
 
 
 class Work:
-    """How much may still be computed and kept for a recording, so that a long one stays quick."""
+    """The budget of computing and keeping for a recording, so that a long one stays quick."""
 
     def __init__(self, elements: int = 8_000_000, terms: int = 24_000) -> None:
         self.elements, self.terms = elements, terms
 
     def may_call(self, times: int, size: int) -> bool:
-        """Whether a formula may be evaluated so often; it is counted then."""
+        """Return whether a formula may be evaluated so often; it is counted then."""
         cost = times * (AROUND + size)
         if cost > self.elements:
             return False
@@ -45,7 +45,7 @@ class Work:
         return True
 
     def may_keep(self, terms: int) -> bool:
-        """Whether so many terms may be kept; they are counted then."""
+        """Return whether so many terms may be kept; they are counted then."""
         if terms > min(WHOLE, self.terms):
             return False
         self.terms -= terms
@@ -129,7 +129,7 @@ def _moved(call: Linear, came: Array, sent: Array) -> tuple[Places, Places, Arra
 def _kept(
     places: Places, ups: Places, factors: Array, came: Array, sent: Array, work: Work, ones: bool
 ) -> Terms | None:
-    """Terms as they are kept, if they come to what was sent."""
+    """Terms as they are kept, if they give the sent gradient."""
     products = came[ups] * factors
     sums = np.bincount(places, products, sent.size).astype(np.float64)
     if not _same(sums, sent, products):
@@ -176,6 +176,6 @@ def _number(value: float) -> float | str:
 
 
 def _same(result: Array, sent: Array, terms: Array) -> bool:
-    """Whether two gradients are the same but for rounding, the larger the larger the ``terms`` are that are summed."""
+    """Return whether two gradients differ by rounding only; the larger the summed ``terms``, the larger the bound."""
     scale = float(np.abs(terms[np.isfinite(terms)]).max(initial=0.0))
     return bool(np.allclose(result, sent, rtol=2e-3, atol=1e-4 * scale + 1e-30, equal_nan=True))

@@ -36,7 +36,7 @@ class Tile:
     cells: tuple[float | str, ...]
     """Numbers; ``nan``, ``inf`` and ``-inf`` as text, because JSON does not have them."""
     block: tuple[int, int] = (1, 1)
-    """How many rows and columns of the matrix a cell is the mean of."""
+    """The number of rows and columns of the matrix of which a cell is the mean."""
     histogram: tuple[int, ...] = ()
     """Counts of the finite elements between ``low`` and ``high``, where cells are means."""
     low: float = 0.0
@@ -46,16 +46,16 @@ class Tile:
     nan: int = 0
     inf: int = 0
     form: str = ""
-    """How its numbers are written: one of those in ``numbers``, or nothing for floating elements."""
+    """The form of its numbers: one of those in ``numbers``, or nothing for floating elements."""
 
 
 def is_tiled(tile: Tile | None) -> bool:
-    """Whether a tensor is drawn as a tile: a single number is written as a text."""
+    """Return whether a tensor is drawn as a tile: a single number is written as a text."""
     return tile is not None and len(tile.cells) > 1
 
 
 def coarser(known: Tile, most: int) -> Tile:
-    """The same tile in at most so many rows and columns, whose cells are means.
+    """Return the tile in at most so many rows and columns, whose cells are means.
 
     >>> coarser(tile(np.arange(16.0).reshape(4, 4)), 2).cells
     (2.5, 4.5, 10.5, 12.5)
@@ -80,7 +80,7 @@ def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def tile(value: Any) -> Tile | None:
-    """The tile of a real tensor or number; None for what is complex, empty, many integers, or cannot be read exactly.
+    """The tile of a real tensor or number; None for complex, empty, many or inexact values.
 
     >>> made = tile(np.float32([[1, 2], [3, np.inf]]))
     >>> made.columns, made.cells, made.inf

@@ -70,7 +70,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
 
 
 def name_of(turns: Turns) -> str:
-    """What a turn is called that consists of these operations; nothing where that is not known.
+    """Return the name of a turn that consists of these operations; nothing if unknown.
 
     >>> name_of([{(0, 3): "t = 1"}] * 4 + [{(0, 3): "t = 2"}]), name_of([{(0, 3): "t = 1"}, {(0, 3): "t = 2"}])
     ('t = 1', 't = 1 … t = 2')
@@ -89,7 +89,7 @@ def name_of(turns: Turns) -> str:
 
 
 def _loops(code: str) -> _Loops:
-    """The loops around each line of a file, within its function; nothing of what is no Python."""
+    """The loops around each line of a file, within its function; nothing of a text that is no Python."""
     tree = parsed(code) if len(code) <= LARGEST else None
     around: dict[int, Sequence[_Loop]] = {}
 
@@ -112,7 +112,9 @@ def _is_inside(one: _Loop, other: _Loop) -> bool:
 
 
 def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
-    """Where in a loop's body an operation was called, and in which call of a module; of an inner loop one point."""
+    """Return the point in a loop's body, and the call of a module, at which an operation was called; an inner loop is
+    one point.
+    """
     for loop in loops.get(trace.lineno, ()):
         if loop in inner:
             return inner[loop], 0

@@ -57,7 +57,7 @@ def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
 
 
 def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> tuple[str, bool]:
-    """The same, and whether it is each element, and no summary of them."""
+    """Return the text, and whether it has each element instead of a summary."""
     whole = False
 
     def write() -> str:
@@ -109,7 +109,7 @@ def dtype_text(dtype: Any) -> str:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether there is no NaN and no infinity in it; True also for what cannot be read."""
+    """Return whether it has no NaN and no infinity; True also for values that cannot be read."""
     try:
         kept = None if isinstance(value, PLAIN) else stored(value)
         value = value if kept is None else kept
@@ -165,7 +165,7 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
 
 
 def is_near(value: Any, most: int) -> bool:
-    """Whether a tensor has at most ``most`` elements, and few if it has to be copied from another device."""
+    """Return whether a tensor has at most ``most`` elements, and few if it has to be copied from another device."""
     if isinstance(value, PLAIN):
         return bool(value.size <= most)
     far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))

@@ -101,7 +101,7 @@ class GraphWalk:
         return node_name(node), inputs, (trace.filename, trace.lineno) if trace is not None else None
 
     def scopes(self) -> list[tuple[Any, ...]]:
-        """The named blocks of each operation, as far as its trace tells them."""
+        """The named blocks of each operation, if its trace has them."""
         traces = (trace_of(node) for node in self.order)
         return [tuple(attribute(trace, "scope", None) or ()) for trace in traces]
 

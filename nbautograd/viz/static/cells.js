@@ -2,7 +2,7 @@ const GAP = 1, TIGHT = 5; // pixels between two cells, and the side of those tha
 const LEVELS = 8; // colours on each side of zero, on which numbers can be read
 const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
 const FULL = "var(--nb-value-6)"; // a cell of a mask
-const DASH = 0.9; // pixels: the height of the sign of what is below zero
+const DASH = 0.9; // pixels: the height of the minus sign
 
 /** The number of a value's colour on a scale that ends at ±`largest`; by the square root, so that small ones show. */
 function levelOf(value, largest) {

@@ -9,7 +9,7 @@ class Chain {
       (name) => tiles[step[name]] || null,
     );
     this.came = [step.upstream, ...(step.more || [])].map((number) => tiles[number] || null);
-    this.rows = step.rows || null; // of what is no product, the terms of each element, or of one
+    this.rows = step.rows || null; // of a node that is no product, the terms of each element, or of one
     // every element has a cell of its own
     const own = (tile) => !!tile && !tile.block;
     this.whole = [...this.came, this.sent].every(own)

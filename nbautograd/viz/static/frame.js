@@ -1,6 +1,6 @@
 /** In a frame that a page holds as `srcdoc`: as high as what is shown, and light or dark as the page around it. */
 function joinPage() {
-  const frame = window.frameElement; // null where there is none, or where it belongs to another site
+  const frame = window.frameElement; // null without a frame, or where it belongs to another site
   if (!frame) return;
   const own = document.documentElement, page = frame.ownerDocument;
   own.dataset.nbFramed = "";

@@ -11,7 +11,7 @@ class PassMap {
     const now = frames[Math.max(index, 1) - 1], number = now?.scene === scene ? now.backward : undefined;
     this.tiles = player.data.timeline.tiles || [];
     this.steps = new Map(); // by edge: the step of the chain rule
-    this.came = new Map(); // by edge: the number of the tile of what went along it
+    this.came = new Map(); // by edge: the number of the tile of its gradient
     this.totals = new Map(); // by leaf: the tile of its sum
     this.seed = "";
     for (const frame of frames) {

@@ -1,6 +1,6 @@
-const RESULTS = 4; // leaves, or terms of one, that are told in a line
+const RESULTS = 4; // leaves, or terms of one, that one line has
 const AROUND = 26; // pixels of a page that are around the player
-const CHIPS = 32; // of what is above the drawing where groups are open
+const CHIPS = 32; // of the text above the drawing where groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const ROOMY = 1000; // pixels: a player that has room for wide tables
 const AHEAD = 24; // steps for which the camera makes room
@@ -360,7 +360,7 @@ class Player {
     const { stage } = this;
     stage.measure();
     this.reserve();
-    if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has drawn it anew
+    if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has drawn it again
     if (this.drawingOf(this.scene) === stage.text) stage.fit();
     else this.draw();
     const state = this.state();

@@ -61,7 +61,7 @@ function rowHeight(tile, high) {
 /** How many columns a tile has in so much room, how wide and high a cell is, and whether it holds its number. */
 function cellsIn(tile, said, wide, high) {
   const { cells, columns } = tile, one = cells.length === 1;
-  const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // also of what may stand there
+  const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // also of later texts
   const least = one ? 84 : 50, tall = rowHeight(tile, high);
   const large = one && longest * LARGE_DIGIT + 8 <= wide, needs = longest * (large ? LARGE_DIGIT : DIGIT) + 3;
   const most = isWritten(tile) && tall >= LEAST_ROW ? { width: Math.max(needs, least), written: true, large } : null;

@@ -1,4 +1,4 @@
-"""What exercises say."""
+"""Translate the texts of exercises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python says: captions, notes, headings, tables."""
+"""Translate the texts of the kernel: captions, notes, headings, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the player says of graphs that do not fit a window."""
+"""Translate the player's texts about graphs that do not fit a window."""
 
 from __future__ import annotations
 

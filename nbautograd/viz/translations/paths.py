@@ -107,13 +107,13 @@ PLAYER: dict[str, tuple[str, str]] = {
     "nudge_grab": ("Drag {name}'s number: what would change?", "拖动 {name} 的数字：会有什么变化？"),
     "nudge_back": ("Put everything back (Esc)", "全部还原（Esc）"),
     "nudge_linear": ("linear prediction", "线性预测"),
-    "nudge_true": ("computed anew", "重新计算"),
+    "nudge_true": ("computed again", "重新计算"),
     "nudge_only_linear": (
-        "Linear prediction, by the recorded gradients: computing anew needs a running kernel and a traced graph.",
+        "Linear prediction, by the recorded gradients: computing again needs a running kernel and a traced graph.",
         "按记录的梯度作线性预测：重新计算需要正在运行的内核和带追踪的计算图。",
     ),
     "nudge_result": (
-        "{root}: {predicted} predicted, {true} computed anew",
+        "{root}: {predicted} predicted, {true} computed again",
         "{root}：预测 {predicted}，重新计算 {true}",
     ),
     "nudge_predicted": ("{root}: {predicted} predicted", "{root}：预测 {predicted}"),

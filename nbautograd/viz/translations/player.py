@@ -1,4 +1,4 @@
-"""What the player says: it gets these as data and puts the numbers in itself."""
+"""Translate the player's texts: it gets these as data and puts the numbers in itself."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "before_pass": ("Before the pass", "反向传播之前"),
     "before_caption": ("Before the backward pass.", "反向传播尚未开始。"),
     "before_hint": (
-        "Values have gone the way of the arrows. Press play, or →, to see the gradients come back. "
+        "Values have moved along the arrows. Press play, or →, to see the gradients come back. "
         "Click a node to read about it.",
         "数值已沿箭头方向算好。按播放键或 →，看梯度如何返回。点击节点可查看详情。",
     ),
@@ -85,11 +85,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "沿 dim {dims} 求和：{name} 被广播过",
     ),
     "group_sums": (
-        "What has come to {name}, and what all its operations together have sent on.",
+        "The gradients that reached {name}, and those that its operations together sent on.",
         "到达 {name} 的梯度，以及其中所有运算一共传出的梯度。",
     ),
     "written_over": (
-        "A part was written over: what was there before gets 0, what was written gets what came to its places.",
+        "A part was overwritten: the old values get 0, the new ones get the upstream of their places.",
         "一部分被覆盖：原来的值得到 0，写入的值得到相应位置的上游。",
     ),
     "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
@@ -98,7 +98,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "元素太多，这里不写出单个元素。",
     ),
     "numbers_unsaved": (
-        "The numbers of the local derivative are not known: {name} did not save what they need.",
+        "The numbers of the local derivative are not known: {name} did not save the tensors for them.",
         "局部导数的数值未知：{name} 没有保存所需的值。",
     ),
     "numbers_foreign": (
@@ -106,7 +106,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "这个公式由 {name} 自己声明：这里不计算它的数值。",
     ),
     "numbers_differ": (
-        "What was sent is not what this formula gives: the numbers of the local derivative are not shown.",
+        "This formula does not give the gradient that was sent: the numbers of the local derivative are not shown.",
         "送出的值与这个公式的结果不同：不显示局部导数的数值。",
     ),
     "numbers_complex": ("Products of complex numbers are not written out here.", "这里不写出复数的乘积。"),
@@ -116,13 +116,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "结果对自身的变化率是 1：链式法则从这个 1 开始。",
     ),
     "seed_was_given": (
-        "backward() was given this gradient, v: what flows from here on is vᵀ times the derivatives.",
+        "backward() was given this gradient, v: from here on, vᵀ times the derivatives flows.",
         "backward() 得到了这个梯度 v：此后流动的是 vᵀ 乘以各导数。",
     ),
-    "adds_first": ("{name} was None: it becomes what arrived.", "{name} 原为 None：现在等于到达的值。"),
+    "adds_first": ("{name} was None: it becomes the gradient that arrived.", "{name} 原为 None：现在等于到达的值。"),
     "block_of": ("one cell: the mean of {rows}×{columns}", "一格：{rows}×{columns} 的均值"),
     "tile_of": ("{name}, {shape}", "{name}，{shape}"),
-    "adds": ("adds to what was there", "加到原有的值上"),
+    "adds": ("adds to the old value", "加到原有的值上"),
     "now": ("now", "现在"),
     "sends": ("sends", "送出"),
     "from_cell": ("from cell", "来自单元格"),
@@ -216,7 +216,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "没有可播放的反向传播：record=True 会记录大型计算图和每一步。",
     ),
     "lens_hint": (
-        "Click a step to play its backward pass; arrow keys move, dots mark the passes that are here.",
+        "Click a step to play its backward pass; arrow keys move, dots mark recorded passes.",
         "点击某一步可播放它的反向传播；方向键移动，圆点表示已记录的步骤。",
     ),
     "lens_nearest": ("Play step {n}", "播放第 {n} 步"),

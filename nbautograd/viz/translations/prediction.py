@@ -1,4 +1,4 @@
-"""What the player says where gradients are predicted, and of the forward pass."""
+"""Translate the player's texts about predictions of gradients, and about the forward pass."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "ask_type": ("0.5 or 2*3", "0.5 或 2*3"),
     "ask_check": ("Check", "检查"),
     "ask_skip": ("Skip", "跳过"),
-    "ask_none": ("What came, times the local derivative of {title}.", "到达的梯度乘以 {title} 的局部导数。"),
-    "ask_upstream": ("Hint: this is what came from above.", "提示：这是从上游到达的梯度。"),
+    "ask_none": ("The upstream, times the local derivative of {title}.", "到达的梯度乘以 {title} 的局部导数。"),
+    "ask_upstream": ("Hint: this is the upstream gradient.", "提示：这是从上游到达的梯度。"),
     "ask_local": ("Hint: and this is the local derivative.", "提示：这是局部导数。"),
     "ask_unreadable": (
         "This is not a number: write 0.5, 1/3, 2*3 or 3*cos(3).",

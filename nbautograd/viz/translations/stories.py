@@ -1,4 +1,4 @@
-"""What an operation does with the elements of a gradient: a sentence for each family. ``{name}`` is the input."""
+"""Translate the sentence of each family of operations on the elements of a gradient. ``{name}`` is the input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "求和把同一个数传给每个元素。",
     ),
     "story_mean": (
-        "A mean passes the same number on to every element: 1/n of what came.",
+        "A mean passes the same number on to every element: 1/n of the upstream.",
         "求平均把同一个数传给每个元素：上游的 1/n。",
     ),
     "story_softmax": (
@@ -26,7 +26,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "与 nll 合起来就是交叉熵：（softmax − one-hot 标签）· 该行的权重，取平均时为 1/n。",
     ),
     "story_nll": (
-        "Only the element of each row's label is read: it gets −1 times what came, −1/n for a mean. All others get 0.",
+        "Only the element of each row's label is read: it gets −1 times the upstream, −1/n for a mean. Others get 0.",
         "每行只读取标签对应的元素：它得到上游的 −1 倍，取平均时为 −1/n；其余得到 0。",
     ),
     "story_winner": (
@@ -34,7 +34,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "只有胜出的元素得到梯度，其余得到 0。",
     ),
     "story_winner_so_far": (
-        "Each result is the best so far: that element gets its gradient, summed over all places it led.",
+        "Each result is the best so far: that element gets its gradient, summed over all places where it led.",
         "每个结果是到此为止最好的元素：它得到这些位置的梯度之和。",
     ),
     "story_winner_of_window": (
@@ -54,27 +54,27 @@ PLAYER: dict[str, tuple[str, str]] = {
         "卷积核的这个数在每个窗口与一个元素相乘：每个窗口贡献 上游 × 该元素。",
     ),
     "story_norm": (
-        "Upstream minus its mean, minus the part along the normalised values, divided by the deviation.",
+        "Upstream minus its mean, minus the part along the normalized values, divided by the deviation.",
         "上游减去其均值，再减去沿归一化数值方向的部分，除以标准差。",
     ),
     "story_norm_weight": (
-        "Upstream × normalised values, summed over all that {name} scales.",
+        "Upstream × normalized values, summed over all elements that {name} scales.",
         "上游 × 归一化后的数值，对 {name} 缩放的所有元素求和。",
     ),
     "story_bias": (
-        "{name} was added at every place: the sum of what came to all of them.",
+        "{name} was added at every place: the sum of the upstream of all places.",
         "{name} 被加到每个位置：各处上游之和。",
     ),
     "story_embedding": (
-        "A row gets the sum of what came to all places that looked it up; a row that nobody looked up gets 0.",
+        "A row gets the sum of the upstream of all places that looked it up; a row that was not looked up gets 0.",
         "每一行得到所有查到它的位置的上游之和；没有被查到的行得到 0。",
     ),
     "story_taken": (
-        "An element gets the sum of what came to all places it was taken to; one that was not taken gets 0.",
+        "An element gets the sum of the upstream of all places it was copied to; one that was not copied gets 0.",
         "元素得到它被取到的所有位置的上游之和；没有被取到的得到 0。",
     ),
     "story_part": (
-        "What was taken gets its gradient at its place; the others get 0.",
+        "The selected elements get their gradients, each at its place; the others get 0.",
         "取出的部分在原位置得到梯度，其余得到 0。",
     ),
     "story_sorted": (
@@ -82,15 +82,15 @@ PLAYER: dict[str, tuple[str, str]] = {
         "每个梯度回到元素排序之前的位置。",
     ),
     "story_masked": (
-        "0 where the value was replaced; elsewhere what came.",
+        "0 where the value was replaced; elsewhere the upstream.",
         "被替换的位置为 0，其余为上游的值。",
     ),
     "story_positive": (
-        "Where the input is above 0, what came; elsewhere 0.",
+        "Where the input is above 0, the upstream; elsewhere 0.",
         "输入大于 0 的位置传出上游的值，其余为 0。",
     ),
     "story_above": (
-        "Where the input is above the threshold, what came; elsewhere 0.",
+        "Where the input is above the threshold, the upstream; elsewhere 0.",
         "输入高于阈值的位置传出上游的值，其余为 0。",
     ),
     "story_dropped": (
@@ -98,7 +98,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "被丢弃的元素为 0，其余按前向传播时的比例缩放。",
     ),
     "story_masked_value": (
-        "{name} was written to these places: the sum of what came to them.",
+        "{name} was written to these places: the sum of their upstream.",
         "{name} 被写到这些位置：它们的上游之和。",
     ),
     "story_side": (
@@ -114,35 +114,35 @@ PLAYER: dict[str, tuple[str, str]] = {
         "{name} 取回属于自己的那一块。",
     ),
     "story_overwritten": (
-        "0 where {name} was written over; elsewhere what came.",
+        "0 where {name} was overwritten; elsewhere the upstream.",
         "{name} 被覆盖的位置为 0，其余为上游的值。",
     ),
     "story_written": (
-        "{name} gets what came to the places it was written to.",
+        "{name} gets the upstream of the places it was written to.",
         "{name} 得到它被写入的位置的上游。",
     ),
     "story_added_at": (
-        "{name} gets what came to the places it was added to.",
+        "{name} gets the upstream of the places it was added to.",
         "{name} 得到它被加到的位置的上游。",
     ),
     "story_repeated": (
-        "{name} was repeated: the sum of what came to all its copies.",
+        "{name} was repeated: the sum of the upstream of all its copies.",
         "{name} 被重复：所有副本的上游之和。",
     ),
     "story_padded": (
-        "What came to the padding is left out.",
+        "The upstream of the padding is left out.",
         "填充部分的上游被去掉。",
     ),
     "story_padded_copies": (
-        "The padding holds copies: an element gets the sum of what came to it and to its copies.",
+        "The padding holds copies: an element gets the sum of the upstream of its place and of its copies.",
         "填充的是副本：元素得到自身与副本的上游之和。",
     ),
     "story_folded": (
-        "Each element was added at one place: it gets what came there.",
+        "Each element was added at one place: it gets the upstream of that place.",
         "每个元素被加到一个位置：得到该处的上游。",
     ),
     "story_running_sum": (
-        "An element is part of this sum and of all later ones: the sum of what came to them.",
+        "An element is part of this sum and of all later ones: the sum of their upstream.",
         "元素在这一个及之后所有的和里：对它们的上游求和。",
     ),
     "story_running_product": (
@@ -166,11 +166,11 @@ PLAYER: dict[str, tuple[str, str]] = {
         "对 2-范数：上游 × 元素 ÷ 长度，即沿 {name} 的方向。",
     ),
     "story_spread": (
-        "In proportion to the distance from the mean: what is far off gets most.",
+        "In proportion to the distance from the mean: the farthest element gets the most.",
         "与离均值的距离成比例：离得越远得到越多。",
     ),
     "story_attention": (
-        "softmax(q kᵀ) v in one operation: v gets the shares times upstream; q and k get what passes the softmax.",
+        "softmax(q kᵀ) v in one operation: v gets the shares times upstream; q and k get theirs through the softmax.",
         "一个运算算出 softmax(q kᵀ) v：v 得到份额乘上游，q 和 k 得到经过 softmax 的部分。",
     ),
     "story_weights": (

@@ -141,7 +141,7 @@ class Program:
         return self.seen()
 
     def seen(self) -> Step:
-        """What was done, whether it raised, what is known of all tensors; what values and gradients have changed."""
+        """Return the step, its error, the facts about all tensors, and the values and gradients that have changed."""
         facts = [f"{self.facts} {self.error == ''}"]
         for number, t in zip(self.numbers, self.tensors, strict=True):
             version = "i" if t.is_inference() else t._version
@@ -154,11 +154,11 @@ class Program:
 
 
 def trace(T: Any, choose: Choose, steps: int) -> list[Step]:
-    """What is seen of a program of so many steps, before the first one and after each."""
+    """Return the observations of a program of so many steps, before the first one and after each."""
     program = Program(choose, T)
     found = [program.seen()]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the gradients of what is no leaf
+        warnings.simplefilter("ignore")  # of the gradients of tensors that are no leaves
         try:
             for _ in range(steps):
                 found.append(program.advance())
@@ -173,10 +173,10 @@ def is_over(ours: Step, theirs: Step) -> bool:
     if ours[0] != theirs[0] and {ours[0].split()[1], theirs[0].split()[1]} == {"flat", "itself"}:
         return True  # the layouts of results may differ, and what is contiguous
     if their_error and not our_error:
-        if their_error in KEPT:  # PyTorch refuses what is kept here on purpose
+        if their_error in KEPT:  # PyTorch raises an error for cases that are kept here on purpose
             return True
         raise DisagreementError(f"only PyTorch raised: {their_error}")
-    if our_error == INFERENCE:  # PyTorch allows it for what was detached in normal mode
+    if our_error == INFERENCE:  # PyTorch allows it for tensors detached in normal mode
         return True
     if our_error and not their_error:
         raise DisagreementError(f"only nbautograd raised: {our_error}")
@@ -185,7 +185,7 @@ def is_over(ours: Step, theirs: Step) -> bool:
 
 KEPT = (
     "please report a bug to PyTorch",
-    "modified by an inplace operation",  # a copy of what was saved is kept
+    "modified by an inplace operation",  # a copy of the saved tensor is kept
     "modified inplace",  # through detach(): history that goes on is right
     "a leaf Variable that requires grad is being used",  # a view whose base got a history, which was not looked at yet
 )
@@ -428,7 +428,7 @@ def custom(p: Program) -> None:
         return result[0] if isinstance(result, tuple) else None if result is t else result
 
     result = p.run(name, apply, x, mode=p.mode())
-    if result is RAISED:  # PyTorch has dropped the gradient before it refused
+    if result is RAISED:  # PyTorch has dropped the gradient before the error
         p.tensors[x].grad = None
     p.facts = "returned its input" if result is None else ""
     if name == "Double":

@@ -326,7 +326,7 @@ def test_pickle_and_deepcopy():
 
 
 def test_a_write_of_what_is_the_same_memory_uses_the_former_values():
-    """PyTorch refuses to differentiate this; here the gradient is right."""
+    """Check a gradient that is right here and an error in PyTorch."""
     x = nb.tensor([2.0, 3.0], requires_grad=True)
     y = x * 1
     y.mul_(y.detach())

@@ -13,7 +13,7 @@ from nbautograd._engine.core import dispatch_mode, tracing
 
 
 def in_a_thread(task: Callable[[], Any]) -> Any:
-    """What ``task`` returns in another thread, which has a context of its own."""
+    """Return the result of ``task`` in another thread, which has a context of its own."""
     answers: list[Any] = []
     thread = threading.Thread(target=lambda: answers.append(task()))
     thread.start()

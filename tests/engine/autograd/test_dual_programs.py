@@ -152,7 +152,7 @@ def is_over(ours, theirs):
 
 
 def trace(T, seed):
-    """What is seen of a program before the first step and after each."""
+    """Return the observations of a program before the first step and after each."""
     with T.autograd.forward_ad.dual_level():
         program = Program(T, seed)
         return [program.seen("", ""), *(program.advance() for _ in range(25))]

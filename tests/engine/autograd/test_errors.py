@@ -1,4 +1,4 @@
-"""What learners get wrong: PyTorch's exception type, its key words in the message, and nothing left half changed."""
+"""Check learners' mistakes: PyTorch's exception type, its key words in the message, and nothing left half changed."""
 
 from __future__ import annotations
 

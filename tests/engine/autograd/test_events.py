@@ -1,4 +1,4 @@
-"""What observers are told: the events of a pass, and the lines and operands that tracing notes."""
+"""Check the events of a pass for observers, and the lines and operands that tracing notes."""
 
 from __future__ import annotations
 

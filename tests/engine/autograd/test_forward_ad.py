@@ -242,7 +242,7 @@ def test_observers_see_the_passes_of_the_user_alone():
 
 
 def test_tangents_of_two_levels_pass_through_views_inside_of_operations() -> None:
-    """``linear`` transposes its weight, which is computed here, by a view that nobody sees."""
+    """``linear`` transposes its weight, which is computed here, by a hidden view."""
 
     def second(T, product, x, v):
         def along(function):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import weakref
 
 import pytest
@@ -63,7 +64,7 @@ def test_leaves_are_visited_as_soon_as_they_are_complete(T):
 
 
 def test_a_hook_may_write_into_its_gradient():
-    """PyTorch says that it should not; here nobody else's gradient changes by it."""
+    """PyTorch says that it should not; here no other gradient changes by it."""
     x, y = doubled(nb)
     other = nb.ones(2, requires_grad=True)
     out = (y + other).sum()
@@ -421,3 +422,17 @@ def test_nothing_of_the_engine_shows_on_a_tensor():
     public = {name for name in dir(x) if not name.startswith("_")}
     fields = {"seq", "sequence_nr", "relays", "next0", "next1", "input_meta", "extras", "next_nodes"}
     assert public & fields == set()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_inputs_of_one_node_run_once_each_newest_first(seed: int) -> None:
+    """The inputs of a stack depend on each other and enter it in any order."""
+    draw = random.Random(seed)
+    made = [nb.tensor(1.0, requires_grad=True) * 2]
+    for _ in range(30):
+        made.append(draw.choice(made) + draw.choice(made))
+    ran: list[int] = []
+    for i, each in enumerate(made):
+        each.grad_fn.register_hook(lambda *_, i=i: ran.append(i))
+    nb.stack(draw.sample(made, len(made))).sum().backward()
+    assert ran == list(range(len(made)))[::-1]

@@ -1,4 +1,4 @@
-"""Gradients of large arrays wait to be computed with those that follow: nobody can tell, but by the time it takes."""
+"""Gradients of large arrays wait to be computed with those that follow: only the time shows it."""
 
 import gc
 import warnings
@@ -128,7 +128,7 @@ def test_what_runs_in_between_may_write_to_what_was_saved(made):
 
         @staticmethod
         def backward(ctx, g):
-            ctx.saved[0].numpy()[...] = 0  # nobody is told
+            ctx.saved[0].numpy()[...] = 0  # unnoticed
             return g, None
 
     def by_a_function(x):

@@ -31,5 +31,5 @@ def test_many_programs(block: int) -> None:
 @fuzzed(50)
 @given(data=st.data(), steps=st.integers(1, 30))
 def test_programs_that_can_be_shrunk(data: st.DataObject, steps: int) -> None:
-    """The same with hypothesis, which finds the shortest program that fails."""
+    """Check programs drawn by hypothesis, which finds the shortest program that fails."""
     drawn_program_agrees(lambda T, choose: trace(T, choose, steps), is_over, data)

@@ -67,7 +67,7 @@ RAISED = object()
 
 
 class Program:
-    """What is done with the tensors of a library, and their twins.
+    """The operations on the tensors of a library, and their twins.
 
     :param values: the elements of the leaves.
     """
@@ -93,7 +93,7 @@ class Program:
         return self.seen()
 
     def seen(self):
-        """What was done, whether it raised, what tensors are; what values, gradients and results there are."""
+        """Return the step, its error, the facts about tensors, and the values, gradients and results."""
         tensors = [(slot.number, slot.tensor) for slot in self.slots]
         facts = ", ".join(f"{number} {int(self.is_recorded(t))} {t._version}" for number, t in tensors)
         gradients = [(number, t.grad) for number, t in tensors[:3]]
@@ -145,7 +145,9 @@ class Program:
 
     @staticmethod
     def is_lost(slot, x):
-        """Whether PyTorch does not say any more what a view is, since its memory has been written to."""
+        """Return whether PyTorch no longer knows of which tensor this is a view, since its memory has been written
+        to.
+        """
         return slot.is_one_of_several and origin(slot.twin.value) is origin(x.twin.value)
 
     # -- steps ----------------------------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ class Program:
         x = self.pick()
         y = self.pick(lambda slot: slot.twin.value.shape in ((), x.twin.value.shape))
         if x is not y and np.shares_memory(x.twin.value, y.twin.value):
-            return  # PyTorch refuses memory that overlaps; here it is the old values that are read
+            return  # PyTorch raises an error for memory that overlaps; here it is the old values that are read
         twin = self.combined(name, x, y)
 
         def step(T, a, b):
@@ -231,7 +233,7 @@ class Program:
         self.written(self.run("[0]=", step, x, y), x, twin, True)
 
     def backward(self):
-        """Accumulate; where the pass is refused for a write to a saved tensor, it changes nothing."""
+        """Accumulate; a pass that fails for a write to a saved tensor changes nothing."""
         x = self.pick(lambda slot: slot.leaf is None)
         if x is None:
             return
@@ -291,7 +293,7 @@ def leaves(seed):
 
 
 def trace(T, seed):
-    """What is seen of a program before the first step and after each."""
+    """Return the observations of a program before the first step and after each."""
     program = Program(T, seed, leaves(seed))
     return [program.seen(), *(program.advance() for _ in range(25))]
 
@@ -300,7 +302,7 @@ def is_over(ours, theirs):
     if ours[1] == theirs[1]:
         return False
     if theirs[1] and theirs[0].startswith(("backward", "second")):
-        return True  # a copy of what was saved is kept here
+        return True  # a copy of the saved tensor is kept here
     raise DisagreementError("only PyTorch raised" if theirs[1] else "only nbautograd raised")
 
 

@@ -1,4 +1,4 @@
-"""What is seen of a random program after each of its steps, and the comparison of that with PyTorch's."""
+"""Observe a random program after each of its steps, and compare the observations with PyTorch's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import oracle
 __all__ = ["Changes", "DisagreementError", "EndOfProgramError", "Step", "drawn_program_agrees", "programs_agree"]
 
 Step = list[Any]
-"""What was done, what it raised, what tensors are (texts; None ends it); and lists of numbers that have changed."""
+"""The step, its error, the facts about tensors (texts; None ends it), and lists of numbers that have changed."""
 
 IsOver = Callable[[Step, Step], bool]
 
@@ -29,7 +29,7 @@ class EndOfProgramError(Exception):
 
 
 class Changes:
-    """What tensors were when they were looked at last."""
+    """The state of tensors when they were last looked at."""
 
     def __init__(self) -> None:
         self.known: dict[int, Any] = {}

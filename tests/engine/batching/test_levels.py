@@ -101,7 +101,7 @@ def test_arrays_of_samples_have_no_elements():
 
 @pytest.mark.parametrize("dim", [0, 1])
 def test_both_libraries_take_each_others_functions(dim):
-    """What is mapped is any function: here one that is written for both."""
+    """Check that a function written for both libraries can be mapped."""
 
     def program(T, x):
         return T.vmap(lambda a: T.linalg.norm(a) * a.flip(0), in_dims=dim)(T.tensor(x))

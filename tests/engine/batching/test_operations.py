@@ -33,9 +33,9 @@ NOT_ASKED = {
     **dict.fromkeys(("cholesky_inverse", "cholesky_inverse upper"), TANGENTS),  # PyTorch's are not its differences
     **dict.fromkeys(("scatter_reduce prod", "scatter_reduce prod itself"), TANGENTS),  # PyTorch says zeros
 }
-"""What of a case is not compared with PyTorch, since it is not right there, or not to the last digits."""
+"""The parts of a case that are not compared with PyTorch, which is not right there, or not to the last digits."""
 LAYOUT = "as_strided complex istft"
-"""Words in the names of cases whose results depend on how a sample lies in memory: only mapped over dimension 0."""
+"""Words in the names of cases whose results depend on a sample's memory layout: only mapped over dimension 0."""
 
 
 def variants(case):
@@ -64,12 +64,12 @@ def patterns(case):
 
 
 def mapped(T, case, samples, dims):
-    """What vmap gives."""
+    """Return the result of vmap."""
     return T.vmap(lambda *xs: case.call(T, *xs), in_dims=dims)(*batches(T, samples, dims))
 
 
 def one_by_one(T, case, samples, dims):
-    """What a call for each sample gives."""
+    """Return the results of one call for each sample."""
     inputs = batches(T, samples, dims)
     alone = [
         [x if d is None else T.tensor(a) for x, a, d in zip(inputs, sample, dims, strict=True)] for sample in samples

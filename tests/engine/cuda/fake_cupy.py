@@ -20,7 +20,7 @@ __all__ = ["CUDARuntimeError", "fake_cupy", "present"]
 
 
 class CUDARuntimeError(RuntimeError):
-    """What CuPy raises where CUDA answers with an error."""
+    """The error that CuPy raises when CUDA reports one."""
 
 
 class OutOfMemoryError(MemoryError):

@@ -1,4 +1,5 @@
-"""What tests on a CUDA device share: the device, PyTorch's on the same, and what a rehearsal leaves out.
+"""Share the parts of tests on a CUDA device: the device, PyTorch's on the same, and the cases that a rehearsal leaves
+out.
 
 ``python benchmarks/on_device.py --rehearse`` runs these tests over the stand-in of ``fake_cupy.py``, with PyTorch on
 the CPU in place of its CUDA: that proves that the tests are sound, and nothing about CUDA.
@@ -69,7 +70,7 @@ def agree(program: Any, *inputs: Any) -> None:
 
 @contextmanager
 def watched_copies() -> Iterator[list[int]]:
-    """How many bytes each copy to the host had that the library has asked for."""
+    """Yield a list of the number of bytes of each copy to the host that the library asks for."""
     from nbautograd._engine.arrays import backend
 
     sizes: list[int] = []

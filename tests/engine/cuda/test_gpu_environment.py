@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def run(code: str, **variables: str) -> str:
-    """What a program prints in a fresh process."""
+    """Return the output of a program in a fresh process."""
     done = subprocess.run(
         [sys.executable, "-c", f"import nbautograd as torch\n{code}"],
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", **variables},

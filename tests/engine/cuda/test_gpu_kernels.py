@@ -1,6 +1,6 @@
 """On a GPU: fused kernels give what their steps give, optimizers what the CPU gives, and indexing always the same.
 
-These have not run yet: see ``tests/engine/strict/test_kernels.py`` for what is known without a device.
+These have not run yet: ``tests/engine/strict/test_kernels.py`` has all facts that are known without a device.
 """
 
 from __future__ import annotations

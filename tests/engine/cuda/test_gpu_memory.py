@@ -1,4 +1,4 @@
-"""On a GPU: memory that runs out in any phase of a step, memory that is given back, and the counts of both."""
+"""On a GPU: out of memory in any phase of a step, memory that is freed again, and the counts of both."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_counts() -> None:
 
 
 def test_results_are_written_over_only_where_nobody_looks() -> None:
-    """Large arrays that nobody else holds are used again; what is held stays."""
+    """Large arrays that no one else holds are used again; others stay."""
     x = nb.ones(BIG, device="cuda")
     y = x * 2
     kept: list[Any] = [y, y[1:], y.reshape(4096, -1)]

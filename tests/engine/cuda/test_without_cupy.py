@@ -26,7 +26,7 @@ def no_driver() -> int:
 
 
 class Library:
-    """What stands for a library of the toolkit that cannot be loaded."""
+    """A stand-in for a library of the toolkit that cannot be loaded."""
 
     def __getattr__(self, name: str) -> Any:
         raise ImportError("libnvrtc.so.12: cannot open shared object file")
@@ -147,7 +147,7 @@ except RuntimeError as error:
 
 
 def run(folder: Path) -> str:
-    """What the program says with ``folder`` before everything else on the path."""
+    """Return the program's output with ``folder`` before everything else on the path."""
     root = Path(__file__).parents[3]
     path = os.pathsep.join([str(folder), str(root)])
     done = subprocess.run(
@@ -173,7 +173,9 @@ def test_a_broken_cupy_on_the_path(code: str, tmp_path: Path) -> None:
 
 
 def test_a_real_cupy_without_a_driver() -> None:
-    """Where ``NBAUTOGRAD_CUPY`` names a folder with CuPy (``pip install --target FOLDER cupy-cuda12x``)."""
+    """Check a real CuPy, if ``NBAUTOGRAD_CUPY`` names a folder with it (``pip install --target FOLDER
+    cupy-cuda12x``).
+    """
     folder = os.environ.get("NBAUTOGRAD_CUPY")
     if not folder:
         pytest.skip("NBAUTOGRAD_CUPY names no folder with CuPy")

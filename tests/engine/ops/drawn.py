@@ -1,4 +1,4 @@
-"""Shapes, numbers and layouts that nobody picked: drawn from NumPy's first generator, whose numbers never change."""
+"""Arbitrary shapes, numbers and layouts: drawn from NumPy's first generator, whose numbers never change."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Draws:
 
 
 def laid_out(T: Any, array: np.ndarray[Any, Any], layout: str) -> tuple[Any, Any]:
-    """A leaf, and a tensor of the values of an array that lies in memory in its own way."""
+    """A leaf, and a tensor of the values of an array with its own memory layout."""
     if layout == "transposed" and array.ndim >= 2:
         leaf = T.tensor(array.swapaxes(0, -1).copy(), requires_grad=True)
         return leaf, leaf.transpose(0, -1)

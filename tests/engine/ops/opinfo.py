@@ -3,7 +3,7 @@
 python -m tests.engine.ops.opinfo                       # every entry, float64: a figure per family, and what differs
 python -m tests.engine.ops.opinfo -k 'linalg\\.' -v      # some entries, each with its first difference
 python -m tests.engine.ops.opinfo --dtypes complex128,int64,bool --samples 20
-python -m tests.engine.ops.opinfo --errors -v           # the inputs that PyTorch refuses: the same exception type?
+python -m tests.engine.ops.opinfo --errors -v           # the error inputs of PyTorch: the same exception type?
 python -m tests.engine.ops.opinfo --variants -v         # method, in-place and out= forms
 """
 
@@ -51,7 +51,7 @@ __all__ = [
     "family",
 ]
 
-for module in (common_utils, core):  # PyTorch looks through the stack for a unittest, with its source: there is none
+for module in (common_utils, core):  # PyTorch looks through the stack for a unittest, with its source: none exists
     module.extract_test_fn = lambda: None
 
 OUT_OF_SCOPE = re.compile(
@@ -87,7 +87,7 @@ ACCEPTED |= dict.fromkeys(
     ["__radd__", "__rand__", "__rdiv__", "__rmul__", "__ror__", "__rxor__"], "called unbound, on a number"
 )
 ACCEPTED["gradient"] = "a tensor on PyTorch's meta device"
-"""Entries of which an input that PyTorch refuses is not refused in the same way here, with the reason."""
+"""Entries of which an error input of PyTorch does not raise the same error here, with the reason."""
 
 VARIANTS_OTHERWISE = {
     "addbmm": "PyTorch lets a 0-d tensor grow in place",
@@ -247,7 +247,7 @@ def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True)
 
 
 def agree_on_errors(entry: Entry) -> int:
-    """The inputs that PyTorch refuses are refused by ours with the same exception type; how many there were."""
+    """PyTorch's error inputs raise the same exception type here; return their number."""
     info, count = entry.info, 0
     if info.error_inputs_func is None:
         return 0
@@ -372,7 +372,7 @@ def main() -> None:
 
 
 def examine(entry: Entry, options: Any) -> str | None:
-    """What is wrong with an entry, or None."""
+    """Return the error of an entry, or None."""
     if entry.ours is None:
         return "MISSING"
     try:

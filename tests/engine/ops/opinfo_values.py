@@ -41,14 +41,14 @@ Ours moves by less than 1e-14 between OpenBLAS's kernels.
 
 
 class DisagreementError(AssertionError):
-    """What differs between the two libraries."""
+    """A difference between the two libraries."""
 
 
 # -- from PyTorch to ours --------------------------------------------------------------------------------------------
 
 
 def array_of(t: torch.Tensor) -> np.ndarray:
-    """A copy of a tensor as an array that lies in memory in the same way."""
+    """A copy of a tensor as an array of the same memory layout."""
     t = t.detach().resolve_conj().resolve_neg()
     if t.dtype == torch.bfloat16:
         return t.float().numpy().astype(nb.bfloat16.numpy)

@@ -1,4 +1,4 @@
-"""What elementary functions give at exact points, and how far off they are elsewhere: run on each level of a processor.
+"""Print elementary functions at exact points, and their errors elsewhere: run on each level of a processor.
 
 Prints a line for whatever is wrong.
 """

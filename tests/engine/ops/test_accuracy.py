@@ -1,4 +1,4 @@
-"""Rounding errors of what adds up, measured in long double, beside those of PyTorch."""
+"""Rounding errors of sums, measured in long double, beside those of PyTorch."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def at(environment: dict[str, str], module: str) -> str:
-    """What a module prints that runs in an environment."""
+    """Return the output of a module that runs in an environment."""
     command = [sys.executable, "-m", module]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -77,7 +77,7 @@ def test_no_further_off_than_torch(name: str) -> None:
 
 @pytest.mark.parametrize("value", [0.3, 1.7])
 def test_in_place_and_large_arrays(value: float) -> None:
-    """What is computed in place, and piece by piece, is the same."""
+    """Check that computing in place, and piece by piece, gives the same result."""
     for name in ("exp", "log", "sin", "tanh", "log10", "sigmoid"):
         function = getattr(nb, name)
         expected = function(nb.tensor(value)).item()

@@ -1,4 +1,4 @@
-"""Derivatives that PyTorch refuses or gets wrong, against finite differences."""
+"""Derivatives that raise errors or are wrong in PyTorch, against finite differences."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ ALSO = {
     "unlike batches": "broadcast|must match",
     "not positive-definite": "not positive-definite.*|order 1",
 }
-"""What our messages say besides, as PyTorch's do in their own order."""
+"""Key words that our messages have in addition, as PyTorch's do in their own order."""
 
 
 @pytest.mark.parametrize("what", MISUSE)

@@ -44,7 +44,7 @@ MISUSE = [
 INDEXING = re.compile(
     r"index -?\d|too many indices|The shape of the mask|only integers, slices|tensors used as|shape mis|value cannot"
 )
-"""What ``x[key]`` and ``x[key] = value`` say: they have no name."""
+"""The messages of ``x[key]`` and ``x[key] = value``, which have no name."""
 
 
 def operation(message: str) -> str | None:

@@ -34,7 +34,7 @@ def duals(T, case, requires_grad):
 
 
 def tangent(T, case):
-    """The result's value, its tangent, and whether that lies in memory as the value."""
+    """The result's value, its tangent, and whether both have the same memory layout."""
     with T.autograd.forward_ad.dual_level():
         try:
             out = case.call(T, *duals(T, case, False))

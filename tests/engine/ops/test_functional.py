@@ -1,5 +1,6 @@
-"""What the cases do not reach: random streams, running statistics, and functions of which PyTorch has no second
-derivative, so that first ones are compared with it and all by finite differences."""
+"""Check the rest of the functions: random streams, running statistics, and functions of which PyTorch has no second
+derivative, so that first ones are compared with it and all by finite differences.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ RANDOM = ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "fe
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_numbers_are_pytorchs(name, kind, inplace):
-    """The same mask after the same seed, in any layout, and the generator in the same place afterwards."""
+    """Check for the same mask after the same seed, in any layout, and the same state of the generator afterwards."""
     for shape in ((3, 5), (4, 3, 5), (2, 3, 4, 5), (30, 41)):
         for turned in (False, True):
 

@@ -27,7 +27,7 @@ LEFT = {
         function select, method select, function select_copy, function slice_copy, method size, method stride,
         function pairwise_distance""",
 }
-"""What takes other names only, and why."""
+"""Functions that take other names only, and the reason."""
 
 
 def value(library: Any, kind: str, name: str) -> Any:
@@ -85,7 +85,7 @@ NAMES = {"self": "input"}, {"self": "input", **NUMPY}
 
 
 def refused_by(T: Any, kind: str, name: str, arguments: list[Any], names: dict[str, str]) -> bool:
-    """Return whether a library refuses a call with such names."""
+    """Return whether a library rejects a call with such names."""
     kwargs = keywords(T, arguments, names)
     args = (kwargs.pop("input"),) if kind == "method" else ()
     return refuses(getattr(T.Tensor if kind == "method" else T, name), args, kwargs)

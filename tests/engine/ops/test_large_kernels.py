@@ -1,4 +1,4 @@
-"""What is computed in another way where there is much of it: next to PyTorch, at sizes on both sides of the limit."""
+"""Compare kernels that differ for large sizes with PyTorch's, at sizes on both sides of the limit."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_gradients_that_are_chosen(kind: type, size: int) -> None:
         def program(T: Any, slope: float | None) -> Any:
             t = T.tensor(x, requires_grad=True)
             (T.relu(t) if slope is None else T.nn.functional.leaky_relu(t, slope)).backward(T.tensor(g))
-            grad = t.grad.where(~t.grad.isnan(), T.tensor(5.0, dtype=t.grad.dtype))  # a NaN's bits are nobody's
+            grad = t.grad.where(~t.grad.isnan(), T.tensor(5.0, dtype=t.grad.dtype))  # a NaN's bits are arbitrary
             return t.grad.isnan(), grad, grad.signbit()
 
         oracle.check(program, slope, exact=True)

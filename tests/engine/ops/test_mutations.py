@@ -47,7 +47,7 @@ def attention() -> Case:
 
 
 def sliced() -> list[Case]:
-    """Max pooling without indices, which the function makes of what nobody traces; and a derivative of it."""
+    """Max pooling without indices, which the function makes of untraced operations; and a derivative of it."""
     windows = (2, 3), (2, 3)
 
     def gathered(T: Any, g: Any) -> Any:
@@ -77,7 +77,7 @@ def mutated_by_transposing(x: Any) -> Any:
 
 
 def pointless(formula: str, mutation: str) -> bool:
-    """Whether the mutation leaves the formula what it was: a gradient of 0 has no negative, a refusal stays one."""
+    """Return whether the mutation does not change the formula: a gradient of 0 has no negative, an error stays one."""
     zero = "zeros_of(" in formula and "where" not in formula and "strided_scatter" not in formula
     return (zero and mutation != "identity") or formula.startswith(("not_implemented(", "refuse_derivative("))
 
@@ -152,7 +152,7 @@ def recompile(op: CompiledOp) -> None:
 
 
 CONSTANT = ("zeros_of(", "sum_to(zeros_of(", "cast_back(sum_to(zeros_of(", "not_implemented(", "refuse_derivative(")
-"""How formulas begin that say that there is no gradient."""
+"""The beginnings of formulas that declare that there is no gradient."""
 THIRD_ORDER = {"embedding_masked", "lay_out", "pad_more", "resample"}
 """Operations that only a second derivative is made of, so that their own formulas are run from the third on."""
 RANDOM = {"_sample_dirichlet", "_standard_gamma"}

@@ -37,7 +37,7 @@ if LONG:  # two more for which everything goes the way of one of these
 @pytest.mark.parametrize("entry", PRESENT, ids=str)
 def test_other_dtypes(entry):
     for name in OTHER_DTYPES:
-        # What is refused is compared in test_registry.py.
+        # Calls that raise are compared in test_registry.py.
         supported = getattr(torch, name) in entry.info.supported_dtypes("cpu")
         if supported and entry.name not in opinfo.INEXACT.get(name, ()):
             try:
@@ -79,7 +79,7 @@ CAST = [
     if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE | CAST_OTHERWISE
     and (LONG or entry.info.name.removeprefix("nn.functional.").replace(".", "_") in LISTED)
 ]
-"""Those of the list; or all, of which the others must not be cast by what they are made of."""
+"""Those of the list; or all, of which the others must not be cast by their parts."""
 
 
 def dtypes(result: Any) -> Any:

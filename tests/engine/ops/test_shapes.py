@@ -1,4 +1,4 @@
-"""Operations on shapes and layouts that nobody would think of, against PyTorch: 0-d, sizes of 0, any strides."""
+"""Operations on unusual shapes and layouts, against PyTorch: 0-d, sizes of 0, any strides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.engine.ops.drawn import LAYOUTS, Draws, laid_out
 
 
 def agree(call, arrays, draws):
-    """Compare a result and the gradients of its operands, which lie in memory as is drawn."""
+    """Compare a result and the gradients of its operands, whose memory layouts are drawn."""
 
     def program(T):
         leaves, operands = zip(*(laid_out(T, a, layout) for a, layout in pairs), strict=True)
@@ -53,7 +53,7 @@ def test_reductions(name):
 
 
 def part_of_a_key(draws):
-    """What stands in the brackets of an index."""
+    """Draw one part of an index."""
 
     def end():
         return draws.choice([None, *range(-5, 6)])

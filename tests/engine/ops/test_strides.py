@@ -1,4 +1,4 @@
-"""How results lie in memory: strides as PyTorch's, so that ``view`` takes what it takes there."""
+"""Check the memory layout of results: strides as PyTorch's, so that ``view`` takes the same shapes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Strides = tuple[int | None, ...]
 
 
 def permuted(x: Any, order: tuple[int, ...]) -> Any:
-    """The same values in memory by another order of dimensions."""
+    """Return the same values in memory by another order of dimensions."""
     back = sorted(range(len(order)), key=order.__getitem__)
     return x.permute(order).contiguous().permute(back)
 
@@ -194,7 +194,7 @@ Places = list[list[Any]]
 
 
 def places(library: Any, case: Case, layout: Layout) -> Places:
-    """How the results of a case lie in memory."""
+    """Return the memory layout of the results of a case."""
     library.manual_seed(0)
     inputs = [library.tensor(a) for a in case.arrays()]
     inputs = [layout(library, x, number) if x.ndim > 1 else x for number, x in enumerate(inputs)]
@@ -214,7 +214,9 @@ def in_layout(layout: str) -> Iterator[Case]:
 
 
 def all_places(T: Any, layout: str) -> list[Places | None]:
-    """How the results of all cases lie in memory; None where PyTorch lacks one, or a layout does not suit it."""
+    """Return the memory layouts of the results of all cases; None if PyTorch lacks one, or a layout does not suit
+    it.
+    """
     found: list[Places | None] = []
     for each in in_layout(layout):
         try:
@@ -226,7 +228,7 @@ def all_places(T: Any, layout: str) -> list[Places | None]:
 
 @cache
 def differing(name: str) -> tuple[int, dict[str, tuple[Places, Places]]]:
-    """How many cases were compared in a layout; and those that differ, with what they come to here and in PyTorch."""
+    """Return the number of compared cases in a layout, and those that differ, with both results."""
     compared, output = 0, {}
     for each, theirs in zip(in_layout(name), oracle.shared(name, all_places, name), strict=True):
         if theirs is None or name == "expanded" and each.name in SINGULAR:

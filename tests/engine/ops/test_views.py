@@ -121,7 +121,7 @@ def geometry(x):
 
 
 def overlaps(x):
-    """Whether two elements are one place in memory."""
+    """Return whether two elements share one place in memory."""
     lines = zip(x.shape[::-1], x.stride()[::-1], strict=True)
     places = sum(np.arange(n).reshape(-1, *(1,) * i) * s for i, (n, s) in enumerate(lines))
     return np.unique(places).size < x.numel()
@@ -192,7 +192,7 @@ def test_writing_through_a_view(shape):
     for seed in range(25):
         ours, theirs = program(nb, seed), oracle.answer(program, seed)
         if isinstance(theirs, oracle.Raised):
-            # PyTorch also refuses to read an output of split() or unbind() after its base was written to.
+            # PyTorch also raises an error on reading an output of split() or unbind() after its base was written to.
             assert isinstance(ours, (list, RuntimeError))
         else:
             oracle.close(ours, theirs)

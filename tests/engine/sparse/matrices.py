@@ -37,7 +37,7 @@ def make(torch: Any, name: str, dtype: str = "float64", requires_grad: bool = Fa
 
 
 def described(value: Any) -> Any:
-    """What both libraries have to agree on: layout and elements."""
+    """Return the properties on which both libraries must agree: layout and elements."""
     if isinstance(value, (tuple, list)):
         return type(value)(map(described, value)) if type(value) in (tuple, list) else value
     if not hasattr(value, "layout"):
@@ -47,7 +47,7 @@ def described(value: Any) -> Any:
 
 
 def check_where_pytorch_can(program: Callable[..., Any], cases: Iterable[Any]) -> None:
-    """Compare what a program computes of each case, but for those that PyTorch refuses."""
+    """Compare a program's results of each case, except for those that PyTorch rejects."""
 
     def outcomes(T: Any) -> Any:
         found = []

@@ -90,7 +90,7 @@ def test_gradients_and_their_layouts(program: str, coalesced: bool) -> None:
 @pytest.mark.parametrize("coalesced", [False, True])
 @pytest.mark.parametrize(("name", "dim"), [("softmax", 1), ("log_softmax", 0)])
 def test_gradients_of_softmax(name: str, dim: int, coalesced: bool) -> None:
-    """PyTorch computes them densely: of its sparse operations nobody knows how far off they are."""
+    """PyTorch computes them densely: the errors of its sparse operations are unknown."""
     for case in MATRICES:
 
         def program(T: Any, case: Any = case) -> Any:

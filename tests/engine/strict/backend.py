@@ -68,7 +68,7 @@ def _as_strided(x: StrictArray, shape: Any = None, strides: Any = None) -> Stric
 
 
 class _Module:
-    """What stands for the module ``cupy``: what makes arrays, and NumPy's functions by CuPy's names."""
+    """A stand-in for the module ``cupy``: functions that make arrays, and NumPy's functions by CuPy's names."""
 
     add = _Add()
     ndarray = StrictArray
@@ -101,7 +101,7 @@ class StrictBackend:
 
     type = "strict"
     compiled: Any = None
-    """What makes kernels, where a test has a compiler: see ``kernels.py``."""
+    """The maker of kernels, if a test has a compiler: see ``kernels.py``."""
 
     def kernels(self) -> Any:
         """The stand-ins for CuPy's classes of kernels, or None."""

@@ -1,4 +1,4 @@
-"""The same call on the CPU and on the strict device, and the comparison of what comes of it."""
+"""Run the same call on the CPU and on the strict device, and compare the results."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def trained(make: Any, place: Any, *arrays: np.ndarray[Any, Any]) -> list[nb.Ten
 
 
 class Launches:
-    """How many kernels run in a ``with`` block: elementwise ones, reductions, raw ones."""
+    """The number of kernels that run in a ``with`` block: elementwise ones, reductions, raw ones."""
 
     def counts(self) -> list[int]:
         return [kind.launches for kind in (kernels.ElementwiseKernel, kernels.ReductionKernel, kernels.RawKernel)]

@@ -70,11 +70,11 @@ class Parameter(NamedTuple):
     dtype: Any
     name: str
     raw: bool = False
-    """Whether the kernel indexes it itself."""
+    """True if the kernel indexes it itself."""
 
 
 def parameters(text: str) -> list[Parameter]:
-    """``"float32 x, bool c"`` as CuPy reads it; its own names are refused."""
+    """``"float32 x, bool c"`` as CuPy reads it; its own names are rejected."""
     found = []
     for part in text.split(","):
         *raw, kind, name = part.split()
@@ -149,7 +149,9 @@ def pointers(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
 
 
 def host_operand(value: Any, parameter: Parameter) -> np.ndarray[Any, Any]:
-    """What a kernel reads of an operand; arrays must be on the device and of the very dtype, as with CuPy."""
+    """Return the array that a kernel reads for an operand; arrays must be on the device and of the exact dtype, as
+    with CuPy.
+    """
     if isinstance(value, StrictArray) or getattr(value, "dtype", None) == BFLOAT16:
         value = getattr(value, "_v", value)
         if value.dtype != np.dtype(parameter.dtype):
@@ -304,7 +306,7 @@ def _c(parameter: Parameter) -> str:
 
 
 class Kernels:
-    """What stands for the module ``cupy`` as a maker of kernels."""
+    """A stand-in for the module ``cupy`` as a maker of kernels."""
 
     ElementwiseKernel = ElementwiseKernel
     ReductionKernel = ReductionKernel

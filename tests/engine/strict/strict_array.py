@@ -5,7 +5,7 @@ keywords that CuPy has, that no NumPy array leaks in, and that nothing counts on
 computes with NumPy, so it says nothing about CUDA's results, speed, order of summation or errors.
 
 Where it is known to differ from CuPy: it is stricter with indices (CuPy would copy a list or a NumPy array to the
-device, which costs a wait), and with ufunc methods (``reduce`` and the like are refused, CuPy has some). The names and
+device, which costs a wait), and with ufunc methods (``reduce`` and the like raise, CuPy has some). The names and
 parameters are those of a real CuPy; what a parameter may be is checked only where a test below says so.
 """
 
@@ -33,11 +33,11 @@ def _words(text: str) -> list[str]:
 
 
 TABLE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cupy_names.json").read_text())
-"""What CuPy has, from a real wheel of it: see ``test_cupy_names.py``."""
+"""The names in CuPy, from a real wheel of it: see ``test_cupy_names.py``."""
 
 UFUNCS = frozenset(name for name, parameters in TABLE["numpy"].items() if parameters == "ufunc")
 FUNCTIONS = {name: parameters for name, parameters in TABLE["numpy"].items() if parameters != "ufunc"}
-"""The functions of CuPy that NumPy hands over, with their parameters (``*`` and ``**``: any)."""
+"""The functions of CuPy that NumPy dispatches to, with their parameters (``*`` and ``**``: any)."""
 
 DOORS = ("arange", "array", "asarray", "empty", "eye", "full", "identity", "linspace", "ones", "tri", "zeros")
 """The functions that make arrays."""
@@ -53,7 +53,7 @@ AT_DTYPES = frozenset("iqIQefd")  # those that atomic addition knows: no complex
 
 
 def _host(value: Any, what: str) -> Any:
-    """The NumPy array inside, for computing; whatever CuPy would refuse as an operand is refused."""
+    """The NumPy array inside, for computing; operands that CuPy would reject raise."""
     if isinstance(value, StrictArray):
         return value._v
     if isinstance(value, np.ndarray):
@@ -124,7 +124,7 @@ def _call_scipy(name: str, function: Callable[..., Any], parameters: str, *args:
 
 
 def _index(key: Any, shape: tuple[int, ...]) -> Any:
-    """An index, in which lists and NumPy arrays are refused; integers in arrays wrap around where out of range."""
+    """An index, in which lists and NumPy arrays raise; integers in arrays wrap around where out of range."""
     items = key if isinstance(key, tuple) else (key,)
     taken = sum(1 if _is_whole(item) else item.ndim if isinstance(item, StrictArray) else 0 for item in items)
     d, found = 0, []
@@ -160,7 +160,7 @@ def _wrapped(index: Any, n: int) -> Any:
 
 
 class Flags(NamedTuple):
-    """What CuPy says of an array's memory; there is no ``writeable``, neither to read nor to set."""
+    """CuPy's flags of an array's memory; there is no ``writeable``, neither to read nor to set."""
 
     c_contiguous: bool
     f_contiguous: bool
@@ -168,7 +168,7 @@ class Flags(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Where an array's first element lies."""
+    """The address of an array's first element."""
 
     ptr: int
 
@@ -176,11 +176,11 @@ class Memory(NamedTuple):
 SYNCS: list[str] = []
 """Every time the host would have waited for the device, and what for."""
 FETCHED: list[int] = []
-"""How many bytes each copy to the host had."""
+"""The number of bytes of each copy to the host."""
 
 
 class StrictArray:
-    """An array with CuPy's face and NumPy's numbers; see the module's docstring for what that proves."""
+    """An array with CuPy's interface and NumPy's numbers; the module's docstring says how much that proves."""
 
     __slots__ = ("__weakref__", "_v", "base")
     __array_priority__ = 100
@@ -220,7 +220,7 @@ class StrictArray:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         path = ".".join([*function.__module__.split(".")[1:], function.__name__])
-        if path in DOORS:  # np.asarray(values, like=array) and its kin: made on the device from what is on the host
+        if path in DOORS:  # np.asarray(values, like=array) and its kin: copied from the host to the device
             from tests.engine.strict.backend import _MODULE  # which is made of these arrays
 
             return getattr(_MODULE, path)(*args, **kwargs)

@@ -1,4 +1,6 @@
-"""What tests for a CUDA device found before they ran on one: copies between devices, ``out=``, values at one place."""
+"""Check the errors that tests for a CUDA device found before they ran on one: copies between devices, ``out=``,
+collisions.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def test_out_on_another_device(call: Any, there: str) -> None:
 
 @pytest.mark.parametrize(("here", "there"), [("cpu", "strict"), ("strict", "cpu")])
 def test_copies_from_another_device(here: str, there: str) -> None:
-    """What PyTorch brings to the device of the tensor that is written to, as when a state is loaded."""
+    """Check the tensors that PyTorch copies to the device of the tensor that is written to, for example on loading a
+    state.
+    """
     y = nb.arange(4.0, device=there).reshape(2, 2)
     for write, expected in (
         (lambda x: x.copy_(y), [[0, 1], [2, 3]]),
@@ -59,7 +63,7 @@ def test_copies_from_another_device(here: str, there: str) -> None:
 
 
 def test_traces_are_for_the_cpu() -> None:
-    """A function over tensors of a device is refused, not compiled for arrays of NumPy's."""
+    """A function over tensors of a device raises, and is not compiled for arrays of NumPy's."""
     x = nb.tensor([1.0, -2.0, 3.0], device="strict", requires_grad=True)
     with pytest.raises(nb.errors.TracingError, match="a tensor on strict"):
         nb.jit.trace(lambda x: x.exp().sum(), (x,))

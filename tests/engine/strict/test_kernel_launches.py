@@ -1,4 +1,4 @@
-"""How many kernels run for what, with which operands; what is compiled again, and what has none."""
+"""Count the kernels of each operation and their operands, the recompilations, and the operations without a kernel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_chain_of_formulas_is_one_kernel() -> None:
 
 
 def test_a_gradient_that_is_used_twice() -> None:
-    """The sum of what comes by two ways is part of the kernel."""
+    """The sum of the gradients of two paths is part of the kernel."""
     agree(lambda x: x.tanh() * x.exp() + x.sin(), (5,))
     x = nb.linspace(-2, 2, 12, device="strict").requires_grad_()
     y = (x.tanh() + x.sigmoid()).sum()

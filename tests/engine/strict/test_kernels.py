@@ -80,7 +80,7 @@ def test_the_code_of_every_operation_and_formula(functions: Any, least: int) -> 
 
 
 def launch(kernel: Any, program: Any, launched: Any, *operands: Any) -> Any:
-    """What the kernel computes."""
+    """Return the result of the kernel."""
     named = {f"{name}_in": operand for name, operand in zip(kernel.names, operands, strict=True)}
     given = [named[name] for _, name in program.in_params]
     found = launched(*(on_device(each) if isinstance(each, np.ndarray) else each for each in given))
@@ -88,7 +88,7 @@ def launch(kernel: Any, program: Any, launched: Any, *operands: Any) -> Any:
 
 
 def steps(kernel: Any, *operands: Any) -> Any:
-    """What its steps compute."""
+    """Return the results of its steps."""
     found = cuda_kernel._eager(kernel, operands)
     return broadcast(found if isinstance(found, (list, tuple)) else [found])
 

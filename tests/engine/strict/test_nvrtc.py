@@ -169,7 +169,7 @@ def test_kernels_of_chains(compiler: tuple[Nvrtc, Wrapped]) -> None:
 
 
 def test_kernels_of_sums(compiler: tuple[Nvrtc, Wrapped]) -> None:
-    """Gradients that are brought back to the shape of what was broadcast."""
+    """Gradients that are summed to the shape of the broadcast operand."""
     nvrtc, wrapped = compiler
     codes = []
     for _, kernel, operands in backward_functions():

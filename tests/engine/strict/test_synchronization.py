@@ -1,4 +1,4 @@
-"""What would wait for the device, what it does not check by itself, and that neither is forgotten."""
+"""List the calls that would wait for the device, and the checks that it does not make by itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .comparison import agree
     ],
 )
 def test_nothing_waits_for_the_device(call: Any) -> None:
-    """Neither the forward nor the backward pass of what training consists of."""
+    """Neither the forward nor the backward pass of the operations of a training step."""
     values = np.random.default_rng(0).random((2, 4, 4)) + 0.1
     x, y = (nb.tensor(a, device="strict", requires_grad=True) for a in values)
     SYNCS.clear()

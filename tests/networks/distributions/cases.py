@@ -15,7 +15,7 @@ class Case(NamedTuple):
     name: str
     parameters: dict[str, Any]
     path: str = ""
-    """Where PyTorch has the class, if not in ``torch.distributions``."""
+    """PyTorch's module of the class, if not ``torch.distributions``."""
 
     def __str__(self) -> str:
         shapes = (f"{key}{list(np.shape(value)) or ''}" for key, value in self.parameters.items())

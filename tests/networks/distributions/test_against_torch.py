@@ -25,7 +25,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """What a function returns, or the class of what it raises."""
+    """Return the result of a function, or the class of its exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -82,7 +82,7 @@ def test_moments_entropy_and_perplexity(case: Case) -> None:
 
 @every_case
 def test_attributes(case: Case) -> None:
-    """Parameters that were given, and those that are computed from them."""
+    """Parameters that the caller passed, and those that are computed from them."""
     names = ("param_shape", "total_count", "dim", "temperature", "loc", "scale", "df", "rate", "concentration")
 
     def program(T: Any) -> Any:

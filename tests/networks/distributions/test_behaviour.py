@@ -1,4 +1,4 @@
-"""What distributions share: validation, ``expand``, wrappers, one's own classes, copies, imports."""
+"""Check the common behavior of distributions: validation, ``expand``, wrappers, user classes, copies, imports."""
 
 from __future__ import annotations
 

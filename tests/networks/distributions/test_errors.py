@@ -1,4 +1,4 @@
-"""What distributions say of wrong arguments is what PyTorch's say."""
+"""Check that distributions' messages on wrong arguments are PyTorch's."""
 
 from __future__ import annotations
 

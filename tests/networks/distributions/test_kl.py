@@ -13,7 +13,7 @@ import nbautograd as nb
 from tests import oracle
 from tests.networks.distributions.cases import CASES, OF_TRIGAMMA, TRIL, Case, narrow
 
-MORE = {  # beside the cases: parameters on both sides of what makes a divergence infinite
+MORE = {  # beside the cases: parameters on both sides of an infinite divergence
     "Bernoulli": [Case("Bernoulli", {"probs": [0.0, 0.3, 1.0]}), Case("Bernoulli", {"probs": [0.5, 0.0, 1.0]})],
     "Binomial": [Case("Binomial", {"total_count": [4, 5, 6], "probs": [0.3, 0.4, 0.5]})],
     "Categorical": [Case("Categorical", {"probs": [0.0, 0.5, 0.5]}), Case("Categorical", {"probs": [0.5, 0.0, 0.5]})],
@@ -42,7 +42,9 @@ def of(name: str) -> list[Case]:
 
 
 def go_together(p: Case, q: Case) -> bool:
-    """Whether both have one precision and one shape: PyTorch marks infinite divergences by masks of p's shape."""
+    """Return whether both have one precision and one shape: PyTorch marks infinite divergences by masks of p's
+    shape.
+    """
     shapes = [case.build(nb).batch_shape for case in (p, q)]
     return is_double(p) == is_double(q) and (shapes[0] == shapes[1] or not shapes[1] and len(shapes[0]) == 1)
 
@@ -172,7 +174,7 @@ def test_the_general_formula_is_the_special_one(name: str) -> None:
 
 
 def test_infinite_divergences_broadcast() -> None:
-    """Where p has no moment, whatever q's shape; PyTorch marks rows instead of columns."""
+    """Check a p without a moment with every shape of q; PyTorch marks rows instead of columns."""
     d = nb.distributions
     p = d.Pareto(1.0, nb.tensor([0.5, 1.5, 3.0]))
     q = d.Normal(nb.zeros(3, 1), 1.0)

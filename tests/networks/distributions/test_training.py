@@ -1,4 +1,4 @@
-"""What lessons do with distributions, under both libraries after the same seed: the same losses."""
+"""Run lessons with distributions under both libraries after the same seed: the same losses."""
 
 from __future__ import annotations
 

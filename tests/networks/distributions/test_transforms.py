@@ -66,7 +66,7 @@ TRANSFORMS: dict[str, tuple[Make, Any]] = {
     "stack": (lambda d, T: d.StackTransform([d.ExpTransform(), d.TanhTransform(), d.identity_transform], 1), VECTORS),
     "distribution function": (lambda d, T: d.CumulativeDistributionTransform(d.Normal(0.5, 2.0)), NUMBERS),
 }
-"""How to make a transform, and inputs."""
+"""The constructor of a transform, and its inputs."""
 
 every_transform = pytest.mark.parametrize("name", TRANSFORMS)
 

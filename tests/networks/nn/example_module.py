@@ -41,7 +41,7 @@ def net(T: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Any result, with what cannot be compared by the name of its class."""
+    """Any result, with the class's name for parts that cannot be compared."""
     if is_of(value, "Tensor"):
         return [type(value).__name__, value.requires_grad, value.detach().clone()]
     if isinstance(value, dict):

@@ -124,7 +124,7 @@ def test_only_some_gradients_and_no_graph(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("scale", [1, 10, 40, 100, 1e4])
 def test_softmax_of_large_rows(scale: float) -> None:
-    """What is subtracted depends on how large the numbers are; what comes out does not."""
+    """Check that the result does not depend on the scale, on which the subtracted maximum depends."""
     x = np.random.default_rng(0).normal(size=(300, 70)).astype(np.float32) * scale
     x[0], x[1, 3], x[2, 4], x[3], x[4, 5] = -np.inf, np.nan, np.inf, -200, -np.inf
     for name in ("softmax", "log_softmax", "logsumexp"):

@@ -1,4 +1,4 @@
-"""How parameters begin: the numbers of PyTorch for the same seed; and its errors."""
+"""Check initial parameters: the numbers of PyTorch for the same seed, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files may name and build: what is called, what is not, and what errors say."""
+"""Check the objects that files may name and build: allowed calls, rejected calls, errors."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def described(T: Any, given: Case) -> list[Any]:
 
 
 def used(T: Any, given: Case) -> list[Any]:
-    """What comes out in training, in evaluation and without a graph, and the state that is left."""
+    """Return the results in training, in evaluation and without a graph, and the final state."""
     layer = begun(T, given)
     if given.text not in IN_FLOAT32:
         layer.double()
@@ -328,7 +328,7 @@ def test_arguments_are_pytorchs(name: str) -> None:
         return [(p.name, p.kind.name, "" if callable(p.default) else repr(p.default)) for p in parameters]
 
     theirs = oracle.answer(arguments)
-    if [p.parts[0] for p in theirs] != ["args", "kwargs"]:  # PyTorch's layers that refuse all arguments
+    if [p.parts[0] for p in theirs] != ["args", "kwargs"]:  # PyTorch's layers that reject all arguments
         oracle.same(arguments(nbautograd), theirs)
 
 

@@ -34,12 +34,12 @@ FORMATS = {"zip": {}, "stream": {"_use_new_zipfile_serialization": False}}
 
 
 def across(value: Any, **options: Any) -> Any:
-    """What PyTorch makes of a value that is saved here."""
+    """Return PyTorch's reading of a value that is saved here."""
     return torch.load(written(value, **options), weights_only=True)
 
 
 def back(value: Any, **options: Any) -> Any:
-    """What is made here of a value that PyTorch saves."""
+    """Return our reading of a value that PyTorch saves."""
     return nbautograd.load(written(value, torch, **options), weights_only=True)
 
 
@@ -124,7 +124,7 @@ def test_one_storage_is_saved_once() -> None:
 
 
 def test_memory_of_two_dtypes() -> None:
-    """PyTorch itself refuses to save such memory, and reads it."""
+    """PyTorch itself raises an error on saving such memory, and reads it."""
     x = nbautograd.tensor([1.0, 2.0])
     found = across([x, x.view(nbautograd.int32)])
     assert (

@@ -20,7 +20,7 @@ from tests.engine.serialized import written
 
 
 def saved(value: Callable[[Any], Any], **options: Any) -> bytes:
-    """PyTorch's file of what a function of the library returns."""
+    """PyTorch's file of the result of a function of the library."""
     data: bytes = oracle.answer(lambda T: written(value(T), T, **options).getvalue())
     return data
 

@@ -80,7 +80,7 @@ def run(
 
 
 def about(params: list[Any], optimizer: Any) -> Any:
-    """What is compared of parameters and the state of their optimizer; PyTorch's Muon works in bfloat16."""
+    """Return the compared facts of parameters and the state of their optimizer; PyTorch's Muon works in bfloat16."""
     return params, repr(optimizer), optimizer.defaults, [list(optimizer.state[p]) for p in params]
 
 
@@ -235,7 +235,7 @@ def test_state_travels(name: str) -> None:
         params, optimizer = after_five(T)
         kept = optimizer.state_dict()
         for each in kept["state"].values():
-            each.pop("al", None)  # PyTorch's LBFGS keeps what nobody reads
+            each.pop("al", None)  # PyTorch's LBFGS keeps unused values
         return [p.detach() for p in params], kept
 
     def after_ten(T: Any) -> Any:

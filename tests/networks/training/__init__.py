@@ -1,1 +1,1 @@
-"""The same training under both libraries."""
+"""Run the same training under both libraries."""

@@ -1,4 +1,4 @@
-"""The same script under both libraries gives the same losses, and its state goes from one to the other."""
+"""Check that one script gives the same losses under both libraries, and that its state can be exchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAVED = 20
 
 
 def in_steps(T: Any) -> Any:
-    """PyTorch without oneDNN, which computes a recurrent layer at once: nobody sees how far off that is."""
+    """PyTorch without oneDNN, which computes a recurrent layer at once: its error is unknown."""
     return contextlib.nullcontext() if T is nbautograd else T.backends.mkldnn.flags(enabled=False)
 
 

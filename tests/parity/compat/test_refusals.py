@@ -1,4 +1,4 @@
-"""What refuses, and the sentence that it refuses with."""
+"""Check which names raise an error, and its sentence."""
 
 from __future__ import annotations
 

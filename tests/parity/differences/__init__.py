@@ -1,1 +1,1 @@
-"""What autograd does under PyTorch and here, program by program: the same, or a difference that ``docs`` names."""
+"""Run autograd programs under PyTorch and here: the same result, or a difference that ``docs`` names."""

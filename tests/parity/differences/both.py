@@ -32,7 +32,7 @@ class Raised(oracle.Raised):
 
 
 class TensorValue(NamedTuple):
-    """What is said of a tensor in a difference."""
+    """A tensor as described in a difference."""
 
     dtype: str
     shape: tuple[int, ...]

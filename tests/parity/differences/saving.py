@@ -1,4 +1,4 @@
-"""What programs about saved tensors have in common."""
+"""Share the parts of programs about saved tensors."""
 
 from __future__ import annotations
 

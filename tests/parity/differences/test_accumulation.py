@@ -1,4 +1,4 @@
-"""What arrives at leaves: ``.grad``, its history and its memory, hooks, several threads."""
+"""Check the gradients that arrive at leaves: ``.grad``, its history and its memory, hooks, several threads."""
 
 from __future__ import annotations
 

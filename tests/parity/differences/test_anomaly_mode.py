@@ -23,7 +23,7 @@ def complaint(run: Callable[[], Any]) -> str:
 
 
 def beginning(message: str) -> str:
-    """What PyTorch says of a changed tensor: everything up to the advice that is only given here."""
+    """Return PyTorch's words on a changed tensor: the message before the advice that is only given here."""
     return message.partition("check_nan=False).")[0].partition("Good luck!")[0]
 
 

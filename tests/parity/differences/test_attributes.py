@@ -229,7 +229,7 @@ def test_a_grad_of_another_shape(torch: Any) -> Any:
 
 
 def closing(mode: Any, state: Any, way: str) -> list[bool]:
-    """What a generator that is decorated with a mode finds where it is closed, and what is the case afterwards."""
+    """Return the states that a generator decorated with a mode finds when it is closed, and the states afterwards."""
     log = []
 
     @mode

@@ -31,7 +31,9 @@ def network(torch: Any) -> Any:
 
 
 def scaled_steps(torch: Any, inputs: Any, **options: Any) -> list[Any]:
-    """What steps with a scaler do to a weight, the factor and its count of steps; the gradients are the inputs."""
+    """Return the effect of steps with a scaler on a weight, the factor and its count of steps; the gradients are the
+    inputs.
+    """
     weight = torch.ones(2, requires_grad=True)
     optimizer = torch.optim.SGD([weight], lr=0.25, momentum=0.5)
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2, **options)

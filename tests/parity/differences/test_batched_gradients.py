@@ -1,4 +1,4 @@
-"""Passes over batches of gradients, and what ``grad`` refuses."""
+"""Passes over batches of gradients, and the errors of ``grad``."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_only_inputs(torch: Any) -> Any:
     here=[2, [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
 )
 def test_a_batch_is_a_loop(torch: Any) -> Any:
-    """How often a hook is called; what backward may do to the values of a gradient."""
+    """Count the calls of a hook, and write to the values of a gradient in backward."""
     calls: list[Any] = []
     x = torch.ones(2, requires_grad=True)
     y = x * x

@@ -1,4 +1,4 @@
-"""Checkpoints: with hooks around and inside, nested, differentiated twice, and what they refuse."""
+"""Checkpoints: with hooks around and inside, nested, differentiated twice, and their errors."""
 
 from __future__ import annotations
 

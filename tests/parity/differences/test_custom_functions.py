@@ -1,4 +1,4 @@
-"""What custom functions return, and what becomes of inputs that they write to."""
+"""Check the results of custom functions, and the inputs that they write to."""
 
 from __future__ import annotations
 

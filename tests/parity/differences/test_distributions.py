@@ -1,4 +1,4 @@
-"""Distributions: what PyTorch's refuse or get wrong."""
+"""Distributions: cases that raise or are wrong in PyTorch."""
 
 from __future__ import annotations
 

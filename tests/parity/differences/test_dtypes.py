@@ -22,7 +22,7 @@ OTHERS = (
 
 
 def attempt(program: Callable[[], Any]) -> Any:
-    """What a call comes to, in text: its value, or the first words of what it raised."""
+    """Return the result of a call as text: its value, or the first words of its error."""
     try:
         return repr(program())
     except Exception as error:

@@ -67,7 +67,7 @@ def test_nested_50000_deep() -> None:
 
 @agrees
 def test_nested_grad(torch: Any) -> Any:
-    """The same through ``grad``, whose results come back through the threads."""
+    """Nest ``grad``, whose results come back through the threads."""
 
     class Power(torch.autograd.Function):
         @staticmethod

@@ -1,4 +1,4 @@
-"""``torch.func``: each transform inside each other, nested arguments, models, and what is refused."""
+"""``torch.func``: each transform inside each other, nested arguments, models, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``torch.autograd.functional``: results, which of them can be differentiated, what is refused, with every option."""
+"""``torch.autograd.functional``: results, which of them can be differentiated, errors, with every option."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ KEY_WORDS = [
 
 
 def result(run: Any, history: bool = True) -> Any:
-    """What a call returns, with which of its tensors require grad; or its error, and which key words that has."""
+    """Return the result of a call, with which of its tensors require grad; or its error, with its key words."""
     try:
         return described(run()) if history else values(run())
     except Exception as error:

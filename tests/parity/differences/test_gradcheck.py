@@ -173,7 +173,7 @@ def verdict(check: Any) -> Any:
 
 
 NOT_ALL_DIFFERENTIABLE = ("detached", "right, one output unused")  # which PyTorch's fast forward mode fails at
-DEPENDS_ON_VALUES = ("not multiplied", "batched")  # which PyTorch's vmap refuses, so that it says so
+DEPENDS_ON_VALUES = ("not multiplied", "batched")  # for which PyTorch's vmap raises, so that it says so
 
 
 @pytest.mark.parametrize("options", OPTIONS)

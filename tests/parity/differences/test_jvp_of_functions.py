@@ -1,4 +1,4 @@
-"""``jvp`` of custom Functions: what it gets, what it may return, and what is refused."""
+"""``jvp`` of custom Functions: its arguments, its results, and the errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.parity.differences.test_forward_mode import dual, level, tangent
 
 
 def applied(torch: Any, forward: Any, jvp: Any, **names: Any) -> Any:
-    """What a Function of one dual tensor returns: its value, its tangent, and how they are views."""
+    """Return the result of a Function of one dual tensor: its value, its tangent, and how they are views."""
     members = {"forward": staticmethod(forward), "jvp": staticmethod(jvp), **names}
     function = type("Function", (torch.autograd.Function,), members)
     with level(torch):

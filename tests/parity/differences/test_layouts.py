@@ -1,4 +1,4 @@
-"""How gradients and results lie in memory."""
+"""Check the memory layout of gradients and results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.parity.differences.both import agrees, differs
 
 
 def leaves(torch: Any) -> list[Any]:
-    """Leaves that lie in memory in one way and another."""
+    """Leaves of two memory layouts."""
     image = torch.ones(2, 3, 4, 5)
     return [
         t.detach().requires_grad_()

@@ -22,7 +22,7 @@ def state(module: Any) -> list[Any]:
 
 
 def exercised(torch: Any, layer: Any, *shape: int) -> list[Any]:
-    """What a layer computes over a few steps of training and in evaluation, with its gradients."""
+    """Return the results of a layer over a few steps of training and in evaluation, with its gradients."""
     x = torch.randn(*shape)
     results = [repr(layer), [name for name, _ in layer.named_parameters()]]
     for _ in range(2):

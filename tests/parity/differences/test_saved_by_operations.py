@@ -1,4 +1,4 @@
-"""What operations save for backward, as hooks on saved tensors see it: asked of PyTorch, operation by operation."""
+"""Compare the tensors that operations save for backward, as hooks on saved tensors see them, with PyTorch's."""
 
 from __future__ import annotations
 
@@ -58,11 +58,12 @@ nn.RNN(3,2)(a.detach()) ; (a*1).mul_(b) ; (a*1).mul_(3) ; (a*1).add_(b) ; (a*1).
 F.poisson_nll_loss(a,b.detach()) ; F.cosine_embedding_loss(a,b,torch.ones(2)) ; nn.GRUCell(3,2)(a)
 F.poisson_nll_loss(a,b.detach(),log_input=False) ; nn.GRU(3,2)(a.detach())
 """
-"""What is saved, and in which order, is the same."""
+"""Operations that save the same tensors in the same order."""
 OTHER_ORDER = """
 torch.linalg.svd(sq) ; nn.LSTMCell(3,2)(a) ; nn.RNNCell(3,2)(a)
 """
-"""The same in another order: within one expression it is that of the compiler of PyTorch, or of the results' names."""
+"""Operations that save them in another order: within one expression it is that of PyTorch's compiler, or of the
+results' names."""
 FEWER = """
 a.prod() ; a.prod(0) ; a.cumprod(0) ; a.cummax(0) ; a.norm(1) ; a.argsort(0) ; torch.det(sq)
 torch.linalg.solve(sq,a.T) ; torch.linalg.slogdet(sq) ; F.pad(a[None],(1,1),mode='reflect') ; a.gather(1,ix)
@@ -74,7 +75,7 @@ F.max_pool2d(im,2) ; F.avg_pool1d(sig,2) ; F.avg_pool2d(im,2) ; F.adaptive_max_p
 nn.LayerNorm(3)(a) ; torch.complex(a,b).abs() ; torch.complex(a,b)*torch.complex(b,a) ; torch.fft.fft(v)
 torch.complex(a,b).conj()*2
 """
-"""Fewer than PyTorch, which keeps tensors for their shapes, or results that are computed anew here."""
+"""Fewer than PyTorch, which keeps tensors for their shapes, or results that are computed again here."""
 OTHER_STEPS = """
 torch.dist(a,b) ; a@t3b ; torch.einsum('ij,kj->ik',a,b) ; torch.einsum('ij,jk',a,b.T) ; F.cosine_similarity(a,b)
 torch.cdist(a,b) ; F.batch_norm(a,None,None,training=True)
@@ -91,7 +92,7 @@ def listed(table: str) -> list[str]:
 
 
 def operands(torch: Any) -> dict[str, Any]:
-    """What the expressions are about."""
+    """Return the operands of the expressions."""
 
     def leaf(*values: Any) -> Any:
         return torch.tensor(values, requires_grad=True)
@@ -158,7 +159,7 @@ def both(expression: str) -> tuple[list[Any], list[Any]]:
 
 
 def unmatched(here: list[Any], there: list[Any]) -> tuple[list[Any], list[Any]]:
-    """What is left of both when each of ours is taken away with one of PyTorch's that is the same."""
+    """Return the rest of both after each of ours is removed together with an equal one of PyTorch's."""
     ours, theirs = [], [*there]
     for part in here:
         same = next((i for i, other in enumerate(theirs) if difference(part, other) is None), None)

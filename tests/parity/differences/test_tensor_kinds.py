@@ -1,4 +1,4 @@
-"""What a tensor is asked for by code that looks for other kinds of tensors, and old methods, under both libraries."""
+"""Check the attributes that code asks for to find other kinds of tensors, and old methods, under both libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What errors say: exception types, and PyTorch's own words in the message."""
+"""Check errors' types, and PyTorch's own words in their messages."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.parity.differences.both import agrees
 
 @pytest.fixture(autouse=True)
 def classes_are_forgotten() -> Any:
-    """Classes that a test has defined are gone afterwards, and operations ask nobody."""
+    """Classes that a test has defined are gone afterwards, and operations do not look for them."""
     yield
     gc.collect()
     assert overrides.subclasses == [] and nbautograd.mul.__code__.co_name == "mul"

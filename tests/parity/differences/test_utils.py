@@ -1,4 +1,4 @@
-"""What lies in ``torch.utils``, and ``nn.parallel``, under both libraries."""
+"""Check ``torch.utils`` and ``nn.parallel`` under both libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vmap``: dimensions, nesting, randomness, writes, indexing, what is refused."""
+"""``vmap``: dimensions, nesting, randomness, writes, indexing, errors."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.parity.idioms.scripts import SCRIPTS
 
 
 def printed(library: Any, name: str) -> tuple[list[str], list[Any], set[str]]:
-    """What a script prints, the tensors behind its numbers, and how the warnings begin that it gives."""
+    """Return the output of a script, the tensors behind its numbers, and the beginnings of its warnings."""
     lines: list[str] = []
     tensors: list[Any] = []
 

@@ -52,7 +52,7 @@ def _in_context(torch: Any) -> str:
 
 
 def result(library: Any, name: str) -> tuple[Any, set[Any]]:
-    """What an idiom comes to, or the beginning of its error, and the warnings that it gives."""
+    """Return the result of an idiom, or the beginning of its error, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,6 @@
-"""What ``torch.jit.trace`` promises beside results: warnings, checks, errors, text. Where it can, PyTorch is asked."""
+"""Check the rest of the contract of ``torch.jit.trace`` beside results: warnings, checks, errors, text.
+Where it can, PyTorch is asked.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tests.parity.jit.comparing import copies, same, silently
 
 CHUNKS = 12
 REFUSED = {"F.rrelu training": "it seeds the generator"}
-"""Cases that a trace refuses, and why."""
+"""Cases for which a trace raises, and why."""
 
 
 def leaves_of(case: Case, factor: float = 1.0) -> list[Any]:
@@ -35,7 +35,7 @@ def result_of(function: Any, leaves: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def wrong_case(case: Case, counts: dict[str, int]) -> str:
-    """What is wrong with a case; nothing if it is right."""
+    """Return the error of a case; nothing if it is right."""
     leaves = leaves_of(case, 0.875)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

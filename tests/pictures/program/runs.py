@@ -27,7 +27,7 @@ def tensor_in(result: Any) -> Any:
 def written(
     call: Callable[..., Any], leaves: list[Any], library: str = "numpy", gradient: Any = None
 ) -> tuple[Program, Any]:
-    """The program of a call, whose leaves are ``x0``, ``x1`` and so on, and its result; ProgramError if refused."""
+    """The program of a call, whose leaves are ``x0``, ``x1`` and so on, and its result; or ProgramError."""
     names = {id(leaf): f"x{i}" for i, leaf in enumerate(leaves)}
     with traced():
         y = tensor_in(call(*leaves))
@@ -56,7 +56,7 @@ def run(written: Program, T: Any = None) -> dict[str, Any]:
 
 
 def backward(y: Any) -> None:
-    """What the library itself does."""
+    """Run the library's own backward pass."""
     y.backward(None if y.numel() == 1 else seed_of(y))
 
 

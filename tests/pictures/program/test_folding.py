@@ -201,7 +201,7 @@ def computes_the_same(
     seed: int, own_weights: bool, count: int, inner: list[int], after: list[int], states: int, collects: bool,
     twice: bool, inputs_need: Sequence[bool] = NOTHING, states_need: Sequence[bool] = NOTHING,
 ) -> None:  # fmt: skip
-    """Check that a loop of modules, folded and flat, comes to what the pass comes to."""
+    """Check that a loop of modules, folded and flat, gives the numbers of the pass."""
     rng = np.random.default_rng(seed)
 
     def matrix() -> Any:

@@ -35,7 +35,7 @@ def test_programs_of_all_operations(chunk: int) -> None:
 
 
 def wrong_case(case: Case, counts: dict[str, int]) -> str:
-    """What is wrong with a case's program; nothing if it is right."""
+    """Return the error of a case's program; nothing if it is right."""
     leaves = leaves_of(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -67,7 +67,9 @@ def test_programs_in_tensors(chunk: int) -> None:
 
 
 def is_written_in_tensors(case: Case, counts: dict[str, int]) -> bool:
-    """Whether a case has a program of tensors, or is known to have none; compare its gradients with PyTorch's."""
+    """Return whether a case has a program of tensors, or is known to have none; compare its gradients with
+    PyTorch's.
+    """
     leaves = leaves_of(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What is not written, and that names of users never become code."""
+"""Check which programs are not written, and that users' names never become code."""
 
 from __future__ import annotations
 

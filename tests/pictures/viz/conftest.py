@@ -56,7 +56,7 @@ def idle(browser: Any) -> Iterator[list[Any]]:
 
 @pytest.fixture
 def new_page(browser: Any, idle: list[Any]) -> Iterator[Any]:
-    """An empty page; of what a test may ask for, a size and the media can be changed, the rest needs its own page."""
+    """An empty page; a test may change its size and its media, the rest needs its own page."""
     shared, owned = [], []
 
     def new(own: bool = False, **options: Any) -> Any:

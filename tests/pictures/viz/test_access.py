@@ -84,7 +84,7 @@ FOCUSED = """() => {
 
 
 def tabbed(page: Any) -> list[Any]:
-    """What Tab goes through, from the player on."""
+    """Return the elements that Tab reaches, from the player on."""
     page.focus(".nb-player")
     reached: list[Any] = []
     while (at := page.evaluate(FOCUSED)) and at not in reached:

@@ -121,7 +121,7 @@ def check(shell: Any, program: str, text: str, setup: str = "", said: str = "") 
 
 
 def changed(program: str, piece: str) -> Iterator[str]:
-    """A program with a piece of code in place of each of its lines; also with what was in a block outside of it."""
+    """A program with a piece of code in place of each of its lines; also with the lines of a block outside of it."""
     lines = program.split("\n")
     outside = [line.lstrip() for line in lines if not line.startswith("with ")]
     for each in [lines] if len(outside) == len(lines) else [lines, outside]:

@@ -1,4 +1,4 @@
-"""Outputs compared by what they say: the course's own, each changed in ways that count and in ways that do not."""
+"""Outputs compared by their content: the course's own, each changed in ways that count and in ways that do not."""
 
 from __future__ import annotations
 

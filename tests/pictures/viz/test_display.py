@@ -1,4 +1,6 @@
-"""What a tensor shows: its card, heat maps, and that its text is never touched. The monitor of a training loop."""
+"""Check the display of a tensor: its card, heat maps, and that its text is never changed.
+The monitor of a training loop.
+"""
 
 from __future__ import annotations
 
@@ -320,7 +322,7 @@ CELLS = [
 
 
 def outputs() -> list[list[Any]]:
-    """What a notebook of these cells shows, without what differs between widgets."""
+    """Return the outputs of a notebook of these cells, without the parts that differ between widgets."""
     nbformat, nbclient = needs.package("nbformat"), needs.package("nbclient")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()

@@ -99,7 +99,7 @@ def test_a_row_and_a_column_of_a_product(open_page: Any) -> None:
     page = open_page(layer())
     go_to(page, "MmBackward0")
     assert text(page, ".nb-equation-sign").split() == ["@", "="]
-    page.hover(".nb-is-sent rect >> nth=3")  # W[1, 1]: row 1 of Xᵀ, column 1 of what came
+    page.hover(".nb-is-sent rect >> nth=3")  # W[1, 1]: row 1 of Xᵀ, column 1 of the upstream
     lit = {part: [cell.get_attribute("data-cell") for cell in page.locator(f".nb-is-{part} rect.nb-lit").all()]
            for part in ("factor", "upstream")}  # fmt: skip
     assert lit == {"factor": ["2", "3"], "upstream": ["1", "3"]}

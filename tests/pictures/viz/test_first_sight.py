@@ -1,4 +1,4 @@
-"""What is seen before anything is played: the whole graph with its gradients, a line, and few controls."""
+"""Check the first sight of a player before it plays: the whole graph with its gradients, a line, and few controls."""
 
 from __future__ import annotations
 

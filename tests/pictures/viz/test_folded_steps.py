@@ -116,7 +116,7 @@ def numbers_of(value: Any) -> list[Any]:
 
 
 class Oracle:
-    """What lines must show once some operations have run."""
+    """The expected texts of lines after some operations have run."""
 
     def __init__(self, program: Program, model: GraphModel) -> None:
         self.names, self.sent, self.came = contributions(program)
@@ -157,7 +157,7 @@ READ = """() => {
 
 
 def drawn_numbers(read: dict[str, Any], line: str) -> list[Any] | None:
-    """What stands on a line: its cells or its text; nothing where there is neither."""
+    """Return the numbers on a line: its cells or its text; nothing if it has neither."""
     if line in read["cells"]:  # which hold no numbers where there is no room for them
         return [shown(text)[0] for text in read["cells"][line]] or None
     text = read["labels"].get(line, "")

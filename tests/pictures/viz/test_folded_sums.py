@@ -27,7 +27,7 @@ def growth(steps: int, shape: tuple[int, ...] = (), **options: Any) -> tuple[Rec
 
 
 def arriving(shown: Recording, name: str) -> list[float]:
-    """What the still picture at the end says on the lines into a leaf, of scalars."""
+    """Return the scalars on the lines into a leaf in the still picture at the end."""
     model, timeline = shown.scenes[0], shown.timeline
     state = timeline.final(0).seen_in(model)
     leaf = next(node.id for node in model.nodes if node.name == name)

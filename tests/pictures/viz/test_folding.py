@@ -45,7 +45,7 @@ def symbols(model: GraphModel) -> list[str]:
 
 
 def is_sound(model: GraphModel) -> bool:
-    """Every edge between nodes that are there, and no cycle (a layout refuses one)."""
+    """Every edge between existing nodes, and no cycle (a layout rejects one)."""
     assert len(model.by_id) == len(model.nodes) and len({e.id for e in model.edges}) == len(model.edges)
     layout(model, {node.id: (40.0, 20.0) for node in model.nodes})
     return all(edge.src in model.by_id and edge.dst in model.by_id for edge in model.edges)
@@ -281,7 +281,7 @@ def test_any_graph_folds_without_a_cycle(root: Tensor, budget: int) -> None:
 
 @pytest.mark.parametrize("steps", [200, 2000])
 def test_the_first_picture_of_a_long_loop_is_small(steps: int) -> None:
-    """What it takes to place and to draw it depends on the boxes that are shown, not on the steps."""
+    """Check that placing and drawing depend on the visible boxes, not on the steps."""
     with tracing.traced():
         loss, names = recurrent(steps)
     model = build(loss, names)

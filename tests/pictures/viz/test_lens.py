@@ -304,7 +304,7 @@ class TestInABrowser:
         name = page.locator(".nb-lens-note").inner_text().split(" · ")[0]
         expect(lit.locator("title")).to_contain_text(name)
         page.set_viewport_size({"width": 600, "height": 800})
-        expect(lit).to_have_count(1)  # drawn anew
+        expect(lit).to_have_count(1)  # drawn again
         page.keyboard.press("[")
         expect(page.locator(".nb-lens-note")).not_to_contain_text(name)
         heard = lens_.get_attribute("aria-keyshortcuts")

@@ -1,4 +1,4 @@
-"""What the player says of a local derivative is true of the Jacobian, for every operation, traced and not."""
+"""Check the player's local derivatives against the Jacobian, for every operation, traced and not."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def array_of(tile: Tile) -> Array:
 
 
 def predicted(step: ChainStep, factor: Array, g: Array) -> Array:
-    """What the factor that is shown makes of a gradient, before the sums that undo broadcasting."""
+    """Return the product of a shown factor and a gradient, before the sums that undo broadcasting."""
     if step.kind == jacobians.OUTER:
         return np.multiply.outer(g, factor)
     if step.kind == jacobians.MATRIX:
@@ -92,12 +92,12 @@ UNIT = 10.0 ** (1 - terms.DIGITS)  # of the last digit that is kept of a local d
 
 
 def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:
-    """What is told is what is known, up to the last digit that is kept of each factor."""
+    """Check that a shown value equals the known one, up to the last digit that is kept of each factor."""
     np.testing.assert_allclose(told, known, UNIT, near, err_msg=str(step))
 
 
 def check_rows(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: Array) -> None:
-    """The terms of each element are the Jacobian's entries that are not 0, and they come to what was sent."""
+    """The terms of each element are the Jacobian's entries that are not 0, and they give the sent gradient."""
     rows = step.rows
     assert rows is not None
     for place in range(jacobian.shape[1]) if rows.only < 0 else [rows.only]:

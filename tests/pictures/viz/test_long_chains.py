@@ -1,4 +1,4 @@
-"""What is recorded and written of a long chain takes steps in proportion to its length."""
+"""Check that the recorded and written steps of a long chain grow linearly with its length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbautograd import viz
 
 PACKAGE = str(Path(torch.__file__).parent)
 NEAR = 2.15
-"""How many times the steps twice the length may take: a search through all nodes at each node makes it 2.4 or more."""
+"""The largest factor of steps at twice the length: a search through all nodes at each node makes it 2.4 or more."""
 
 
 def steps(run: Callable[[], Any]) -> int:

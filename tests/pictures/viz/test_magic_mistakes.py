@@ -109,7 +109,7 @@ def shell(loaded: Any, capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def said(shell: Any, capsys: pytest.CaptureFixture[str], cell: str) -> tuple[str, str]:
-    """What a cell that fails prints, without colours: to stdout, and to stderr."""
+    """Return the output of a cell that fails, without colors: to stdout, and to stderr."""
     before = shell.user_ns["weight"].grad
     assert not shell.run_cell(cell).success
     assert shell.user_ns["weight"].grad is before

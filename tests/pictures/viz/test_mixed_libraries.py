@@ -1,4 +1,4 @@
-"""Two libraries by mistake, in a notebook: said in a line, once, and nothing is said of what is meant."""
+"""Two libraries by mistake, in a notebook: said in a line, once, and intended mixtures stay without a word."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pytorch(monkeypatch):
 
 @pytest.fixture
 def said(shell, capsys):
-    """What is said about a cell, apart from its error."""
+    """Return the messages about a cell, apart from its error."""
 
     def run(code):
         shell.run_cell(code, store_history=True)

@@ -81,7 +81,7 @@ def test_groups_open_with_the_keyboard(open_page: Any) -> None:
 
 
 class FakeWidget:
-    """What the kernel answers."""
+    """A stand-in for the kernel's answers."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []

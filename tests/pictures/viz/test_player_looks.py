@@ -1,4 +1,4 @@
-"""How the player looks: themes, languages, widths; nothing is cut off, texts fit, hostile names do nothing."""
+"""Check the look of the player: themes, languages, widths; nothing is cut off, texts fit, hostile names do nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.browser, needs.chromium]
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_embedded_player_fits_its_page(browser: Any, scheme: str) -> None:
-    """It is as high as what it shows, has the colours of the page around it, and asks nobody for anything."""
+    """It is as high as its content, has the colors of the page around it, and requests nothing."""
     with viz.autograd(embed=True):
         html = recording()._repr_mimebundle_()["text/html"]
     page = browser.new_page(viewport={"width": 900, "height": 700}, reduced_motion="reduce", color_scheme="light")

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, needs.chromium]
 
 
 def scalar(**options: Any) -> Any:
-    """A product of two results that are made of one leaf: five gradients are asked."""
+    """A product of two results of one leaf: five gradients are asked."""
     with tracing.traced():
         w, x = (nb.tensor(value, requires_grad=True) for value in (3.0, 2.0))
         a = w + 0.5
@@ -68,7 +68,7 @@ def test_a_pass_by_keyboard_alone(open_page: Any) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".nb-caption")).to_contain_text("Right: ∂y/∂b = 3.5.")
     expect(page.locator(".nb-label.nb-active")).to_have_text(["1.", "6.", "3.5"])
-    expect(page.locator(".nb-edge-tab.nb-pressed")).to_have_text("for b")  # the equation of what was answered
+    expect(page.locator(".nb-edge-tab.nb-pressed")).to_have_text("for b")  # the equation of the answer
     page.keyboard.press("Enter")  # on
     asked = {"∂y/∂w (via b)": "3.5*2", "∂y/∂x": "3.5 × 3", "∂y/∂w (via a)": "6"}
     for _ in range(20):

@@ -125,7 +125,7 @@ MOMENTS: list[tuple[str, str, tuple[str, ...]]] = [
     ("second_seed", "marks", ("ArrowRight", "i")),
     ("training", "lens", ("ArrowLeft", "]", "]")),
 ]
-"""What is looked at of each program of the gallery and of a training run, and the keys that lead there."""
+"""The moments that are checked of each program of the gallery and of a training run, and the keys that lead there."""
 
 
 @pytest.mark.parametrize(("name", "what", "keys"), MOMENTS, ids=lambda part: part if isinstance(part, str) else "")

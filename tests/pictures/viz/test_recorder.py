@@ -1,4 +1,4 @@
-"""What the frames say: every number of a pass, in the engine's own order."""
+"""Check the frames: every number of a pass, in the engine's own order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computing a recorded graph anew with another value in a leaf: copies only, and never a wrong number."""
+"""Computing a recorded graph again with another value in a leaf: copies only, and never a wrong number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same programs under PyTorch and under nbautograd: the models of their pictures are equal, box for box.
+"""Check that programs under PyTorch and under nbautograd have equal models of their pictures, box for box.
 
 PyTorch's operations are watched, nbautograd's are traced. What differs stands in two tables, and a test says when an
 entry of theirs can go.
@@ -39,9 +39,9 @@ BOXES = {
     ("NativeLayerNormBackward0", "arguments"): "ours has prepared the shapes",
     ("NativeBatchNormBackward0", "arguments"): "ours has prepared the shapes",
 }
-"""What differs of a box, by its name and the field; a formula that names arguments differs with them."""
+"""The fields of a box that differ, by its name; a formula that names arguments differs with them."""
 INSIDE = {"operands", "saved"}
-"""What the libraries keep for a backward pass is their own matter."""
+"""Fields that may differ, since each library keeps tensors for a backward pass in its own way."""
 ROUNDED = re.compile(r"-?\d\.\d+e-0[89]|-0\.")
 
 
@@ -68,7 +68,7 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> set[tuple[str, 
 
 
 def said(value: Any) -> Any:
-    """A field, but for what is only rounding."""
+    """A field without rounding differences."""
     if isinstance(value, str):
         return ROUNDED.sub("0.", value)
     if isinstance(value, dict) and "cells" in value:
@@ -146,7 +146,7 @@ def test_the_passes_are_the_same(program: Program) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """The same with numbers to two digits, also in its texts, and what is next to nothing as zero."""
+    """Return the model with numbers to two digits, also in its texts, and with tiny ones as zero."""
     if isinstance(value, str):
         return NUMBER.sub(lambda number: rounded(float(number[0])), value)
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""What an edge's number means, what the marks mean, and nudging, in a real browser."""
+"""Check the meaning of an edge's number and of the marks, and nudging, in a real browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CARD = ".nb-sensitivity"
 
 
 def edge(page: Any, source: str, target: str) -> Any:
-    """The edge between two nodes, by what the player's data call them."""
+    """The edge between two nodes, by their names in the player's data."""
     found = page.evaluate(
         """([source, target]) => {
             const data = JSON.parse(document.getElementById('nb-data').textContent);
@@ -354,7 +354,7 @@ def test_a_kernel_computes_anew(open_widget: Any) -> None:
     to_the_end(page)
     nudge(page, "w", 50)  # 1 → 1.5
     told = page.locator(".nb-nudge-told")
-    expect(told).to_contain_text("y: 8.5 predicted, 8.75 computed anew")
+    expect(told).to_contain_text("y: 8.5 predicted, 8.75 computed again")
     expect(told).to_contain_text("∂y/∂w there: 6")
     assert "→ 8.75" in ghosts(page) and "linear prediction 8.5" in ghosts(page) and "∂ 6" in ghosts(page)
     assert len(page.asked) < 50  # not at every step

@@ -1,4 +1,4 @@
-"""Settings: what they refuse, what they change, and that the colours of every theme can be read."""
+"""Settings: their errors, their effects, and that the colors of every theme can be read."""
 
 from __future__ import annotations
 

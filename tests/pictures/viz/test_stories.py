@@ -1,4 +1,4 @@
-"""Each operation has an element story: terms that come to what was sent, a sentence why, and no name of a helper."""
+"""Each operation has an element story: terms that give the sent gradient, a sentence why, and no helper's name."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def called(source: str) -> set[str]:
 
 
 def helpers() -> set[str]:
-    """What formulas call that no user can call."""
+    """Return the functions in formulas that no user can call."""
     public = (nb, F, nb.linalg, nb.special, nb.fft, nb.Tensor)
     declared = [source for op in OPS.values() for source in op.formulas.values()]
     declared += [source for op in OPS.values() if op.formulas for source in op.node("real").formulas.values()]
@@ -276,7 +276,9 @@ def test_the_local_derivatives_of_the_element_that_is_pointed_at(open_page: Any)
 
 
 def check_element(text: str | None) -> bool:
-    """Whether an element is written out with all its terms; they come to what was sent, but for their last digits."""
+    """Return whether an element is written out with all its terms; they equal the sent gradient, but for their last
+    digits.
+    """
     if text is None or "…" in text or "=" not in text or "×" not in text:
         return False
     left, _, sent = text.replace("−", "-").rpartition(" = ")

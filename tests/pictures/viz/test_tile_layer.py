@@ -37,7 +37,7 @@ LIT = """() => Object.fromEntries([...document.querySelectorAll('.nb-stage .nb-l
 
 
 def named(page: Any) -> dict[str, str]:
-    """The ids of the nodes by what they are called."""
+    """The ids of the nodes by their names."""
     return dict(page.locator(".nb-node").evaluate_all(
         "all => all.map(e => [e.querySelector('.nb-name')?.textContent || '', e.dataset.node])"))  # fmt: skip
 

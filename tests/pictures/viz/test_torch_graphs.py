@@ -1,4 +1,4 @@
-"""The same expression in nbautograd and in PyTorch gives the same model, without PyTorch ever being imported by us."""
+"""Check that an expression has the same model in nbautograd and in PyTorch, without our importing PyTorch."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def loop(T: Any) -> dict[str, Any]:
 
 CASES = [tutorial, layer, functions, views, several_outputs, accumulated, hooked, in_place, loop]
 UNTOLD = {"operands"}
-"""What one of the two does not tell without tracing."""
+"""Fields that one of the two does not have without tracing."""
 
 
 def model(make: Callable[[Any], dict[str, Any]], T: Any, **options: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is special about PyTorch's graphs: functions of the user's, checkpoints, compiled code, transforms, devices."""
+"""Check PyTorch's special graphs: user functions, checkpoints, compiled code, transforms, devices."""
 
 from __future__ import annotations
 

@@ -255,7 +255,9 @@ def test_an_error_in_a_module_leaves_no_scope():
 
 
 def test_nbautograd_takes_its_place_in_a_watched_cell(run):
-    """What watches PyTorch goes at the end of the cell, though PyTorch is no longer among the modules."""
+    """Check that the watcher of PyTorch is removed at the end of the cell, though PyTorch is no longer among the
+    modules.
+    """
     try:
         run("torch.ones(2, requires_grad=True) * 2\n%autograd torch nbautograd").raise_error()
         assert sys.modules["torch"] is nb

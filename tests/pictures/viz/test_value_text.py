@@ -69,7 +69,7 @@ def test_an_object_that_cannot_be_read_is_drawn_all_the_same() -> None:
 
 
 def printed(tensor: Any) -> str:
-    """What ``print`` says of one of PyTorch's tensors."""
+    """Return the output of ``print`` for one of PyTorch's tensors."""
     return " ".join(repr(tensor).removeprefix("tensor(").removesuffix(")").split())
 
 

@@ -9,7 +9,7 @@ Program = Callable[[Any], dict[str, Any]]
 
 
 def _numbers(T: Any, *shape: int) -> Any:
-    """The same numbers in both libraries."""
+    """Return equal numbers in both libraries."""
     count = 1
     for n in shape:
         count *= n
@@ -17,7 +17,7 @@ def _numbers(T: Any, *shape: int) -> Any:
 
 
 def _filled(T: Any, model: Any) -> Any:
-    """The same parameters in both libraries."""
+    """Fill a model with equal parameters in both libraries."""
     with T.no_grad():
         for parameter in model.parameters():
             parameter.copy_(_numbers(T, *parameter.shape) / 4)

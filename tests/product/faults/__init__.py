@@ -1,1 +1,1 @@
-"""What goes wrong around the library: interrupts, full memory and disks, missing and broken programs."""
+"""Check faults around the library: interrupts, full memory and disks, missing and broken programs."""

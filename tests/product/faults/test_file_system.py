@@ -77,7 +77,7 @@ def test_an_interrupt_while_writing(
 @pytest.mark.parametrize("place", ["nowhere/a", "file/a", "/proc/a"])
 @pytest.mark.parametrize("suffix", [".svg", ".pt", ".safetensors"])
 def test_a_place_that_cannot_be_written_to(tmp_path: Path, place: str, suffix: str) -> None:
-    """The error names the path that was given, not a temporary one."""
+    """The error names the given path, not a temporary one."""
     (tmp_path / "file").touch()
     target = tmp_path / (place + suffix)
     w = nb.ones(2, requires_grad=True)

@@ -126,7 +126,7 @@ def test_an_interrupt_of_a_recorded_pass(what: str, before: str) -> None:
         else:
             y.backward(inputs=found, create_graph=True)
 
-    at_leaves._warned = True  # of the cycle that is made here
+    at_leaves._warned = True  # of the cycle below
     run()
     expected = values(found)
     if what == "grad":

@@ -1,4 +1,4 @@
-"""What is not installed, not connected or not writable: a clear line instead, and everything else works."""
+"""Check missing, disconnected or read-only parts: a clear line instead, and everything else works."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False
 
 
 def test_nothing_is_fetched_and_no_program_started(tmp_path: Path) -> None:
-    """Python tells of every connection and every program that is about to be; there is none."""
+    """Python reports every connection and every program before its start; the list stays empty."""
     shown = run(
         "import sys\n"
         "seen = []\n"

@@ -54,7 +54,7 @@ def attempt(k, limit, free):
 
 
 def run(code: str) -> list[str]:
-    """What the code printed, run in a process of its own: it is that process whose memory runs out.
+    """Return the output of the code in a process of its own, which runs out of memory.
 
     With one thread: OpenBLAS ends the process where it finds no memory for the work of several. And the GNU C library
     gives what is freed back at once: arrays placed in memory that it kept would not meet the limit.

@@ -1,4 +1,4 @@
-"""What docs/security.md promises of the code itself: nothing is evaluated, unpickled, fetched or started by the way."""
+"""Check the promises of docs/security.md on the code itself: nothing is evaluated, unpickled, fetched or started."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trees() -> dict[str, ast.Module]:
 
 @cache
 def all_calls() -> dict[str, list[tuple[str, ast.Call]]]:
-    """Every call in the package, with the file that makes it, by what is called."""
+    """Every call in the package, with the file that makes it, by its function."""
     by_name = defaultdict(list)
     for file, module in trees().items():
         for node in ast.walk(module):

@@ -16,7 +16,7 @@ from .values import for_hint, odd, shapes, tensors
 
 
 class State:
-    """What must be as before in a tensor after a call that failed."""
+    """The state of a tensor that a failed call must not change."""
 
     def __init__(self, t: nb.Tensor) -> None:
         self.tensor = t
@@ -116,7 +116,7 @@ ALSO: dict[str, tuple[type[Exception], ...]] = {
     "compile": (AssertionError,),
     "from_dlpack": (BufferError,),
 }
-"""What some functions raise besides, because PyTorch's do."""
+"""The additional exceptions of some functions, because PyTorch's raise them."""
 
 
 def check(

@@ -1,4 +1,4 @@
-"""What every fuzzed call has to keep to: the errors that are documented, a deadline, little memory."""
+"""Check the contract of every fuzzed call: documented errors, a deadline, little memory."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, settings
 
 DOCUMENTED = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError)
-"""What bad arguments may raise, as ``nbautograd/errors.py`` says; NotImplementedError is a RuntimeError."""
+"""The documented exceptions of bad arguments (``nbautograd/errors.py``); NotImplementedError is a RuntimeError."""
 
 SECONDS = 20
 """After so long, a call hangs. They take milliseconds; the rest is for machines that are busy."""
 
 BYTES = 512 * 2**20
-"""How much memory a call on small tensors may want; beyond, allocating fails, as on a small machine."""
+"""The memory limit of a call on small tensors, in bytes; beyond, allocating fails, as on a small machine."""
 
 LONG = settings.get_current_profile_name() == "long"
 TIMES = 20
-"""How many times more examples the long profile tries."""
+"""The factor of examples in the long profile."""
 
 
 def fuzzed(examples: int) -> Any:

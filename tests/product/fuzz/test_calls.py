@@ -1,7 +1,7 @@
 """Every public function and method with arguments of every kind.
 
 A call returns a right answer or raises what is documented; it says something when it raises; a call that fails has
-changed nothing; nothing warns in NumPy's words; gradients have the shapes and dtypes of what they are gradients of.
+changed nothing; nothing warns in NumPy's words; gradients have the shapes and dtypes of their tensors.
 """
 
 from __future__ import annotations

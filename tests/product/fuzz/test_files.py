@@ -23,7 +23,7 @@ from tests import oracle
 from .guard import LONG, fuzzed, guarded
 
 REFUSED = (FileFormatError, EOFError)
-"""What reading a file that is damaged may raise."""
+"""The exceptions of reading a damaged file."""
 
 FORBIDDEN = ("os.", "subprocess.", "socket.", "ctypes.", "shutil.", "tempfile.", "pickle.", "exec", "import", "open")
 
@@ -274,7 +274,7 @@ def test_any_pickle(program: list[bytes]) -> None:
 
 
 DOUBLED = b"".join(b"q%ch%ch%c\x86" % (i, i, i) for i in range(100))
-"""Makes of what is on the stack a pair of it and itself, a hundred times: little memory, and 2 ** 100 values in it."""
+"""Pair the top of the stack with itself, a hundred times: little memory, and 2 ** 100 values in it."""
 
 BOMBS = {
     "a key of pairs of pairs": zipped(b"\x80\x02}K\1" + DOUBLED + b"Ns."),

@@ -122,7 +122,7 @@ class Graphs(RuleBasedStateMachine):
     def write(self, data: Any, name: str, recorded: bool) -> None:
         x, y = self.pick(data), self.pick(data)
         if np.shares_memory(array(x[0]), array(y[0])) and x is not y:
-            return  # PyTorch refuses memory that overlaps in part; here it is the old values that are read
+            return  # PyTorch raises for memory that overlaps in part; here it is the old values that are read
 
         def run(T: Any, a: Any, b: Any) -> None:
             with T.set_grad_enabled(recorded):

@@ -118,7 +118,7 @@ WORDS = [
 ]
 lines = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=8)), max_size=4).map(" ".join)
 ERRORS = (*DOCUMENTED, UsageError, SyntaxError, NameError, AttributeError, ZeroDivisionError, KeyError, AssertionError)
-"""What an expression that the user typed may raise, too: it is Python."""
+"""The exceptions that an expression typed by the user may raise, too: it is Python."""
 
 
 @pytest.fixture(scope="module")

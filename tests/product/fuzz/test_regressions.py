@@ -1,4 +1,4 @@
-"""What fuzzing has found and no other test says: one small test each."""
+"""Check findings of fuzzing that no other test covers: one small test each."""
 
 from __future__ import annotations
 

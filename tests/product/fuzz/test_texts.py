@@ -87,7 +87,7 @@ class Doubled(nb.autograd.Function):
 
 
 def outputs(text: str) -> dict[str, Any]:
-    """What is shown of a program in which everything is called ``text``."""
+    """Return the outputs of a program in which everything is called ``text``."""
     given = [f"{text}{i}" for i in range(5)]
     custom = type(given[0].replace("\0", "") if "\ud800" not in text else "plain", (Doubled,), {})
     layer = nb.nn.Linear(2, 2)

@@ -84,7 +84,7 @@ def tensors(draw: Any, like: tuple[int, ...] | None = None) -> nb.Tensor:
 
 
 def for_hint(hint: str, like: tuple[int, ...]) -> st.SearchStrategy[Any]:
-    """What a parameter with this annotation should be given."""
+    """Return a strategy for a parameter with this annotation."""
     made: list[st.SearchStrategy[Any]] = []
     if "Sequence[Tensor]" in hint or "list[Tensor]" in hint:
         made.append(st.lists(tensors(like), max_size=3))

@@ -58,7 +58,7 @@ def _measure():
 
 @dataclass
 class Ran:
-    """What one cell did."""
+    """The result of one cell."""
 
     status: str
     error: str = ""
@@ -117,13 +117,13 @@ class Kernel:
         while reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:  # of when the kernel started
             reply = self.client.get_shell_msg(timeout=PATIENCE)
         done.status = reply["content"]["status"]
-        if done.status == "error" and not done.error:  # one that is told in a line, without a traceback
+        if done.status == "error" and not done.error:  # an error of one line, without a traceback
             done.error, done.message = reply["content"]["ename"], reply["content"]["evalue"]
         self.count += 1
         return done
 
     def _answers(self, request: str) -> Iterator[dict[str, Any]]:
-        """What the kernel broadcasts for a request, until it is idle again."""
+        """Yield the kernel's broadcasts for a request, until it is idle again."""
         while True:
             try:
                 reply = self.client.get_iopub_msg(timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""What runs on both sides: small programs by family, whose results are written to a file and compared.
+"""Define the programs of both sides: small ones by family, whose results are written to a file and compared.
 
 ``python -m tests.product.wasm.programs FILE`` writes the results of this Python. It needs NumPy and traitlets.
 """
@@ -69,14 +69,14 @@ def derivatives(case: cases.Case) -> list[Any]:
 
 
 def seeded(seed: int, call: Callable[[], Any]) -> Any:
-    """What a call returns after this seed."""
+    """Return the result of a call after this seed."""
     nb.manual_seed(seed)
     return call()
 
 
 @family
 def indices() -> Results:
-    """What gives indices, counts and sizes: int64 on every machine."""
+    """Return results that are indices, counts and sizes: int64 on every machine."""
     x = nb.tensor([[3.0, 1.0, 2.0, 1.0], [0.0, 5.0, 0.0, 7.0]])
     flat, whole = x.flatten(), nb.tensor([3, 1, 1, 0, 7, 3])
     calls: dict[str, Callable[[], Any]] = {
@@ -164,7 +164,7 @@ def training() -> Results:
 
 @family
 def memory() -> Results:
-    """Gradients of arrays so large that their memory is used again where nobody else holds it."""
+    """Gradients of arrays so large that their memory is used again if nothing else refers to it."""
     n = 70_000
 
     def chain(kept: bool) -> list[Any]:
@@ -291,7 +291,7 @@ def run_examples(name: str) -> dict[str, Any]:
 
 
 def results(families: list[str]) -> dict[str, Any]:
-    """What every program came to, and how many seconds each family took."""
+    """Return the result of every program, and the seconds of each family."""
     made: dict[str, Any] = {"seconds": {}}
     for name in families:
         begun, made[name] = time.perf_counter(), {}

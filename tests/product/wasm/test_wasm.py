@@ -1,4 +1,4 @@
-"""The programs under WebAssembly come to what they come to here."""
+"""The programs under WebAssembly give the results of this machine."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_family_comes_to_the_same(both: tuple[dict[str, Any], dict[str, Any]],
 
 
 def differences(one: Any, other: Any, where: str) -> Iterator[str]:
-    """What differs, with its place."""
+    """Yield the differences, with their places."""
     if isinstance(one, dict) and isinstance(other, dict):
         if "data" in one and "dtype" in one and "data" in other:
             yield from array_differences(one, other, where)
@@ -82,7 +82,7 @@ def differences(one: Any, other: Any, where: str) -> Iterator[str]:
 
 
 def array_differences(one: dict[str, Any], other: dict[str, Any], where: str) -> Iterator[str]:
-    """The same of tensors: dtypes, shapes and whole numbers exactly, real numbers up to rounding."""
+    """Yield the differences of tensors: dtypes, shapes and whole numbers exactly, real numbers up to rounding."""
     kinds = [(each["dtype"], each["shape"]) for each in (one, other)]
     if kinds[0] != kinds[1]:
         yield f"{where}: {kinds[0]} and {kinds[1]}"

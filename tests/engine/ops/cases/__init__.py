@@ -1,4 +1,4 @@
-"""What the tests of operations call, a module per family."""
+"""Collect the calls in tests of operations, a module per family."""
 
 from __future__ import annotations
 

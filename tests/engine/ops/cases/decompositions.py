@@ -24,7 +24,7 @@ def joined(T: Any, *parts: Any) -> Any:
 
 
 def projectors(v: Any) -> Any:
-    """What vectors span, whatever their signs: weighted squares."""
+    """Return the projectors on the span of vectors, for any signs: weighted squares."""
     return v * v
 
 
