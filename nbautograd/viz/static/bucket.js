@@ -70,6 +70,7 @@ class Buckets {
   /** A pass begins, and .grad may have been emptied or written to since the last one. */
   reset(stack, entry) {
     Object.assign(stack, { reset: entry.reset || "", waiting: null, emptied: [] });
+    if (!entry.reset && entry.before === "None") stack.segments = []; // another leaf without a name, as of a checkpoint
     if (!entry.reset) return;
     stack.emptied = stack.segments;
     stack.segments = entry.reset === "changed" && entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];

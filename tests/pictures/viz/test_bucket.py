@@ -55,6 +55,17 @@ class TestInABrowser:
         page.focus(".nb-player")
         page.keyboard.press("End")
 
+    def test_leaves_of_two_checkpoints_are_two_though_neither_has_a_name(self, open_page: Any) -> None:
+        x = nb.tensor([0.5, 1.0], requires_grad=True)
+        with tracing.traced(), viz.record(namespace={"x": x}) as recorded:
+            h = x
+            for _ in range(3):
+                h = nb.utils.checkpoint.checkpoint(nb.sin, h, use_reentrant=True)
+            h.sum().backward()
+        page = open_page(recorded, viewport={"width": 1280, "height": 900})
+        expect(page.get_by_role("tab", name="pass 4")).to_have_count(1)
+        assert "not zeroed" not in page.locator(".nb-player").inner_text()
+
     def test_forgetting_to_zero_is_a_growing_stack(self, open_page: Any) -> None:
         page = open_page(passes(3), viewport={"width": 1280, "height": 900})
         open_tab(page, "leaves")
