@@ -1,13 +1,13 @@
 """The interface for observers of the library: shapes of objects, and records of events.
 
-A picture of a graph needs only the attributes of :class:`GraphNode` and :class:`Leaf`, which PyTorch's own nodes also
-have. A picture of a backward pass needs only the event records below, which the engine passes to every callback that
-:func:`observe` registers. This module does not know the observers; observers need no more than this module.
+A picture of a graph needs only :class:`GraphNode` and :class:`Leaf`, whose attributes PyTorch's nodes have. One of a
+pass needs only the records below, which the engine passes to all callbacks of :func:`observe`, whoever they are.
 """
 
 from __future__ import annotations
 
 import linecache
+import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -254,7 +254,7 @@ def current_scope() -> tuple[ScopeEntry, ...]:
 
 
 def _file_place(filename: str, lineno: int) -> tuple[str, str]:
-    return filename.rpartition("/")[2], linecache.getline(filename, lineno).strip()
+    return os.path.basename(filename), linecache.getline(filename, lineno).strip()
 
 
 class SourceLocator:

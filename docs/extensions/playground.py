@@ -28,7 +28,7 @@ WORDS = {
     "code": ("Code", "代码"),
     "run": ("Run", "运行"),
     "share": ("Copy a link to this program", "复制此程序的链接"),
-    "leaves": ("Drag the value of a leaf to see the effect.", "拖动叶子的值，看看会怎样。"),
+    "leaves": ("Drag the value of a leaf to see the effect.", "拖动叶子节点的值，看看会怎样。"),
     "press": ("Press Run to see its pass.", "按“运行”，看它的反向传播。"),
     "copy": ("This site has no Python: copy the program into a notebook.", "本站没有 Python：请把程序复制到笔记本中。"),
     "foreign": ("This program came with the link: read it first.", "此程序来自链接：请先读一遍。"),

@@ -5,6 +5,7 @@ const KERNEL = "@jupyterlite/pyodide-kernel-extension";
 async function python(site) {
   const { "jupyter-config-data": config } = await (await fetch(new URL("jupyter-lite.json", site))).json();
   const kernel = config.litePluginSettings[`${KERNEL}:kernel`];
+  if (!kernel.pyodideUrl) throw new Error("this site has no Pyodide of its own: nbautograd lite --pyodide FOLDER");
   const home = new URL(kernel.pyodideUrl, site), beside = new URL(`extensions/${KERNEL}/static/`, site);
   const { loadPyodide } = await import(new URL("pyodide.mjs", home));
   const packages = kernel.loadPyodideOptions.packages.map((name) => /\.whl$/.test(name) ? new URL(name, beside).href : name);

@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import secrets
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nbautograd._engine.base.installing import extra
+from nbautograd._engine.base.process_group import end_group
 from nbautograd.cli import lab
 from nbautograd.cli.course import varied
 
@@ -121,11 +121,11 @@ def grade(path: Path, folder: Path, seconds: float = 120, mebibytes: int = 4096)
     try:
         said, _ = child.communicate(job.encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
-        _kill(child)
+        end_group(child)
         said, _ = child.communicate()
         result.note = f"stopped after {seconds:g} seconds"
     finally:
-        _kill(child)
+        end_group(child)
     _note(result, said, token)
     if not result.note and child.returncode:
         result.note = f"the process ended with {child.returncode}"
@@ -203,14 +203,3 @@ def _note(result: Grade, said: bytes, token: str) -> None:
         if "number" in report:
             result.states[report["number"]] = report["state"], report["points"]
         result.note = result.note or report.get("note", "")
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it has started."""
-    if hasattr(os, "killpg"):
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            return
-    elif child.poll() is None:
-        child.kill()

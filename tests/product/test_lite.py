@@ -167,7 +167,8 @@ def test_players_open_in_the_shell_of_pyodides_kernel(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     published, sent = json.loads(done.stdout.splitlines()[-1])
-    widget = ["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"]
+    own = ["application/vnd.jupyter.widget-view+json", "application/vnd.nbautograd.pass+json"]
+    widget = [*own, "text/html", "text/plain"]
     assert published == [widget, widget] and sent.count("comm_open") == 6  # each with its layout, and their script
 
 
@@ -202,7 +203,7 @@ def test_the_site_has_the_course_and_the_wheels(site: Path) -> None:
     (worker, *_) = (site / "extensions" / lite.KERNEL / "static").glob("comlink.worker*.js")
     assert all((worker.parent / name).resolve().parent == site / "pypi" for name in packages[2:])
     assert {Path(name).name.partition("-")[0] for name in packages} >= {"nbautograd", "anywidget", "ipywidgets", "comm"}
-    assert {each["name"] for each in settings["federated_extensions"]} == {*lite.EXTENSIONS.values()}
+    assert {each["name"] for each in settings["federated_extensions"]} == {*lite.EXTENSIONS.values(), "nbautograd"}
     assert "pyodideUrl" not in kernel and not kernel.get("disablePyPIFallback")
     index = json.loads((site / "pypi" / "all.json").read_text("utf-8"))
     assert "nbautograd" in index

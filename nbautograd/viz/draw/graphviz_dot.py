@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
 from nbautograd._engine.base.installing import command
+from nbautograd._engine.base.process_group import end_group
 from nbautograd.viz.escape import clean
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def run(source: str, kind: str) -> bytes:
         try:
             out, err = process.communicate(source.encode("utf-8"), timeout=DOT_SECONDS)
         except BaseException as error:  # the user's interrupt ends it, too
-            os.killpg(process.pid, signal.SIGKILL)
+            end_group(process)
             process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -94,7 +95,7 @@ class Locator:
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """Return the name of the cell, and the text of the line."""
         number = self.number(filename)
-        label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
+        label = os.path.basename(filename) if number is None else f"In [{number}]"
         text = "".join(self.lines(filename)[lineno - 1 : lineno]) if lineno > 0 else ""
         return label, text.strip().partition("\n")[0]
 
