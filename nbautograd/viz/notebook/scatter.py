@@ -30,7 +30,7 @@ Model = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class State:
+class Answers:
     """The model's answers at one step: a class for each place of the grid, and the points for which it is wrong."""
 
     step: int
@@ -61,7 +61,7 @@ class Scatter:
     def __init__(self, plane: Plane, model: Model | None, places: Any, live: bool | None = None) -> None:
         self.plane, self._model, self._places = plane, model, places
         self.live = output.in_kernel() and settings.widget if live is None else live
-        self.states: list[State] = []
+        self.states: list[Answers] = []
         self.step, self._stride = 0, 1
         self._view: Any = None
         self._drawn = 0.0
@@ -89,7 +89,7 @@ class Scatter:
         places = GRID * GRID
         found = _classes(_asked(self._model, self._places), places + len(self.plane.points))
         wrong = found[places:] != self.plane.kinds
-        self.states.append(State(self.step, found[:places].reshape(GRID, GRID), wrong))
+        self.states.append(Answers(self.step, found[:places].reshape(GRID, GRID), wrong))
         if len(self.states) > KEPT:
             self.states, self._stride = self.states[::2], self._stride * 2
 
@@ -126,14 +126,14 @@ class Scatter:
         """The drawing: the points, or a row of pictures of a training."""
         return drawn(self.plane, self._looks(_turning(self.states)), self.label, repr(self))
 
-    def _looks(self, states: Sequence[State]) -> list[Look]:
+    def _looks(self, states: Sequence[Answers]) -> list[Look]:
         return [Look(state.regions, state.wrong, self._said(state)) for state in states]
 
     def _live(self) -> str:
         svg = drawn(self.plane, self._looks(self.states[-1:]), self.label, self.label)
         return theme.adaptive(svg) if settings.theme == "auto" else output.coloured(svg)
 
-    def _said(self, state: State) -> str:
+    def _said(self, state: Answers) -> str:
         key = "scatter_wrong" if self.step else "scatter_wrong_now"
         return say(key, step=state.step, wrong=int(state.wrong.sum()))
 
@@ -253,13 +253,13 @@ def _classes(scores: Array, count: int) -> Array:
     )
 
 
-def _turning(states: Sequence[State], most: int = 4) -> list[State]:
+def _turning(states: Sequence[Answers], most: int = 4) -> list[Answers]:
     """Return the first and the last state, and between them those that share out change and time equally.
 
     Time counts by its root: most happens at first.
 
     >>> grids = [np.array([[0, 0]]), np.array([[0, 0]]), np.array([[1, 0]]), np.array([[1, 1]])]
-    >>> [state.step for state in _turning([State(step, grid, grid) for step, grid in enumerate(grids)], 3)]
+    >>> [state.step for state in _turning([Answers(step, grid, grid) for step, grid in enumerate(grids)], 3)]
     [0, 2, 3]
     """
     if len(states) <= most:

@@ -50,7 +50,7 @@ def stops(name: str, files: Mapping[str, tuple[int, int]], ran: set[tuple[str, i
     """
     first, *inner = name.split(".")
     tainted = {first.partition("[")[0]}
-    reader = _Reader(files, ran)
+    reader = _LineReader(files, ran)
     for filename, (begin, end) in files.items():
         reader.read(filename, begin, end, tainted)
     own = {f"self.{part}" for part in inner}
@@ -60,7 +60,7 @@ def stops(name: str, files: Mapping[str, tuple[int, int]], ran: set[tuple[str, i
     return list(dict.fromkeys(reader.found))
 
 
-class _Reader:
+class _LineReader:
     """Follows variables through statements and calls."""
 
     def __init__(self, files: Iterable[str], ran: set[tuple[str, int]]) -> None:
