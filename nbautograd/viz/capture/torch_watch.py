@@ -26,7 +26,6 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
-from nbautograd.viz.capture.torch_rest import Rests
 from nbautograd.viz.read import notes
 from nbautograd.viz.settings import settings
 
@@ -109,6 +108,8 @@ class TorchWatch:
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
         self._mode, _current = _mode_class(torch)(self), self
+        from nbautograd.viz.capture.torch_rest import Rests  # at the first use of PyTorch
+
         self._rests = Rests(torch, self.rest, self.resume, self._written)
         self._switch(True)
         return True

@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Any
 
 from nbautograd._engine.base.installing import extra
-from nbautograd.viz.draw import graphviz_dot
 
 __all__ = ["KINDS", "raster"]
 
@@ -34,6 +33,8 @@ def raster(svg: str, kind: str, dot: Callable[[], str] | None = None) -> bytes:
     try:
         library: Any = import_module(module)
     except ImportError:
+        from nbautograd.viz.draw import graphviz_dot
+
         if dot is None or graphviz_dot.program() is None:
             raise RuntimeError(
                 f"a {kind} file needs {module} ({extra(kind[1:])}) or Graphviz (the program dot); "

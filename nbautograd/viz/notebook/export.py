@@ -16,12 +16,11 @@ from typing import Any
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
 from nbautograd.viz.draw import raster, theme
-from nbautograd.viz.draw.graphviz_dot import dot_svg, to_dot
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "component_js", "dot_svg", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
-    "player_js", "player_page", "save", "static", "to_dot", "write",
+    "component_js", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
+    "player_js", "player_page", "save", "static", "write",
 ]  # fmt: skip
 
 _UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")

@@ -408,7 +408,9 @@ class Figure:
     @property
     def dot(self) -> str:
         """The source of a Graphviz drawing of the last graph."""
-        return export.to_dot(self.scenes[-1]) if self.scenes else "digraph {}\n"
+        from nbautograd.viz.draw.graphviz_dot import to_dot
+
+        return to_dot(self.scenes[-1]) if self.scenes else "digraph {}\n"
 
     @property
     def drawable(self) -> bool:

@@ -86,7 +86,9 @@ class Picture(Figure):
         :raises RuntimeError: ``engine="dot"`` and Graphviz is not installed, or fails.
         """
         if self.engine == "dot":
-            return export.dot_svg(self.model, self.direction or "LR")
+            from nbautograd.viz.draw.graphviz_dot import dot_svg
+
+            return dot_svg(self.model, self.direction or "LR")
         return output.coloured(self._drawn(self.whole(0))[0])
 
     def smaller(self) -> Iterator[str]:
