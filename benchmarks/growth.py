@@ -87,9 +87,9 @@ def plot(found: dict[str, dict[int, dict[str, float]]], path: str) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for name, style in zip(found, ("-o", "--s"), strict=False):
-        for part, colour in zip(PARTS, ("#0072b2", "#d55e00", "#555555"), strict=True):
+        for part, color in zip(PARTS, ("#0072b2", "#d55e00", "#555555"), strict=True):
             costs = [cost[part] for cost in found[name].values()]
-            axes.plot(list(found[name]), costs, style, color=colour, label=f"{name}, {part}")
+            axes.plot(list(found[name]), costs, style, color=color, label=f"{name}, {part}")
     axes.set(xscale="log", yscale="log", xlabel="nodes of the graph", ylabel="µs per node")
     axes.grid(alpha=0.3, which="both")
     figure.legend(fontsize="small", ncols=2, loc="outside upper center")

@@ -16,8 +16,8 @@ DRAWN = """() => Promise.all([...document.querySelectorAll("img[src^='data:image
         const [w, h] = [image.naturalWidth, image.naturalHeight];
         const paper = new OffscreenCanvas(w, h).getContext('2d');
         paper.drawImage(image, 0, 0);
-        const { data } = paper.getImageData(0, 0, w, h), colours = new Set();
-        for (let i = 0; i < data.length; i += 4) colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-        return [w, colours.size];
+        const { data } = paper.getImageData(0, 0, w, h), colors = new Set();
+        for (let i = 0; i < data.length; i += 4) colors.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+        return [w, colors.size];
     }))"""
 """The width of each drawing that a page shows as an image, and its number of colors: a blank one has one."""

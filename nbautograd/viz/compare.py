@@ -10,7 +10,7 @@ drawings inside it, down to the nodes that an edge joins. Two outputs say the sa
   if it shows four significant digits, or four decimals in a line whose largest number is worth a hundred of their last
   place. All others are exact: ``2.``, ``0.5``, ``0.0001``, ``1e-3``, ``In [12]``.
 - What is below a millionth, and of the largest number in its line, and shows four digits, is rounding: it is zero.
-- Colours: to two steps of 255 in each channel, which is less than between any two that mean something.
+- Colors: to two steps of 255 in each channel, which is less than between any two that mean something.
 - Coordinates in a drawing of a graph are its layout and say nothing: what joins what is read off them. In other
   drawings they are the data, to one pixel; their frame, which is as wide as its text, is not.
 """
@@ -49,7 +49,7 @@ class PrintedStatement(NamedTuple):
     name: str
     """Of the attribute or key; of an element ``<>``; nothing for a line of text."""
     kind: str
-    """``text``, ``colour``, ``points`` or ``float``: how it is compared."""
+    """``text``, ``color``, ``points`` or ``float``: how it is compared."""
     value: str
 
     def same(self, other: PrintedStatement) -> bool:
@@ -191,7 +191,7 @@ def _same_float(one: str, two: str) -> bool:
     return abs(a - b) <= max(CLOSE * max(abs(a), abs(b)), ROUNDING)
 
 
-def _same_colour(one: str, two: str) -> bool:
+def _same_color(one: str, two: str) -> bool:
     return all(abs(a - b) <= SHADE for a, b in zip(bytes.fromhex(one[1:]), bytes.fromhex(two[1:]), strict=True))
 
 
@@ -205,7 +205,7 @@ def _same_points(one: str, two: str) -> bool:
 POINT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)")
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 SAME: Mapping[str, Callable[[str, str], bool]] = {
-    "text": same_text, "float": _same_float, "colour": _same_colour, "points": _same_points,
+    "text": same_text, "float": _same_float, "color": _same_color, "points": _same_points,
 }  # fmt: skip
 
 
@@ -397,7 +397,7 @@ class _Drawing(NamedTuple):
             if not self.graph and all(element is not other for other in self.framing):
                 yield PrintedStatement(place, name, "points", value)
         elif COLOUR.fullmatch(value):
-            yield PrintedStatement(place, name, "colour", value)
+            yield PrintedStatement(place, name, "color", value)
         elif name in REFERS or name == "id" or "url(#" in value:
             named = re.sub(r"[\w.:-]+", lambda m: self.names.get(m[0], m[0]), value)
             named = DIGEST.sub("nb", named)  # of an element that a page leaves out

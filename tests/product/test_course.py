@@ -307,7 +307,7 @@ LOOK = """async () => {
     const node = window.__panel.node;
     const images = [...node.querySelectorAll('.jp-OutputArea-output img')];
     await Promise.all(images.map((image) => image.decode()));
-    const colours = images.map((image) => {
+    const colors = images.map((image) => {
         const canvas = document.createElement('canvas');
         [canvas.width, canvas.height] = [200, 200];
         const context = canvas.getContext('2d');
@@ -315,7 +315,7 @@ LOOK = """async () => {
         return new Set(new Uint32Array(context.getImageData(0, 0, 200, 200).data.buffer)).size;
     });
     const red = node.querySelectorAll("[data-mime-type='application/vnd.jupyter.stderr']").length;
-    return { colours, red, text: node.textContent };
+    return { colors, red, text: node.textContent };
 }"""
 """The number of colors of each picture, the number of red outputs, and all text."""
 
@@ -356,8 +356,8 @@ def test_saved_notebooks_show_their_pictures_and_no_stray_error(lab: Any) -> Non
         seen = lab.evaluate(LOOK)
         assert seen["red"] == red(name), name
         assert "Error displaying widget" not in seen["text"], name
-        # one colour is a picture that could not be drawn; a tile of equal numbers has few
-        assert len(seen["colours"]) >= pictures(name) > 0 and min(seen["colours"]) > 1, (name, seen["colours"])
+        # one color is a picture that could not be drawn; a tile of equal numbers has few
+        assert len(seen["colors"]) >= pictures(name) > 0 and min(seen["colors"]) > 1, (name, seen["colors"])
     assert not lab.blocked and not lab.errors
 
 

@@ -226,7 +226,7 @@ def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page
     before = len(page.blocked)
     other.goto((tmp_path / "page.html").as_uri())
     sizes = other.evaluate(DRAWN)
-    assert len(sizes) == 5 and all(width > 200 and colours > 50 for width, colours in sizes), sizes
+    assert len(sizes) == 5 and all(width > 200 and colors > 50 for width, colors in sizes), sizes
     other.screenshot(path=SHOTS / "nbconvert-of-saved.png", full_page=True)
     other.close()
     blocked = page.blocked[before:]

@@ -46,7 +46,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def test_pictures_are_drawn(page: Any) -> None:
     sizes = page.evaluate(DRAWN)
-    assert len(sizes) == 2 and all(width > 300 and colours > 50 for width, colours in sizes), sizes
+    assert len(sizes) == 2 and all(width > 300 and colors > 50 for width, colors in sizes), sizes
     page.screenshot(path=SHOTS / "nbconvert.png", full_page=True)
     assert not page.errors
 

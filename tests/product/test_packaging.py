@@ -45,12 +45,12 @@ bundle, _ = played.widget._repr_mimebundle_()
 assert "application/vnd.jupyter.widget-view+json" in bundle
 
 model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
-optimiser = torch.optim.Adam(model.parameters(), lr=0.1)
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
 for _ in range(3):
-    optimiser.zero_grad()
+    optimizer.zero_grad()
     loss = model(torch.randn(8, 3)).square().mean()
     loss.backward()
-    optimiser.step()
+    optimizer.step()
 assert torch.isfinite(loss)
 assert torch.linalg.svd(torch.randn(3, 3)).S.shape == (3,) and torch.fft.fft(torch.ones(4)).shape == (4,)
 

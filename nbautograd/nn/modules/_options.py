@@ -81,7 +81,7 @@ class Layer(Module):
                 for i, name in enumerate(names)
             ]
         )
-        cls.__init__ = _initialiser(cls._signature)  # type: ignore[method-assign]
+        cls.__init__ = _initializer(cls._signature)  # type: ignore[method-assign]
 
     def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Store the options as attributes."""
@@ -127,7 +127,7 @@ class Layer(Module):
         return text
 
 
-def _initialiser(signature: inspect.Signature) -> Any:
+def _initializer(signature: inspect.Signature) -> Any:
     """Return the ``__init__`` of a layer."""
 
     def __init__(self: Layer, *args: Any, **kwargs: Any) -> None:  # noqa: N807

@@ -31,7 +31,7 @@ __all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_be
 
 CELLS = 400_000  # numbers in the tiles of a whole recording
 KEPT = 4_000_000  # elements of saved tensors of PyTorch's nodes that are copied for a pass
-EXACT = 4096  # elements of a tensor that is recognised by its numbers
+EXACT = 4096  # elements of a tensor that is recognized by its numbers
 
 
 class TilePool:

@@ -2,7 +2,7 @@
 
 A :class:`Grid` says where the cells of a tile go. It depends on the shape and on the longest number only, so room is
 kept for every tile that will ever be shown in a place. The player gets the grids and paints the cells itself; a still
-picture has them painted here, all cells of one colour as one path. Integers are written or not drawn as a tile.
+picture has them painted here, all cells of one color as one path. Integers are written or not drawn as a tile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 TEXT = 11.0  # pixels of a number in a cell
 AROUND = 8.0  # and beside it
 LEAST = 22.0  # pixels of a cell with a number
-KEY_STEP = 4.0  # width of a colour in the key
+KEY_STEP = 4.0  # width of a color in the key
 DASH = 0.9  # height of the sign of a value below zero
 GAP, TIGHT = 1.0, 5.0  # between two cells, and the side of those that have nothing between them
 
@@ -130,8 +130,8 @@ def cell_number(value: float | str, form: str = "") -> str:
 
 def largest_of(tiles: Iterable[Tile | None]) -> float:
     """Return the end of the scale that tiles share; tiles without colors do not count."""
-    coloured = (tile.cells for tile in tiles if tile is not None and tile.form not in (BOOLS, INTEGERS))
-    return max((abs(v) for cells in coloured for v in cells if not isinstance(v, str)), default=0.0) or 1.0
+    colored = (tile.cells for tile in tiles if tile is not None and tile.form not in (BOOLS, INTEGERS))
+    return max((abs(v) for cells in colored for v in cells if not isinstance(v, str)), default=0.0) or 1.0
 
 
 def scale_key(x: float, y: float, largest: float) -> str:
@@ -141,15 +141,15 @@ def scale_key(x: float, y: float, largest: float) -> str:
         parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
         x += width(text, TEXT) + 7
     for number in range(-LEVELS, LEVELS + 1):
-        colour = LIGHT[level_name(number)]
-        parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{colour}"/>')
+        color = LIGHT[level_name(number)]
+        parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{color}"/>')
         x += KEY_STEP
     parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
     return f'<g class="nb-key">{"".join(parts)}</g>'
 
 
 def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool = False) -> Iterator[str]:
-    """The cells of a tile as SVG elements, in the light colours.
+    """The cells of a tile as SVG elements, in the light colors.
 
     :param scale: that of its picture.
     :param backed: whether there is a card behind them, so that no line shows between.
@@ -169,7 +169,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
             plain.append(f"M{_n(left + 0.5)} {_n(top + 0.5)}h{_n(wide - 1)}v{_n(high - 1)}h-{_n(wide - 1)}z")
         else:
             lines.setdefault(name, []).append(f"M{_n(left)} {_n(top + high / 2)}h{across}")
-            if value < 0 and scale.kind == VALUES and not grid.written:  # which no colour tells
+            if value < 0 and scale.kind == VALUES and not grid.written:  # which no color tells
                 below.append(f"M{_n(left + wide / 4)} {_n(top + high / 2)}h{_n(wide / 2)}")
         if grid.written:
             at = _n(left + wide / 2), _n(top + (grid.high / 2) + 3.5)
@@ -178,7 +178,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     if backed:
         whole = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
         yield f'<rect x="-2" y="-2" width="{_n(whole[0])}" height="{_n(whole[1])}" rx="2" fill="{LIGHT["bg"]}"/>'
-    for name, parts in lines.items():  # cells of one colour as one line, which is as broad as they are high
+    for name, parts in lines.items():  # cells of one color as one line, which is as broad as they are high
         yield f'<path d="{"".join(parts)}" stroke="{LIGHT[name]}"/>'
     if plain:
         yield f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>'

@@ -1,6 +1,6 @@
 """The last two steps of the layered layout: coordinate assignment across the layers, and along the edges.
 
-*Breadth* runs across the layers: weighted isotonic regression pulls each node towards its neighbours and keeps the
+*Breadth* runs across the layers: weighted isotonic regression pulls each node towards its neighbors and keeps the
 order and the gaps. *Depth* runs along the edges: layers are as deep as their deepest node, and gaps as wide as the
 labels in them.
 """
@@ -22,7 +22,7 @@ LABEL_ROOM = 10.0  # beyond a label's own length
 LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label stands above or below the boxes, and needs less room between
 
 Pulls = list[list[tuple[int, float]]]
-"""Of each node its neighbours, and how strongly they pull."""
+"""Of each node its neighbors, and how strongly they pull."""
 
 
 class BreadthAssignment:
@@ -69,7 +69,7 @@ class BreadthAssignment:
         return gaps
 
     def relax(self, gaps: list[list[float]]) -> None:
-        """Sweep over the layers until positions converge: towards the neighbours on one side, then on both."""
+        """Sweep over the layers until positions converge: towards the neighbors on one side, then on both."""
         graph = self.graph
         before, after = self.pulls()
         both = [near + far for near, far in zip(before, after, strict=True)]
@@ -88,7 +88,7 @@ class BreadthAssignment:
                 break
 
     def pulls(self) -> tuple[Pulls, Pulls]:
-        """Neighbours and how strongly they pull: trunks are straight first, then the spine; leaves step aside."""
+        """Neighbors and how strongly they pull: trunks are straight first, then the spine; leaves step aside."""
         graph = self.graph
         source = [not graph.before[v] for v in range(graph.total)]
 
@@ -103,7 +103,7 @@ class BreadthAssignment:
         return before, after
 
     def settle(self, row: list[int], gaps: list[float], pull: Pulls, masses: list[float]) -> float:
-        """Move a layer's nodes towards their neighbours, subject to order and gaps; returns the largest move."""
+        """Move a layer's nodes towards their neighbors, subject to order and gaps; returns the largest move."""
         breadth = self.breadth
         wanted = []
         for v, mass in zip(row, masses, strict=True):
@@ -122,7 +122,7 @@ class BreadthAssignment:
         return moved
 
     def straighten(self, gaps: list[list[float]]) -> None:
-        """Align each chain of neighbours at one breadth, if the nodes beside it leave room."""
+        """Align each chain of neighbors at one breadth, if the nodes beside it leave room."""
         graph = self.graph
         chains = self.chains()
         lower, upper = (

@@ -46,7 +46,7 @@ def depth_first_order(graph: LayeredGraph) -> list[list[int]]:
 
 
 def sweep_layers(graph: LayeredGraph, rows: list[list[int]], rank: list[int], *, towards_roots: bool) -> None:
-    """Sort each layer by the barycentre, the mean rank, of the neighbours in the layer before."""
+    """Sort each layer by the barycentre, the mean rank, of the neighbors in the layer before."""
     beside = graph.before if towards_roots else graph.after
     for row in rows if towards_roots else reversed(rows):
         if len(row) == 1:

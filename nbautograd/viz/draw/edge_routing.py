@@ -100,7 +100,7 @@ class EdgeRouter:
         return enters, leaves
 
     def spaced(self, v: int, others: list[float]) -> list[float]:
-        """Places along a side of v for lines to neighbours at ``others``, in order; straight where that can be."""
+        """Places along a side of v for lines to neighbors at ``others``, in order; straight where that can be."""
         graph = self.graph
         half = graph.thickness[v] / 2
         if len(others) == 1 and others[0] == self.breadth[v]:

@@ -24,7 +24,7 @@ BEND = 2.0  # breadth of a line that passes
 class LayeredGraph:
     """The graph as lists indexed by node, each in its layer; bends are nodes with higher numbers.
 
-    ``before`` and ``after`` are the neighbours in the adjacent layers, ``trunk[v]`` is v followed by the bends that its
+    ``before`` and ``after`` are the neighbors in the adjacent layers, ``trunk[v]`` is v followed by the bends that its
     long edges share, and ``lanes`` tells of the nodes whose long edges run beside the drawing in which lane they do.
     """
 

@@ -24,7 +24,7 @@ class PictureTiles:
         self.values = Scale(VALUES, largest_of(node.tile for node in model.nodes if is_tiled(node.tile)))
         held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
         self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
-        self.coloured = False
+        self.colored = False
         """True if a gradient with colors was drawn, which a key explains."""
         cells = sum(grid.columns * grid.rows for grid in grids.values())
         self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
@@ -55,6 +55,6 @@ class PictureTiles:
             of_value, back = key.endswith(":value"), ":" not in key  # on an edge, over lines
             scale = self.values if of_value else self.gradients
             grid, tile = coarsened(grid, tile, self.finest)
-            self.coloured |= not of_value
+            self.colored |= not of_value
             cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, scale, back))
         return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']

@@ -28,7 +28,7 @@ LEVELS = 8
 
 
 def level(value: float, largest: float) -> int:
-    """The number of a colour, below zero for numbers below zero.
+    """The number of a color, below zero for numbers below zero.
 
     :param largest: where the scale ends, on both sides.
 
@@ -43,7 +43,7 @@ def level(value: float, largest: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The colours that all tensors of one kind have in a picture."""
+    """The colors that all tensors of one kind have in a picture."""
 
     kind: str
     """One of the kinds above."""
@@ -80,7 +80,7 @@ def level_name(number: int, kind: str = GRADIENTS) -> str:
 
 
 def shades(minus: str, zero: str, plus: str, value: str) -> dict[str, str]:
-    """All colours of both scales by their names, from their ends and their beginning.
+    """All colors of both scales by their names, from their ends and their beginning.
 
     >>> shades("#0000ff", "#ffffff", "#ff0000", "#777777")["tile-plus-8"]
     '#ff0000'
@@ -92,7 +92,7 @@ def shades(minus: str, zero: str, plus: str, value: str) -> dict[str, str]:
 
 
 def mixed(one: str, other: str, share: float) -> str:
-    """A colour between two.
+    """A color between two.
 
     >>> mixed("#000000", "#ffffff", 0.5)
     '#636363'
@@ -123,8 +123,8 @@ def _times(matrix: tuple[tuple[float, ...], ...], vector: list[float]) -> list[f
     return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
 
 
-def _oklab(colour: str) -> list[float]:
-    parts = [int(colour[a:b], 16) / 255 for a, b in pairwise(range(1, 8, 2))]
+def _oklab(color: str) -> list[float]:
+    parts = [int(color[a:b], 16) / 255 for a, b in pairwise(range(1, 8, 2))]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return _times(_TO_LAB, [max(v, 0.0) ** (1 / 3) for v in _times(_TO_LMS, linear)])
 

@@ -1,7 +1,7 @@
 """A graph, its layout and at most one state of a backward pass as SVG text.
 
-The picture stands alone: presentation attributes give it the light colours on an opaque card, so that it looks the same
-in an ``<img>``, on GitHub and in print. Classes let the player's style sheet give it the colours of the page. Only a
+The picture stands alone: presentation attributes give it the light colors on an opaque card, so that it looks the same
+in an ``<img>``, on GitHub and in print. Classes let the player's style sheet give it the colors of the page. Only a
 handful of element kinds occur, every text goes through :func:`~nbautograd.viz.escape.escape`, and the same graph gives
 the same bytes.
 """
@@ -48,7 +48,7 @@ from nbautograd.viz.read.tiles import Tile, is_tiled
 __all__ = ["draw"]
 
 NOTE = 18.0  # height of a note below the drawing
-KEY = 260.0  # width of the key to the colours
+KEY = 260.0  # width of the key to the colors
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
 MARK = 13.0  # radius of the mark of the box that has the largest share
@@ -95,7 +95,7 @@ class _Picture:
         """The SVG text of the whole picture."""
         self.drawing()
         notes = self.model.notes if self.painted else ()  # a player says them elsewhere
-        keyed = self.tiles.coloured
+        keyed = self.tiles.colored
         high = self.places.height + NOTE * (len(notes) + keyed)
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)
         wide = max(self.places.width, longest, KEY * keyed)
@@ -134,11 +134,11 @@ class _Picture:
             self.node(node)
         self.labels()
 
-    def marker(self, name: str, colour: str, size: int) -> str:
+    def marker(self, name: str, color: str, size: int) -> str:
         return (
             f'<marker id="{self.prefix}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
             f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
-            f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z" fill="{colour}"/></marker>'
+            f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z" fill="{color}"/></marker>'
         )
 
     def edges(self) -> None:
@@ -163,7 +163,7 @@ class _Picture:
     def flow(self, key: str, line: Sequence[Point]) -> str:
         """The line of a gradient, drawn from the user of a value to its maker."""
         active, done = key in self.state.active, key in self.state.done
-        colour = LIGHT["bad"] if key in self.state.bad else LIGHT["grad"] if active else LIGHT["done"]
+        color = LIGHT["bad"] if key in self.state.bad else LIGHT["grad"] if active else LIGHT["done"]
         state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.state.bad)
         hidden = "" if active or done else ' visibility="hidden"'
         kind = "active" if active else "done"
@@ -171,7 +171,7 @@ class _Picture:
         backwards = tuple(reversed(beside))
         return (
             f'<path class="nb-flow{state}" data-flow="{key}" d="{path(backwards, self.places.direction, -LEAN)}" '
-            f'fill="none" stroke="{colour}" stroke-width="{"3" if active else "2.2"}" '
+            f'fill="none" stroke="{color}" stroke-width="{"3" if active else "2.2"}" '
             f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
         )
 
@@ -194,7 +194,7 @@ class _Picture:
                 )
 
     def labels(self) -> None:
-        """The gradients on the edges, with a rim in the colour of the card so that lines do not cross them."""
+        """The gradients on the edges, with a rim in the color of the card so that lines do not cross them."""
         if not self.places.labels:
             return
         self.out.append(
@@ -309,8 +309,8 @@ class _Picture:
             )
         y = box.y + 9.0
         for text, size, cls, mono in group_lines(node):
-            colour = LIGHT[ink] if cls == "nb-symbol" else LIGHT["fg" if mono else "muted"]
-            self.put(box.x + w / 2, y + 11, text, cls, colour, size, mono=mono, anchor="middle")
+            color = LIGHT[ink] if cls == "nb-symbol" else LIGHT["fg" if mono else "muted"]
+            self.put(box.x + w / 2, y + 11, text, cls, color, size, mono=mono, anchor="middle")
             y += 17
 
     def box(self, node: Node, box: Box) -> None:
@@ -329,9 +329,9 @@ class _Picture:
         )
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
-        colour = LIGHT[ink] if node.named else LIGHT["muted"]
+        color = LIGHT[ink] if node.named else LIGHT["muted"]
         name, own = name_text(node), node.named
-        self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
+        self.put(box.x + PAD, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
         at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD
         beside, about = is_beside(node, grid), about_text(node)
         if beside and grid is not None:
@@ -378,9 +378,9 @@ class _Picture:
         if state.waits and self.tiles.painted:
             return
         self.out.append(f'<g class="nb-holds"{HIDDEN * state.waits}>')
-        colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
+        color = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
         grad = ".grad" if is_tiled(held) else f".grad {state.held}"
-        self.put(x, y, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
+        self.put(x, y, grad, "nb-grad", color, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
         self.row_tile(f"{node.id}:grad", held, at, top, high)
         self.out.append("</g>")
 
@@ -435,7 +435,7 @@ class _Picture:
         y: float,
         text: str,
         cls: str,
-        colour: str,
+        color: str,
         size: float,
         *,
         mono: bool = False,
@@ -452,9 +452,9 @@ class _Picture:
         attributes += f' font-family="{escape(MONO)}"' * mono
         attributes += ' font-weight="700"' * bold + ' font-style="italic"' * italic
         if mono and is_alarming(text):
-            cls, colour = f"{cls} nb-bad-text", LIGHT["bad"]
+            cls, color = f"{cls} nb-bad-text", LIGHT["bad"]
         self.out.append(
-            f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>'
+            f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{color}"{attributes}>'
             f"{_lines(text, x, indent) if mono else escape(text)}</text>"
         )
 

@@ -1,7 +1,7 @@
 """A tensor on a card: shape, dtype, least, mean and greatest value, what is not finite, heat maps of it and its grad.
 
-The card is a drawing of its own, so it shows in every notebook, trusted or not. Colours are those of all pictures:
-values are grey, gradients blue below zero and orange above. A cell that is not finite is crossed out, so that colour
+The card is a drawing of its own, so it shows in every notebook, trusted or not. Colors are those of all pictures:
+values are gray, gradients blue below zero and orange above. A cell that is not finite is crossed out, so that color
 is not all that tells it.
 """
 
@@ -139,10 +139,10 @@ def _heat(value: Any, kind: str, x: float, y: float) -> tuple[list[str], float, 
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             left, top = x + j * side, y + i * side
-            colour = LIGHT[shade_name(cell, "", scale) if math.isfinite(cell) else "bad-bg"]
+            color = LIGHT[shade_name(cell, "", scale) if math.isfinite(cell) else "bad-bg"]
             size = f'width="{side - 1}" height="{side - 1}"'
-            out.append(f'<rect x="{left:g}" y="{top:g}" {size} fill="{colour}"/>')
-            if cell < 0 and kind == VALUES:  # which no colour tells
+            out.append(f'<rect x="{left:g}" y="{top:g}" {size} fill="{color}"/>')
+            if cell < 0 and kind == VALUES:  # which no color tells
                 sign = f"M{left + side / 4:g} {top + side / 2 - 0.5:g}h{side / 2 - 1:g}"
                 out.append(f'<path d="{sign}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>')
             if not math.isfinite(cell):

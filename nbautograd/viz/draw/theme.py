@@ -1,8 +1,8 @@
-"""The colours, light and dark, and the fonts, as CSS custom properties.
+"""The colors, light and dark, and the fonts, as CSS custom properties.
 
 Text has a contrast of at least 4.5 : 1 to its background and lines with a meaning have 3 : 1 (WCAG 2.2 AA); a
 test computes both, also on the backgrounds of JupyterLab and VS Code, which a player takes over. Blue, violet and
-orange stay apart for all usual kinds of colour blindness, and nothing is told by colour alone. One accent, orange,
+orange stay apart for all usual kinds of color blindness, and nothing is told by color alone. One accent, orange,
 means gradients.
 """
 
@@ -83,7 +83,7 @@ _LIGHT_HOSTS = (
 
 
 def css(selector: str = ".nb-player") -> str:
-    """The rules that set the colours: the system's choice first, then what JupyterLab, VS Code or a page say.
+    """The rules that set the colors: the system's choice first, then what JupyterLab, VS Code or a page say.
 
     A choice of the user's (``data-nb-theme``) comes last and takes over nothing from the notebook.
     """
@@ -104,20 +104,20 @@ def css(selector: str = ".nb-player") -> str:
     )
 
 
-def _rule(selector: str, colours: dict[str, str], scheme: str, follow: bool = False) -> str:
-    values = {name: _followed(name, colour) if follow else colour for name, colour in colours.items()}
-    properties = " ".join(f"--nb-{name}: {colour};" for name, colour in values.items())
+def _rule(selector: str, colors: dict[str, str], scheme: str, follow: bool = False) -> str:
+    values = {name: _followed(name, color) if follow else color for name, color in colors.items()}
+    properties = " ".join(f"--nb-{name}: {color};" for name, color in values.items())
     return f"{selector} {{ color-scheme: {scheme}; {properties} --nb-sans: {SANS}; --nb-mono: {MONO}; }}"
 
 
-def _followed(name: str, colour: str) -> str:
+def _followed(name: str, color: str) -> str:
     for host in reversed(_FROM_HOST.get(name, ())):
-        colour = f"var({host}, {colour})"
-    return colour
+        color = f"var({host}, {color})"
+    return color
 
 
 def darkened(svg: str) -> str:
-    """A drawing in the dark colours instead of the light ones.
+    """A drawing in the dark colors instead of the light ones.
 
     >>> darkened('<rect fill="#ffffff" stroke="#d0d7de"/>')
     '<rect fill="#111418" stroke="#343b44"/>'
@@ -135,19 +135,19 @@ FOLLOWS = f"@media screen {{ {_STILLS} {{ color-scheme: dark !important; }} }}"
 
 
 def adaptive(svg: str) -> str:
-    """A drawing that takes the dark colours where it is shown as an image whose ``color-scheme`` is dark.
+    """A drawing that takes the dark colors where it is shown as an image whose ``color-scheme`` is dark.
 
     >>> adaptive('<svg><rect fill="#ffffff"/></svg>')
     '<svg><style>@media (prefers-color-scheme:dark){[fill="#ffffff"]{fill:#111418}}</style><rect fill="#ffffff"/></svg>'
     """
     paints = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in _EXCHANGE})
-    rules = "".join(f'[{what}="{colour}"]{{{what}:{_EXCHANGE[colour]}}}' for what, colour in paints)
+    rules = "".join(f'[{what}="{color}"]{{{what}:{_EXCHANGE[color]}}}' for what, color in paints)
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours as WCAG defines it, from 1 to 21.
+    """The contrast of two colors as WCAG defines it, from 1 to 21.
 
     >>> round(contrast("#000000", "#ffffff"))
     21
@@ -156,7 +156,7 @@ def contrast(one: str, other: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def _luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

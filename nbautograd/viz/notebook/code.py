@@ -147,7 +147,7 @@ class Code:
         )
 
     def static_html(self) -> str:
-        """The program with its colours, which follow the notebook's; where styles are taken out, without."""
+        """The program with its colors, which follow the notebook's; where styles are taken out, without."""
         return f"<style>{theme.css('.nb-code')}{STYLE}</style>{self._shown()}"
 
     def _shown(self) -> str:

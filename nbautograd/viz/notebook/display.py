@@ -141,7 +141,7 @@ class TensorFormatter:
         """Return the SVG of a tensor's values."""
         from nbautograd.viz.draw import tensor_card  # loaded when the first tensor is shown
 
-        return output.coloured(tensor_card.card_svg(tensor, self.name(tensor)))
+        return output.colored(tensor_card.card_svg(tensor, self.name(tensor)))
 
     def graph(self, tensor: Any) -> api.Picture:
         """Its graph. A still picture cannot be opened, so nothing is folded that need not be."""

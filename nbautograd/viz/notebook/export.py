@@ -100,7 +100,7 @@ def _page_js() -> str:
 
 @cache
 def player_css() -> str:
-    """The player's style sheet with the colours, and what still pictures follow, in front."""
+    """The player's style sheet with the colors, and what still pictures follow, in front."""
     return "\n".join([theme.css(), theme.FOLLOWS, *(static(f"{name}.css") for name in STYLES)])
 
 

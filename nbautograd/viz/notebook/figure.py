@@ -185,7 +185,7 @@ class Figure:
         return {}
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
-        """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""
+        """The SVG of a view before the first step, for windows of these sizes, without the colors that are set."""
         raise NotImplementedError
 
     def alternatives(self, scene: int, model: GraphModel) -> list[str]:

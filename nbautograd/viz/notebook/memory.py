@@ -138,7 +138,7 @@ class MemoryReport:
         graph = output.image(self.picture.svg, self.picture.label) if self.picture is not None else ""
         return {
             "text/plain": self.text,
-            "text/html": output.image(output.coloured(self.svg), self.label) + notes + graph + tables,
+            "text/html": output.image(output.colored(self.svg), self.label) + notes + graph + tables,
         }
 
 

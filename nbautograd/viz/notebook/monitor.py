@@ -151,8 +151,8 @@ class Monitor:
         return drawn(self.label, repr(self), self.steps, self.losses, _representative(self.norms, LINES))
 
     def _live(self) -> str:
-        """The picture in the notebook's colours."""
-        return theme.adaptive(self.svg) if settings.theme == "auto" else output.coloured(self.svg)
+        """The picture in the notebook's colors."""
+        return theme.adaptive(self.svg) if settings.theme == "auto" else output.colored(self.svg)
 
     def contents(self, passes: bool = True) -> dict[str, Any]:
         """All that the interactive view shows, as JSON; with as many passes as a page has room for, or without."""
@@ -163,7 +163,7 @@ class Monitor:
     def html(self) -> str:
         """A page of its own: no kernel, no network."""
         if not self.steps:
-            return export.page(self.label, output.image(output.coloured(self.svg), self.label))
+            return export.page(self.label, output.image(output.colored(self.svg), self.label))
         return export.player_page(self.contents(), self.svg, "mountLens")
 
     def save(self, path: Any) -> Any:
@@ -204,9 +204,9 @@ class Monitor:
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        coloured = output.coloured(self.svg)
-        still = output.image(coloured, self.label)
-        bundle = {"text/plain": repr(self), "text/html": still, **output.images(coloured)}
+        colored = output.colored(self.svg)
+        still = output.image(colored, self.label)
+        bundle = {"text/plain": repr(self), "text/html": still, **output.images(colored)}
         if settings.embed and self.steps:
             return bundle | {"text/html": export.frame(self.html(), self.label, 640)}
         if output.in_kernel() and settings.widget and output.has_front_end() and self.steps and self.widget is not None:

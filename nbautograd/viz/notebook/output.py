@@ -34,7 +34,7 @@ from nbautograd.viz.settings import settings
 
 __all__ = [
     "LARGEST",
-    "coloured",
+    "colored",
     "details",
     "graph_table",
     "has_front_end",
@@ -74,8 +74,8 @@ def request(shell: Any) -> dict[str, Any]:
     return parent if isinstance(parent, dict) else {}
 
 
-def coloured(svg: str) -> str:
-    """A drawing in the colours that are set."""
+def colored(svg: str) -> str:
+    """A drawing in the colors that are set."""
     return theme.darkened(svg) if settings.theme == "dark" else svg
 
 

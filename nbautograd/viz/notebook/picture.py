@@ -72,7 +72,7 @@ class Picture(Figure):
         return arrange(model, measure(model), self.direction, windows=windows)
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
-        """The SVG of a view for windows of these sizes, without the colours that are set."""
+        """The SVG of a view for windows of these sizes, without the colors that are set."""
         return self._drawn(model, windows, painted=False)
 
     def _drawn(self, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1], painted: bool = True) -> list[str]:
@@ -89,12 +89,12 @@ class Picture(Figure):
             from nbautograd.viz.draw.graphviz_dot import dot_svg
 
             return dot_svg(self.model, self.direction or "LR")
-        return output.coloured(self._drawn(self.whole(0))[0])
+        return output.colored(self._drawn(self.whole(0))[0])
 
     def smaller(self) -> Iterator[str]:
         """Yield the picture with more and more of it folded."""
         for budget in BUDGETS if self.model.entire.tree is not None else ():
-            yield output.coloured(self._drawn(fold.view(self.model, budget, fold=True))[0])
+            yield output.colored(self._drawn(fold.view(self.model, budget, fold=True))[0])
 
     @property
     def text(self) -> str:

@@ -182,7 +182,7 @@ class Recording(Figure):
         return [drawn(id(places)) for places in every]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
-        """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""
+        """The SVG of a view before the first step, for windows of these sizes, without the colors that are set."""
         return self._drawn(scene, model, self.timeline.state_at(0, scene), windows, painted=False)
 
     def frame_svg(self, index: int, scene: int = -1) -> str:
@@ -197,7 +197,7 @@ class Recording(Figure):
             return draw(GraphModel((), (), ()))
         shown = [frame.scene for frame in self.timeline.frames if frame.kind != "created"]
         scene = shown[-1] if shown else 0
-        return output.coloured(self._drawn(scene, self.whole(scene), self._end(scene))[0])
+        return output.colored(self._drawn(scene, self.whole(scene), self._end(scene))[0])
 
     def _end(self, scene: int) -> FrameState:
         final = self.timeline.final(scene)

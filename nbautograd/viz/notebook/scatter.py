@@ -131,7 +131,7 @@ class Scatter:
 
     def _live(self) -> str:
         svg = drawn(self.plane, self._looks(self.states[-1:]), self.label, self.label)
-        return theme.adaptive(svg) if settings.theme == "auto" else output.coloured(svg)
+        return theme.adaptive(svg) if settings.theme == "auto" else output.colored(svg)
 
     def _said(self, state: Answers) -> str:
         key = "scatter_wrong" if self.step else "scatter_wrong_now"
@@ -146,14 +146,14 @@ class Scatter:
 
     def html(self) -> str:
         """A page of its own."""
-        return export.page(self.label, output.image(output.coloured(self.svg), self.label))
+        return export.page(self.label, output.image(output.colored(self.svg), self.label))
 
     def __repr__(self) -> str:
         shown = _turning(self.states)
         return "\n".join([self.plane.words(), *map(self._said, shown)])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        svg = output.coloured(self.svg)
+        svg = output.colored(self.svg)
         return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 

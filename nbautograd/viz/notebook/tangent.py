@@ -157,7 +157,7 @@ class Tangent:
 
     def html(self) -> str:
         """A page of its own."""
-        return export.page(self.label, output.image(output.coloured(self.svg), self.label))
+        return export.page(self.label, output.image(output.colored(self.svg), self.label))
 
     def __repr__(self) -> str:
         rows = (
@@ -167,7 +167,7 @@ class Tangent:
         return "\n".join((self.label, *rows)) if len(self.points) > 1 else self.label
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        svg = output.coloured(self.svg)
+        svg = output.colored(self.svg)
         return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 

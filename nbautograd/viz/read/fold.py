@@ -366,7 +366,7 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
             if len(keys) > 3:
                 piles |= dict.fromkeys(keys, f"{keys[0]}s")
     alone = [key for key in leaves if key not in piles]
-    if len(alone) > most:  # then by neighbourhood, in the order of the drawing
+    if len(alone) > most:  # then by neighborhood, in the order of the drawing
         length = -(-len(alone) // most)
         for i in range(0, len(alone), length):
             piles |= dict.fromkeys(alone[i : i + length], f"{alone[i]}s")

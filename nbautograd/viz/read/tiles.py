@@ -1,4 +1,4 @@
-"""A tensor as a small matrix of numbers, which a picture colours: a *tile*.
+"""A tensor as a small matrix of numbers, which a picture colors: a *tile*.
 
 Up to 16 by 16 elements a tile holds every number. Of a larger tensor it holds the means of blocks of elements, and a
 histogram of all of them. NaN and infinity are counted and marked, never averaged away.

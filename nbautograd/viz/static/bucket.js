@@ -1,6 +1,6 @@
 
 const BUCKET = { wide: 120, narrow: 84, high: 18 }; // of the bar that shows a leaf's .grad
-const FAINT = 34; // per cent of colour of the first pass; the last one has all of it
+const FAINT = 34; // per cent of color of the first pass; the last one has all of it
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
 function amountOf(tile) {
@@ -148,18 +148,18 @@ class BucketView {
       const about = look(segment, i);
       if (!about) return [];
       const x = this.x(from), width = Math.max(this.x(to) - x - 0.75, 1);
-      const { fill: colour, ...attributes } = about, rect = s("rect", { x, width, rx: 1.5, ...attributes });
-      if (colour) rect.style.fill = colour;
-      return [rect, ...(colour ? this.joints(segment, x, width) : [])];
+      const { fill: color, ...attributes } = about, rect = s("rect", { x, width, rx: 1.5, ...attributes });
+      if (color) rect.style.fill = color;
+      return [rect, ...(color ? this.joints(segment, x, width) : [])];
     });
   }
 
   filled(segment, i, tall) {
     const share = segment.pass ? FAINT + ((100 - FAINT) * segment.pass) / this.passes : 0;
     const ink = segment.amount < 0 ? "minus" : "plus";
-    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}-8) ${share.toFixed(0)}%, var(--nb-bg))`
+    const color = share ? `color-mix(in oklab, var(--nb-tile-${ink}-8) ${share.toFixed(0)}%, var(--nb-bg))`
       : "var(--nb-wire)";
-    return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: colour, ...marksOf(i, segment) };
+    return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: color, ...marksOf(i, segment) };
   }
 
   /** Inside a pass, a line between its paths. */

@@ -1,17 +1,17 @@
 const GAP = 1, TIGHT = 5; // pixels between two cells, and the side of those that have nothing between them
-const LEVELS = 8; // colours on each side of zero, on which numbers can be read
+const LEVELS = 8; // colors on each side of zero, on which numbers can be read
 const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
 const FULL = "var(--nb-value-6)"; // a cell of a mask
 const DASH = 0.9; // pixels: the height of the minus sign
 
-/** The number of a value's colour on a scale that ends at ±`largest`; by the square root, so that small ones show. */
+/** The number of a value's color on a scale that ends at ±`largest`; by the square root, so that small ones show. */
 function levelOf(value, largest) {
   if (!value) return 0;
   const share = Math.sqrt(Math.min(Math.abs(value) / (largest || 1), 1));
   return Math.sign(value) * Math.max(Math.round(share * LEVELS), 1);
 }
 
-/** The CSS of a colour of a scale. */
+/** The CSS of a color of a scale. */
 function paletteOf(level, kind) {
   if (!level) return "var(--nb-tile-zero)";
   const name = kind === "values" ? "value" : level < 0 ? "tile-minus" : "tile-plus";
@@ -19,9 +19,9 @@ function paletteOf(level, kind) {
 }
 
 /**
- * The colour of a cell; "plain": it has an outline only. Decided here alone, and by the same rules in draw/shades.py.
+ * The color of a cell; "plain": it has an outline only. Decided here alone, and by the same rules in draw/shades.py.
  * `scale`: that of all "gradients" or of all "values" of a picture, as `{ kind, largest }`; a "local" derivative has no
- * colour: where there is no room for its number, one that is not zero is full.
+ * color: where there is no room for its number, one that is not zero is full.
  */
 function shadeOf(value, form, { kind, largest }, written = false) {
   if (form === "d" || (kind === "local" && written)) return "plain";
@@ -32,7 +32,7 @@ function shadeOf(value, form, { kind, largest }, written = false) {
 /** True if a cell has the dash of a negative number, which its color does not show. */
 const hasDash = (value, form, { kind }, written) => value < 0 && !written && kind === "values" && form !== "d";
 
-/** A tensor as coloured cells inside an SVG element: all cells of one colour are one path. */
+/** A tensor as colored cells inside an SVG element: all cells of one color are one path. */
 class Cells {
   /** `grid`: x, y, the width and height of a cell, how many columns, whether numbers are written into the cells. */
   constructor(group, [x, y, wide, high, columns, written], backed = false) {
@@ -55,8 +55,8 @@ class Cells {
     const { tile, wide, high, x, y, written, scale } = this, { form = "" } = tile, paths = new Map(), numbers = [];
     let dashes = "";
     tile.cells.forEach((value, i) => {
-      const colour = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
-      paths.set(colour, (paths.get(colour) || "") + this.outline(i, colour === "plain" ? 0.5 : 0));
+      const color = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
+      paths.set(color, (paths.get(color) || "") + this.outline(i, color === "plain" ? 0.5 : 0));
       if (hasDash(value, form, scale, written)) dashes += this.dash(i);
       if (!written) return;
       const [left, top] = this.corner(i);
@@ -64,10 +64,10 @@ class Cells {
       label.textContent = shortNumber(value, tile.form);
       numbers.push(label);
     });
-    const painted = [...paths].map(([colour, d]) => {
-      if (colour === "none" || colour === "plain") return s("path", { class: CELL_CLASSES[colour], d });
+    const painted = [...paths].map(([color, d]) => {
+      if (color === "none" || color === "plain") return s("path", { class: CELL_CLASSES[color], d });
       const path = s("path", { d });
-      path.style.fill = colour;
+      path.style.fill = color;
       return path;
     });
     if (dashes) painted.push(s("path", { class: "nb-below", d: dashes }));

@@ -1,5 +1,5 @@
 const LINES = 60; // of a cell that are listed
-const NEIGHBOURS = 8; // that a node names
+const NEIGHBORS = 8; // that a node names
 const CULPRIT = 1; // which part of the story of an error tells of the line that is to be changed
 const WIDE_LINE = 22; // characters of a matrix' row, from which on a product takes more room
 
@@ -162,7 +162,7 @@ class Panel {
       heading(node.names || node.name, node.expression || t(`kind_${node.kind}`)),
       node.failed && h("p", { class: "nb-note nb-bad" }, node.failed),
       h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state),
-        ...this.neighbours(id, node, listing.length > 0)),
+        ...this.neighbors(id, node, listing.length > 0)),
       ...listing,
       this.actions(id, node),
     ].filter(Boolean);
@@ -214,11 +214,11 @@ class Panel {
 
   soft(text) { return h("div", { class: "nb-soft" }, text); }
 
-  neighbours(id, node, listed) {
+  neighbors(id, node, listed) {
     const { links, t } = this.player;
     const made = [...new Set(links.makers(id).map(({ src }) => src))];
     const used = [...new Set(links.users(id).map(({ dst }) => dst))];
-    const near = (list) => list.slice(0, NEIGHBOURS).flatMap((to, i) => [i ? ", " : "", this.link(to)]);
+    const near = (list) => list.slice(0, NEIGHBORS).flatMap((to, i) => [i ? ", " : "", this.link(to)]);
     return [
       ...rowIf(made.length, t("made_from"), () => near(made)),
       ...rowIf(used.length, t("used_by"), () => near(used)),

@@ -1,5 +1,5 @@
 const SHOWN_PATHS = 12; // that are listed
-const HUES = 6; // colours of paths; further ones begin again
+const HUES = 6; // colors of paths; further ones begin again
 const LONG_PATH = 13; // parts of a path that are written out
 const STRIPE = 10; // pixels: paths that share an edge take turns along it
 const SMALL_ROOM = { wide: 200, high: 48 }; // of a path's tile
@@ -252,7 +252,7 @@ class PathList {
   }
 
   // -- in the drawing -------------------------------------------------------------------------------------------------
-  /** Each path in its colour, below the boxes; where several share an edge, they take turns along it. */
+  /** Each path in its color, below the boxes; where several share an edge, they take turns along it. */
   draw(paths) {
     const { stage } = this.player;
     this.clear();

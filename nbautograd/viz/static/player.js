@@ -441,7 +441,7 @@ class Player {
     this.panel.light(slots, this.selected || this.state().frame?.node, where);
   }
 
-  /** From node to node along the edges: with the flow, against it, or to the neighbour in the list. */
+  /** From node to node along the edges: with the flow, against it, or to the neighbor in the list. */
   walk(way) {
     const { links, selected, stage } = this, hidden = (id) => stage.hidden?.has(id);
     const ids = Object.keys(links.nodes).filter((id) => !hidden(id)), here = ids.indexOf(selected);

@@ -13,7 +13,7 @@ const lineWidth = (size) => Math.round(10 * (3.6 + 0.42 * Math.min(Math.max(size
 const operationsOf = ({ nodes }) => Object.values(nodes).reduce(
   (sum, { kind, members }) => sum + (kind === "op" ? 1 : kind === "group" ? members || 0 : 0), 0);
 
-/** What the widths and colours mean: each number stands between the two classes that it bounds. */
+/** What the widths and colors mean: each number stands between the two classes that it bounds. */
 function sizeLegend(t) {
   const bars = BETWEEN.flatMap((size, i) => {
     const bar = h("i", { "data-size": i });
@@ -25,7 +25,7 @@ function sizeLegend(t) {
     h("span", { class: "nb-legend-of" }, t("legend")), words[0], ...bars, words[1]);
 }
 
-/** The line of a gradient: as wide and of the colour that its size asks for, where sizes are shown. */
+/** The line of a gradient: as wide and of the color that its size asks for, where sizes are shown. */
 function paintSize(element, scaled, size, active) {
   if (!scaled || size === undefined) {
     if (element.dataset.size === undefined) return;

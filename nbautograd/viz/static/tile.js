@@ -41,7 +41,7 @@ function roundedNumber(number, brief = false) {
   return between ? (2 * Math.round(number * 5000)) / 1e4 : Number(number.toFixed(4)); // to the even one
 }
 
-/** The largest number of a tile that has colours. */
+/** The largest number of a tile that has colors. */
 const largestOf = ({ cells, form = "" }) => ("bd".includes(form) && form ? 0
   : Math.max(0, ...cells.filter(Number.isFinite).map(Math.abs)));
 
@@ -79,7 +79,7 @@ function wideAs(tile, high) {
 }
 
 /**
- * A tensor as a small matrix of coloured cells. `point(i)` is told which cell is pointed at (or null), by the pointer
+ * A tensor as a small matrix of colored cells. `point(i)` is told which cell is pointed at (or null), by the pointer
  * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
  */
 class TileView {
@@ -94,9 +94,9 @@ class TileView {
       rect.setAttribute("x", (i % across) * width);
       rect.setAttribute("y", Math.floor(i / across) * height);
       rect.setAttribute("data-cell", i);
-      const colour = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
-      if (colour in CELL_CLASSES) rect.setAttribute("class", CELL_CLASSES[colour]);
-      else rect.style.fill = colour;
+      const color = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
+      if (color in CELL_CLASSES) rect.setAttribute("class", CELL_CLASSES[color]);
+      else rect.style.fill = color;
       return rect;
     });
     const below = (bare ? [] : cells).flatMap((value, i) => (hasDash(value, form, scale, written)
@@ -207,7 +207,7 @@ function histogramOf({ histogram, low, high }) {
   );
 }
 
-/** The colours of gradients, and what the ends of their scale mean. */
+/** The colors of gradients, and what the ends of their scale mean. */
 function gradientKey(name, { kind, largest }) {
   const levels = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => i - LEVELS), wide = 3;
   const steps = levels.map((level, i) => {

@@ -102,8 +102,8 @@ class TileLayer {
       const on = (state.active.has(id) || state.done.has(id)) && !hidden?.has(id);
       this.showOn(id, on ? this.onEdge(state, id) : null);
     }
-    const coloured = ([key, { tile }]) => tile && !key.endsWith(":value");
-    this.key.classList.toggle("nb-some", [...this.drawn].some(coloured));
+    const colored = ([key, { tile }]) => tile && !key.endsWith(":value");
+    this.key.classList.toggle("nb-some", [...this.drawn].some(colored));
     this.state = state;
   }
 
@@ -228,8 +228,8 @@ class TileLayer {
     this.card.style.top = `${Math.max(top, 2)}px`;
   }
 
-  // -- the key to the colours ---------------------------------------------------------------------------------------
-  /** There is one where gradients have colours; it is seen as soon as one of them is. */
+  // -- the key to the colors ---------------------------------------------------------------------------------------
+  /** There is one where gradients have colors; it is seen as soon as one of them is. */
   showKey() {
     const some = [...this.drawn.keys()].some((name) => !name.endsWith(":value"));
     this.key.replaceChildren(...(some ? gradientKey(this.player.t("scale_gradients"), this.scales.gradients) : []));

@@ -1,7 +1,7 @@
 const THUMB = 7; // pixels: half of the slider's thumb, which does not go over the ends
 const TICKS = 160; // steps from which on only those are drawn in which something happens that one looks for
 
-/** The slider, which is the map of the pass: a dot for each step, in the colour of the gradient's size. */
+/** The slider, which is the map of the pass: a dot for each step, in the color of the gradient's size. */
 class Track {
   constructor(player, slider) {
     const { t } = (this.player = player);

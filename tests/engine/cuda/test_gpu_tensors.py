@@ -264,13 +264,13 @@ def test_training_as_on_the_cpu(name: str) -> None:
         data = nb.tensor(data, device=place)
         nb.manual_seed(0)
         model = nb.nn.Sequential(nb.nn.Linear(4, 8), nb.nn.Tanh(), nb.nn.Linear(8, 1)).to(place, data.dtype)
-        optimiser = getattr(nb.optim, name)(model.parameters(), lr=0.01)
+        optimizer = getattr(nb.optim, name)(model.parameters(), lr=0.01)
         losses = []
         for _ in range(10):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = nb.nn.functional.mse_loss(model(data), data.sum(1, keepdim=True))
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             losses.append(loss)
         return losses
 

@@ -198,14 +198,14 @@ def test_all_ways_to_move() -> None:
 @pytest.mark.parametrize(
     "name", ["SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"]
 )
-def test_optimisers(name: str) -> None:
+def test_optimizers(name: str) -> None:
     def program(place: Any, start: Any) -> Any:
         w = nb.tensor(start, device=place, requires_grad=True)
-        optimiser = getattr(nb.optim, name)([w], lr=0.1)
+        optimizer = getattr(nb.optim, name)([w], lr=0.1)
         for _ in range(4):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             ((w - 0.3) ** 4).sum().backward()
-            optimiser.step()
+            optimizer.step()
         assert w.device == place
         return [w]
 

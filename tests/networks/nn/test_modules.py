@@ -131,7 +131,7 @@ CASES = [
         for n in (1, 2, 3)
         for padding in (1, tuple(range(2 * n)) if kind not in ("Reflection", "Circular") else (2, 1) * n)
     ),
-    # normalisation
+    # normalization
     *(case(f"nn.BatchNorm{n}d(3)", (4, 3, *(4, 5, 2)[:n])) for n in (1, 2, 3)),
     *(case(f"nn.InstanceNorm{n}d(3)", (4, 3, *(4, 5, 2)[:n])) for n in (1, 2, 3)),
     case("nn.InstanceNorm1d(3, 0.1, 0.3, True, True)", (4, 3, 5)),

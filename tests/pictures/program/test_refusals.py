@@ -243,7 +243,7 @@ def test_modules_are_headings_that_fold() -> None:
     assert plain.startswith(code.text)
 
 
-def test_html_escapes_and_colours(tmp_path: Path) -> None:
+def test_html_escapes_and_colors(tmp_path: Path) -> None:
     x = nb.tensor([1.0, 2.0], requires_grad=True)
     with traced():
         y = x.exp().sum()

@@ -113,7 +113,7 @@ def test_what_is_nothing_but_rounding_on_another_processor() -> None:
     T.manual_seed(1)
     data = T.randn(20, 4) * T.tensor([1.0, 10.0, 100.0, 0.1]) + T.tensor([0.0, 5.0, -50.0, 1.0])
     scaled = (data - data.mean(dim=0)) / data.std(dim=0)
-    html = output.image(output.coloured(card_svg(scaled, "scaled")), repr(scaled))
+    html = output.image(output.colored(card_svg(scaled, "scaled")), repr(scaled))
     (svg,) = svgs(html)
     mean, most = re.search(r"mean (\S+)", svg), re.search(r"max (\S+)", svg)
     assert mean is not None and abs(float(mean[1])) < 1e-6 and most is not None
@@ -256,7 +256,7 @@ def test_a_changed_state_is_seen(html: str, state: str) -> None:
 
 
 @each
-def test_another_colour_is_seen(html: str) -> None:
+def test_another_color_is_seen(html: str) -> None:
     def change(root: ElementTree.Element) -> bool:
         for element in list(root.iter())[1:]:
             if re.fullmatch("#[0-9a-f]{6}", element.get("fill", "")):
@@ -269,7 +269,7 @@ def test_another_colour_is_seen(html: str) -> None:
     assert found is not None and "fill" in found[0]
 
 
-def test_no_two_colours_with_a_meaning_are_close_enough_to_be_one() -> None:
+def test_no_two_colors_with_a_meaning_are_close_enough_to_be_one() -> None:
     for theme in (LIGHT, DARK):
         for one, other in combinations(set(theme.values()), 2):
             svg = f'<svg xmlns="http://www.w3.org/2000/svg"><rect/><rect fill="{one}"/></svg>'
@@ -468,4 +468,4 @@ def test_every_stored_picture_is_read() -> None:
             found[statement.kind] += 1
             assert "base64," not in statement.value
     assert len(STORED) > 100 and len(GRAPHS) > 80
-    assert found["joins"] > 300 and found["points"] > 200 and found["colour"] > 2000
+    assert found["joins"] > 300 and found["points"] > 200 and found["color"] > 2000

@@ -30,14 +30,14 @@ def net(layers: int = 2, seed: int = 0) -> Any:
 
 def train(steps: int, rate: float = 0.1, given: Callable[[Any], Any] = lambda model: model, **options: Any) -> Monitor:
     model, x = net(), nb.ones(4, 3)
-    optimiser = nb.optim.SGD(model.parameters(), lr=rate)
+    optimizer = nb.optim.SGD(model.parameters(), lr=rate)
     with viz.monitor(given(model), namespace={"model": model}, **options) as watch:
         for _ in range(steps):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = ((model(x) - 2) ** 2).mean()
             loss.backward()
             watch(loss)
-            optimiser.step()
+            optimizer.step()
     return watch
 
 
@@ -74,14 +74,14 @@ def test_modules_of_pytorch() -> None:
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
     model[0].bias.requires_grad_(False)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with viz.monitor(model, namespace={}) as watch:
         for _ in range(3):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = model(torch.ones(4, 3)).pow(2).mean()
             loss.backward()
             watch(loss)
-            optimiser.step()
+            optimizer.step()
     assert list(watch.leaves) == ["0.weight", "2.weight", "2.bias"] and {*watch.recordings} <= {1, 2, 3}
     assert 1 in watch.recordings  # the first is recorded whatever it takes
     assert watch.norms["0.weight"][-1] >= 0 and watch.losses[0] > watch.losses[-1]

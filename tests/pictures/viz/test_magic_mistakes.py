@@ -46,7 +46,7 @@ EVERY = {
     "an open quotation after a space": ("{m} y 'a", "quotation"),
     "an assignment": ("{m} z = y * 2", "is none"),
     "two statements": ("{m} y; y", "is none"),
-    "an unknown option": ("{m} --colour y", "unrecognized arguments: --colour"),
+    "an unknown option": ("{m} --color y", "unrecognized arguments: --color"),
     "an unknown letter": ("{m} -q y", "unrecognized arguments: -q"),
     "silenced": ("{m} weigth;", "did you mean 'weight'?"),
 }
@@ -86,7 +86,7 @@ OWN = {
     "%backward --retian-graph y": "did you mean --retain-graph?",
     "%autograd --theme pink": "'pink' does not fit; theme can be auto, light, dark",
     "%autograd --depth -1": "'-1' does not fit",
-    "%autograd --colour red": "unrecognized arguments: --colour",
+    "%autograd --color red": "unrecognized arguments: --color",
     "%autograd nothing": "does not know 'nothing'",
     "%autograd torch perhaps": "does not know 'torch perhaps'; write one of %autograd torch, ",
     "%autograd --theme": "expected one argument",

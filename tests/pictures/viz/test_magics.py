@@ -196,7 +196,7 @@ def test_settings_by_magic_by_config_and_back(shell):
         ("%autograd --theme pink", "%autograd --theme: 'pink' does not fit; theme can be auto, light, dark"),
         ("%autograd --language tlh", "%autograd --language: 'tlh' does not fit; language can be en, zh"),
         ("%autograd --depth deep", "%autograd --depth: 'deep' does not fit"),
-        ("%autograd --colour red", "unrecognized arguments: --colour"),
+        ("%autograd --color red", "unrecognized arguments: --color"),
         ("%graph --depth -1 y", "--depth"),
     ],
 )

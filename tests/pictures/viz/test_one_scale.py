@@ -1,4 +1,4 @@
-"""One colour for one magnitude in a whole picture: gradients, values, what is read as numbers, and the key."""
+"""One color for one magnitude in a whole picture: gradients, values, what is read as numbers, and the key."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ STATIC = Path(viz.__file__).parent / "static"
 ORANGE = {LIGHT[name] for name in LIGHT if name.startswith(("tile-plus", "tile-minus"))}
 GREY = {LIGHT[name] for name in LIGHT if name.startswith("value-")}
 
-# Of a player: [kind, number, colour] of each cell with a number, in the drawing and in the strip.
+# Of a player: [kind, number, color] of each cell with a number, in the drawing and in the strip.
 CELLS = """() => {
-    const known = [], colour = (e) => (e.classList.contains("nb-plain") ? "plain" : e.style.fill || "bad");
+    const known = [], color = (e) => (e.classList.contains("nb-plain") ? "plain" : e.style.fill || "bad");
     for (const group of document.querySelectorAll(".nb-stage [data-cells]")) {
         const kind = group.dataset.cells.endsWith(":value") ? "values" : "gradients", at = [];
         for (const path of group.querySelectorAll("path")) {
             for (const [, x, y] of (path.getAttribute("d") || "").matchAll(/M([-.\\d]+) ([-.\\d]+)h/g)) {
-                at.push([Number(x), Number(y), colour(path)]);
+                at.push([Number(x), Number(y), color(path)]);
             }
         }
         const [left, top, wide, high, columns] = group.dataset.grid.split(" ").map(Number);
@@ -52,7 +52,7 @@ CELLS = """() => {
             : cell.classList.contains("nb-is-value") ? "values" : "gradients";
         const rects = [...cell.querySelectorAll(".nb-tile rect")];
         [...cell.querySelectorAll(".nb-tile text")].forEach((text, i) =>
-            known.push([kind, text.textContent, colour(rects[i])]));
+            known.push([kind, text.textContent, color(rects[i])]));
     }
     return known;
 }"""
@@ -70,7 +70,7 @@ def masked() -> Recording:
     return viz.animate(y, namespace={"x": x, "m": m, "h": h, "ids": ids, "g": g, "y": y})
 
 
-def colours_of(svg: str, kind: str) -> set[str]:
+def colors_of(svg: str, kind: str) -> set[str]:
     """The paints of the cells of a kind in a drawing."""
     groups = [g for g in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}g") if "data-cells" in g.attrib]
     mine = [g for g in groups if g.attrib["data-cells"].endswith(":value") == (kind == VALUES)]
@@ -81,7 +81,7 @@ def colours_of(svg: str, kind: str) -> set[str]:
 
 @pytest.mark.browser
 @needs.chromium
-def test_both_languages_choose_the_same_colour(window: Any) -> None:
+def test_both_languages_choose_the_same_color(window: Any) -> None:
     numbers = [0.0, -0.0, 1e-9, 0.5, -0.5, 1.0, -3.0, 4.0, 7.0]
     window.goto("about:blank")
     for name in ("cells.js", "tile.js"):
@@ -98,26 +98,26 @@ def test_both_languages_choose_the_same_colour(window: Any) -> None:
 
 @pytest.mark.browser
 @needs.chromium
-def test_a_number_has_one_colour_in_all_steps(open_page: Any) -> None:
+def test_a_number_has_one_color_in_all_steps(open_page: Any) -> None:
     page = open_page(masked(), viewport={"width": 1280, "height": 800})
     page.press(".nb-player", "Home")
     found: dict[tuple[str, str], set[str]] = {}
     for _ in range(int(page.locator(".nb-slider").get_attribute("max")) + 1):
-        for kind, number, colour in page.evaluate(CELLS):
-            found.setdefault((kind, number.lstrip("−")), set()).add(colour.replace("minus", "plus"))
+        for kind, number, color in page.evaluate(CELLS):
+            found.setdefault((kind, number.lstrip("−")), set()).add(color.replace("minus", "plus"))
         page.press(".nb-player", "ArrowRight")
     assert len(found) > 20
-    assert {key: colours for key, colours in found.items() if len(colours) > 1 and key[0] == "gradients"} == {}
-    assert {colour for (kind, _), colours in found.items() if kind == "local" for colour in colours} == {"plain"}
-    greys = {colour for (kind, _), colours in found.items() if kind == "values" for colour in colours} - {"plain"}
-    assert greys and not [colour for colour in greys if "plus" in colour]
+    assert {key: colors for key, colors in found.items() if len(colors) > 1 and key[0] == "gradients"} == {}
+    assert {color for (kind, _), colors in found.items() if kind == "local" for color in colors} == {"plain"}
+    greys = {color for (kind, _), colors in found.items() if kind == "values" for color in colors} - {"plain"}
+    assert greys and not [color for color in greys if "plus" in color]
     large, small = found["gradients", "21.168"], found["gradients", "1"]
     assert int(min(large)[-2]) > int(max(small)[-2])
 
 
 @pytest.mark.browser
 @needs.chromium
-def test_the_key_is_seen_with_the_first_colour_and_never_without(open_page: Any) -> None:
+def test_the_key_is_seen_with_the_first_color_and_never_without(open_page: Any) -> None:
     page = open_page(layer(), viewport={"width": 1280, "height": 800})
     key = page.locator(".nb-key")
     expect(key).to_be_visible()  # of the gradients that are seen at first
@@ -134,10 +134,10 @@ def test_a_still_picture_has_a_key_only_with_gradients() -> None:
         y = (x * x).sum()
     names = {"x": x, "y": y}
     before = viz.graph(y, namespace=names).svg
-    assert "nb-key" not in before and colours_of(before, VALUES) <= GREY and colours_of(before, VALUES)
+    assert "nb-key" not in before and colors_of(before, VALUES) <= GREY and colors_of(before, VALUES)
     y.backward()
     after = viz.graph((x * 1.0).sum(), namespace=names).svg
-    assert after.count("nb-key") == 1 and colours_of(after, GRADIENTS) <= ORANGE and colours_of(after, GRADIENTS)
+    assert after.count("nb-key") == 1 and colors_of(after, GRADIENTS) <= ORANGE and colors_of(after, GRADIENTS)
 
 
 def test_masks_are_squares_and_labels_are_digits() -> None:
@@ -153,7 +153,7 @@ def test_masks_are_squares_and_labels_are_digits() -> None:
     assert ">True<" not in svg and ">3<" in svg
 
 
-def test_a_card_has_the_colours_of_all_pictures() -> None:
+def test_a_card_has_the_colors_of_all_pictures() -> None:
     w = nb.tensor([[1.0, -2.0], [0.5, 0.0]], requires_grad=True)
     (w * w).sum().backward()
     used = {part.partition('"')[0] for part in card_svg(w, "w").split('fill="')[1:]}
@@ -171,5 +171,5 @@ def test_labels_and_masks_in_the_strip(open_page: Any) -> None:
     page.press(".nb-player", "Home")
     for _ in range(3):  # the forward half
         page.press(".nb-player", "ArrowRight")
-    numbers = [(number, colour) for kind, number, colour in page.evaluate(CELLS) if kind == "values"]
+    numbers = [(number, color) for kind, number, color in page.evaluate(CELLS) if kind == "values"]
     assert ("1", "plain") in numbers and ("0", "plain") in numbers

@@ -177,7 +177,7 @@ def test_saved_tensors_are_full_and_then_hollow(open_page: Any) -> None:
     expect(saved).to_have_class(re.compile("nb-freed"))
 
 
-def test_sizes_of_gradients_as_colours(open_page: Any) -> None:
+def test_sizes_of_gradients_as_colors(open_page: Any) -> None:
     page = open_page(recording())
     page.press(".nb-player", "End")
     assert page.locator(".nb-flow[data-size]").count() == 0

@@ -148,7 +148,7 @@ def test_every_text_can_be_read_in_both_themes_and_all_widths(
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_leafs_bar_has_a_colour_and_knows_nothing_of_passes_to_come(window: Any, tmp_path: Path) -> None:
+def test_a_leafs_bar_has_a_color_and_knows_nothing_of_passes_to_come(window: Any, tmp_path: Path) -> None:
     window.goto(PROGRAMS["used_four_times"]().save(tmp_path / "page.html").as_uri())
     window.focus(".nb-player")
     press(window, "Home", "ArrowRight")

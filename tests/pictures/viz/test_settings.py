@@ -38,8 +38,8 @@ def test_all_or_none() -> None:
     with pytest.raises(traitlets.TraitError):
         viz.autograd(theme="dark", depth=-1)
     assert viz.settings.theme == "auto"
-    with pytest.raises(AttributeError, match="there is no setting 'colour'; there are theme, direction"):
-        viz.autograd(colour="red")
+    with pytest.raises(AttributeError, match="there is no setting 'color'; there are theme, direction"):
+        viz.autograd(color="red")
 
 
 def test_a_block_has_its_own_settings() -> None:
@@ -104,46 +104,46 @@ def test_direction() -> None:
     assert viz.graph(y, namespace=names, direction="LR").svg == across
 
 
-# -- colours -------------------------------------------------------------------------------------------------------
+# -- colors -------------------------------------------------------------------------------------------------------
 
 TEXTS = ["fg", "muted", "leaf", "op", "out", "grad", "bad"]
 LINES = ["wire", "done", "grad", "leaf", "out", "bad", "indigo", "size-0", "size-1", "size-2", "size-3", "size-4"]
 SCHEMES = {"light": theme.LIGHT, "dark": theme.DARK}
 GROUNDS = [
     (scheme, ground)
-    for scheme, colours in SCHEMES.items()
-    for ground in [colours["bg"], colours["panel"], *theme.HOSTS[scheme].values()]
+    for scheme, colors in SCHEMES.items()
+    for ground in [colors["bg"], colors["panel"], *theme.HOSTS[scheme].values()]
 ]
 
 
 @pytest.mark.parametrize(("scheme", "ground"), GROUNDS)
 def test_text_and_lines_stand_out_on_every_ground(scheme: str, ground: str) -> None:
-    colours = SCHEMES[scheme]
+    colors = SCHEMES[scheme]
     assert {
-        name: theme.contrast(colours[name], ground) for name in TEXTS if theme.contrast(colours[name], ground) < 4.5
+        name: theme.contrast(colors[name], ground) for name in TEXTS if theme.contrast(colors[name], ground) < 4.5
     } == {}
     assert {
-        name: theme.contrast(colours[name], ground) for name in LINES if theme.contrast(colours[name], ground) < 3.0
+        name: theme.contrast(colors[name], ground) for name in LINES if theme.contrast(colors[name], ground) < 3.0
     } == {}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_text_stands_out_in_its_box(scheme: str) -> None:
-    colours = SCHEMES[scheme]
+    colors = SCHEMES[scheme]
     pairs = [("leaf", "leaf-bg"), ("fg", "leaf-bg"), ("muted", "leaf-bg"), ("op", "op-bg"), ("muted", "op-bg"),
              ("out", "out-bg"), ("fg", "out-bg"), ("grad", "grad-bg"), ("fg", "grad-bg"), ("muted", "grad-bg"),
              ("bad", "bad-bg"), ("on-grad", "grad"), ("bg", "out"), ("fg", "op-bg")]  # fmt: skip
     assert {
-        (a, b): theme.contrast(colours[a], colours[b]) for a, b in pairs if theme.contrast(colours[a], colours[b]) < 4.5
+        (a, b): theme.contrast(colors[a], colors[b]) for a, b in pairs if theme.contrast(colors[a], colors[b]) < 4.5
     } == {}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_sizes_of_gradients_differ_for_the_colour_blind(scheme: str) -> None:
+def test_sizes_of_gradients_differ_for_the_color_blind(scheme: str) -> None:
     """By lightness or by more: the classes at the two ends are told apart from the middle without red and green."""
 
-    def seen(colour: str) -> tuple[float, float]:  # blue against yellow, and brightness: what is left to deuteranopes
-        red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    def seen(color: str) -> tuple[float, float]:  # blue against yellow, and brightness: what is left to deuteranopes
+        red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
         yellow = 0.6 * red + 0.4 * green
         return blue - yellow, yellow
 

@@ -1,4 +1,4 @@
-"""Drawings: fixed bytes, nothing but the allowed elements, every text escaped, readable colours."""
+"""Drawings: fixed bytes, nothing but the allowed elements, every text escaped, readable colors."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def test_wide_characters_are_twice_as_wide() -> None:
     assert width("e\u0301", 10) == width("é", 10)
 
 
-def luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color: str) -> float:
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -180,17 +180,17 @@ TEXTS = [
 LINES = ["leaf:bg", "out:bg", "done:bg", "grad:bg", "bad:bg"]
 
 
-@pytest.mark.parametrize("colours", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
-def test_contrast(colours: dict[str, str]) -> None:
-    ratios = {pair: contrast(*(colours[name] for name in pair.split(":"))) for pair in TEXTS}
+@pytest.mark.parametrize("colors", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_contrast(colors: dict[str, str]) -> None:
+    ratios = {pair: contrast(*(colors[name] for name in pair.split(":"))) for pair in TEXTS}
     assert {pair: round(ratio, 2) for pair, ratio in ratios.items() if ratio < 4.5} == {}
-    ratios = {pair: contrast(*(colours[name] for name in pair.split(":"))) for pair in LINES}
+    ratios = {pair: contrast(*(colors[name] for name in pair.split(":"))) for pair in LINES}
     assert {pair: round(ratio, 2) for pair, ratio in ratios.items() if ratio < 3} == {}
 
 
-def test_static_drawings_use_the_colours_of_the_theme() -> None:
-    colours = set(re.findall("#[0-9a-f]{6}", recording(Seed()).svg))
-    assert colours <= set(theme.LIGHT.values())
+def test_static_drawings_use_the_colors_of_the_theme() -> None:
+    colors = set(re.findall("#[0-9a-f]{6}", recording(Seed()).svg))
+    assert colors <= set(theme.LIGHT.values())
 
 
 def test_saving(tmp_path: Path) -> None:

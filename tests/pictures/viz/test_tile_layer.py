@@ -227,7 +227,7 @@ def test_numbers_alone_stay_texts(open_page: Any) -> None:
     expect(page.locator(".nb-key")).to_be_hidden()
 
 
-def test_the_colours_have_a_key_and_follow_the_theme(open_page: Any) -> None:
+def test_the_colors_have_a_key_and_follow_the_theme(open_page: Any) -> None:
     fills = []
     for scheme in ("light", "dark"):
         page = open_page(layer(), viewport=WIDE, color_scheme=scheme)

@@ -28,7 +28,7 @@ BLINDNESS = {
 
 
 @THEMES
-def test_a_number_can_be_read_on_every_colour_that_it_gets(theme: dict[str, str]) -> None:
+def test_a_number_can_be_read_on_every_color_that_it_gets(theme: dict[str, str]) -> None:
     for kind in (shades.GRADIENTS, shades.VALUES):
         for number in range(-shades.LEVELS, shades.LEVELS + 1):
             assert contrast(theme["fg"], theme[shades.level_name(number, kind)]) >= 4.5
