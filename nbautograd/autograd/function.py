@@ -441,7 +441,7 @@ class InplaceFunction(Function):
     """
 
 
-class Error(Node):
+class _NotTwiceDifferentiable(Node):
     """The node of the gradients of a ``once_differentiable`` backward, which raises when they are differentiated."""
 
     __slots__ = ("message",)
@@ -486,7 +486,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
-                node = new(Error)
+                node = new(_NotTwiceDifferentiable)
                 node.next0 = node.next1 = node.input_meta = node.extras = None
                 node._seq = version_counter.next_sequence_nr()
                 node.message = (

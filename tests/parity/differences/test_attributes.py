@@ -344,20 +344,3 @@ def test_volatile_of_a_tensor_warns() -> None:
         return x.volatile
 
     oracle.check_warns(program)
-
-
-@agrees
-def test_the_node_of_a_gradient_that_is_differentiable_once(torch: Any) -> Any:
-    class Once(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 2
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx: Any, g: Any) -> Any:
-            return g * 2
-
-    x, g = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-    (found,) = torch.autograd.grad(Once.apply(x), x, g, create_graph=True)
-    return found.requires_grad, type(found.grad_fn).__name__, messages(torch, [lambda: found.sum().backward()])
