@@ -57,7 +57,6 @@ class TensorKinds:
     is_maia: bool = _never("is on a Microsoft accelerator")
     is_ipu: bool = _never("is on a Graphcore processor")
     is_vulkan: bool = _never("is on a Vulkan device")
-    volatile: bool = _never("is volatile (replaced by ``no_grad``)")
 
     if not TYPE_CHECKING:  # so that type checkers report ``x.max().values``
         coalesce = _part("coalesce", "sparse coordinate")
@@ -73,6 +72,31 @@ class TensorKinds:
     def is_meta(self: Any) -> bool:
         """True if the tensor is on the device ``meta``, where it has a shape and a dtype and no memory."""
         return self.device.type == "meta"  # type: ignore[no-any-return]
+
+    @property
+    def volatile(self: Any) -> bool:
+        """False, with a warning: ``no_grad`` has replaced it."""
+        _warn_of_volatile()
+        return False
+
+    @volatile.setter
+    def volatile(self: Any, value: Any) -> None:
+        _warn_of_volatile()
+
+    @property
+    def _grad_fn(self: Any) -> Any:
+        """The node whose output the tensor is; None can be assigned, which detaches the tensor."""
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self: Any, value: Any) -> None:
+        if value is not None:
+            raise RuntimeError("_grad_fn can be only set to None")
+        self.detach_()
+
+    @_grad_fn.deleter
+    def _grad_fn(self: Any) -> None:
+        raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
 
     @property
     def name(self: Any) -> None:
@@ -218,6 +242,11 @@ class TensorKinds:
             raise TypeError(f"resize_as(): argument 'tensor' (position 1) must be Tensor, not {kind_of(tensor)}")
         warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
         return self.contiguous().view(tensor.shape)
+
+
+def _warn_of_volatile() -> None:
+    words = "volatile was removed (Variable.volatile is always False). Use torch.no_grad() instead"
+    warnings.warn(words, UserWarning, stacklevel=3)
 
 
 def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) -> Any:

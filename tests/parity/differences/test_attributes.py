@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import oracle
 from tests.parity.differences.both import agrees, differs
 
 
@@ -318,3 +319,28 @@ def test_one_object_entered_twice(torch: Any) -> Any:
 def test_a_fresh_context(torch: Any) -> Any:
     with torch.no_grad():
         return contextvars.Context().run(torch.is_grad_enabled)
+
+
+@agrees
+def test_the_history_as_an_attribute(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y, z = x * 2, x * 3
+    same = y._grad_fn is y.grad_fn
+    y._grad_fn = None
+
+    def deleted() -> None:
+        del z._grad_fn
+
+    def assigned() -> None:
+        z._grad_fn = z.grad_fn
+
+    return same, y.grad_fn, y.requires_grad, messages(torch, [deleted, assigned]), x._grad_fn
+
+
+def test_volatile_of_a_tensor_warns() -> None:
+    def program(T: Any) -> Any:
+        x = T.ones(2)
+        x.volatile = True
+        return x.volatile
+
+    oracle.check_warns(program)

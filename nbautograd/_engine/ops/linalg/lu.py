@@ -108,12 +108,12 @@ def _check(name: str, a: Any) -> None:
     symbol="LU",
     many=True,
     method=False,
-    A="lu_back(g[1], g[2], result[0], result[1], result[2])",
+    A="lu_back(g[0], g[1], result[2], result[0], result[1])",
 )
 def lu_triple(A: Tensor) -> Any:
-    """Return P, L and U."""
+    """Return L, U and P; PyTorch numbers the outputs that have gradients first."""
     packed, pivots, _ = lu_arrays(A)
-    return exchange_matrix(pivots, A.shape[-2], A.dtype), _unit_lower(packed), _upper(packed)
+    return _unit_lower(packed), _upper(packed), exchange_matrix(pivots, A.shape[-2], A.dtype)
 
 
 @composite(method=False, out=True)
@@ -129,7 +129,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """
     _check("linalg.lu", A)
     _check_pivot("linalg.lu_factor", pivot)
-    p, low, up = lu_triple(A)
+    low, up, p = lu_triple(A)
     return return_type("linalg_lu")((p.detach(), low, up))
 
 
@@ -137,7 +137,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 def lu_factor_back(g: Any, packed: Any, pivots: Any) -> Any:
     """Return the gradient of A from that of the packed LU."""
     k = min(packed.shape[-2], packed.shape[-1])
-    p, low, up = unpack_triple(packed, pivots)
+    low, up, p = unpack_triple(packed, pivots)
     return lu_back(g[..., :k], g[..., :k, :], p, low, up)
 
 
@@ -232,12 +232,12 @@ def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
     symbol="P L U",
     many=True,
     method=False,
-    LU_data="lu_unpack_back(g[1], g[2], LU_data)",
+    LU_data="lu_unpack_back(g[0], g[1], LU_data)",
 )
 def unpack_triple(LU_data: Tensor, LU_pivots: Tensor) -> Any:
-    """Return P, L and U of a packed LU."""
+    """Return L, U and P of a packed LU."""
     p = exchange_matrix(LU_pivots, LU_data.shape[-2], LU_data.dtype)
-    return p, _unit_lower(LU_data), _upper(LU_data)
+    return _unit_lower(LU_data), _upper(LU_data), p
 
 
 @composite(method=False, out=True)
@@ -259,8 +259,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         )
     parts = unpack_triple(LU_data, LU_pivots)
     empty = LU_data.detach().new_empty(0)
-    p = parts[0] if unpack_pivots else empty
-    low, up = (parts[1], parts[2]) if unpack_data else (empty, empty)
+    p = parts[2] if unpack_pivots else empty
+    low, up = (parts[0], parts[1]) if unpack_data else (empty, empty)
     return return_type("lu_unpack")((p.detach(), low, up))
 
 
@@ -275,7 +275,7 @@ def lu_solve_back(g: Any, x: Any, packed: Any, pivots: Any, left: bool, adjoint:
         ga = -x @ mH(gb) if adjoint else -gb @ mH(x)
     else:
         ga = -mH(gb) @ x if adjoint else -mH(x) @ gb
-    p, low, up = unpack_triple(packed, pivots)
+    low, up, p = unpack_triple(packed, pivots)
     turned = transpose(p, -2, -1) @ ga
     return tril(turned @ mH(up), -1) + triu(mH(low) @ turned)
 
