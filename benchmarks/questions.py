@@ -1,4 +1,4 @@
-"""What the answers to questions cost: %memory, %cost, %why, %diff and --stop, and the watch of PyTorch's operations.
+"""Measure the cost of answers: %memory, %cost, %why, %diff and --stop, and the watch of PyTorch's operations.
 
     python benchmarks/questions.py
 

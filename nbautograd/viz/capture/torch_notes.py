@@ -22,7 +22,7 @@ OUR_NAMES = {
 }  # fmt: skip
 """Parameters that are called otherwise in our declarations; each where the declaration has it."""
 HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
-"""What PyTorch calls between making a node and computing: it saves what is written to, and resolves conjugates."""
+"""Functions that PyTorch calls between making a node and computing: they save written tensors or resolve conjugates."""
 STATE = {"running_mean", "running_var"}
 """Arguments that are updated, and no part of the result."""
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}

@@ -1,4 +1,4 @@
-"""Where a watch of PyTorch rests: in backward passes and optimizer steps, whose operations have no nodes.
+"""Pause a watch of PyTorch in backward passes and optimizer steps, whose operations have no nodes.
 
 A mode that does nothing makes each of these operations two to three times as long, and a training step has four of
 them for one of the forward pass. A pass with ``create_graph=True`` is watched, since its operations have nodes.

@@ -365,7 +365,7 @@ class TorchWatch:
         noted.outputs = [ref] if len(tensors) == 1 else [ref, *(weakref.ref(one) for one in tensors[1:])]
 
     def _digest(self, tensor: Any) -> Any:
-        """What is kept of a large result."""
+        """Return the digest that is kept of a large result."""
         if not tensor.is_floating_point() or tensor.layout is not self._torch.strided or not tensor.ndim:
             return None
         shape, name = tuple(tensor.shape), dtype_name(tensor.dtype)
@@ -464,7 +464,7 @@ def _taken_off(mode: Any, stack: Any) -> None:
 
 @cache
 def _is_inside(name: str) -> bool:
-    """Whether a module is one of those in which an operation's caller is not looked for."""
+    """Return whether a module is one of those in which an operation's caller is not looked for."""
     return name.partition(".")[0] in PACKAGES
 
 

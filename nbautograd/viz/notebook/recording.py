@@ -142,7 +142,7 @@ class Recording(Figure):
         return arrange(model, sizes, self.direction, labels, windows)
 
     def _grids(self, scene: int, model: GraphModel, narrow: bool = False) -> dict[str, Grid]:
-        """Where tiles are; in boxes without their numbers, where the whole is too large with them.
+        """Return the grids of all tiles; boxes go without their numbers if the whole is too large with them.
 
         :param narrow: in a telephone's window.
         """

@@ -181,7 +181,7 @@ def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "most"), [("first_seed", 120), ("second_seed", 140), ("blocks", 160)])
 def test_the_strip_is_low_in_a_narrow_page(open_page: Any, name: str, most: int) -> None:
-    """What goes through the pass is below the equation where that makes the strip lower."""
+    """Check that the controls of the pass are below the equation if that makes the strip lower."""
     page = open_page(LARGER[name](), viewport={"width": 800, "height": 700})
     page.press(".nb-player", "Home")
     page.press(".nb-player", "ArrowRight")
