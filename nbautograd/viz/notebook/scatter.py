@@ -45,10 +45,11 @@ class Scatter:
     a row of pictures is left, from the first step to the last.
 
     :param plane: points, classes and names.
-    :param model: what is asked for the class of each place; None for points alone.
+    :param model: the function that gives the class of each place; None for points alone.
     :param places: those of the grid and the points, in the form in which the model takes them.
     :param live: whether a widget shows the picture while the loop runs.
     :returns: the picture.
+    :raises ValueError: the model returns neither one number nor a score for each class.
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz

@@ -20,7 +20,7 @@ __all__ = ["GRID", "INKS", "Look", "Plane", "drawn"]
 GRID = 60  # places in a row and in a column
 INKS = tuple(LIGHT[name] for name in ("leaf", "ochre", "out", "teal"))
 ONE, ROW = 300, 140  # the side of a picture that is alone, and of one in a row
-LEFT, TOP, GAP, BELOW = 44, 58, 8, 40
+LEFT, TOP, GAP, BELOW = 52, 58, 8, 40
 LEGEND = 130  # room for a class's name
 MOST = 2000  # points that are drawn
 
