@@ -249,8 +249,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
     pending_gradients.set([])
     pending: dict[Any, Any] = {}  # by node or leaf: the sum of the gradients that have arrived so far
     summed: set[Any] | None = None if create_graph else set()  # those whose sum may be added to in place
-    # A heap of (-sequence number, node or list of nodes, see _push); leaves, whose number is 0, never enter it.
-    ready: list[tuple[int, Any]] = []
+    ready: list[tuple[int, Any]] = []  # heap of (-sequence number, node or list, see _push); leaves never enter it
     for target, g in roots:
         if needed is not None and target not in needed:
             continue
@@ -349,7 +348,7 @@ def _push(ready: list[tuple[int, Any]], nodes: list[Any]) -> None:
         for node in nodes:
             heappush(ready, (-node._seq, node))
     else:
-        nodes.sort(key=attrgetter("_seq"))
+        nodes = sorted(nodes, key=attrgetter("_seq"))
         heappush(ready, (-nodes[-1]._seq, nodes))
 
 

@@ -384,7 +384,7 @@ class _Cat(_JoinedConstraint):
         return concatenate(checks, self.dim)
 
 
-class _StackConstraint(_JoinedConstraint):
+class _Stack(_JoinedConstraint):
     """Constraints of the tensors stacked along ``dim``.
 
     :param cseq: the constraints.
@@ -437,4 +437,4 @@ symmetric = _Symmetric()
 positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
-stack = _StackConstraint
+stack = _Stack

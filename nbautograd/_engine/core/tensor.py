@@ -132,7 +132,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         kinds = self._a.__class__, value._a.__class__
         if kinds[0] is not kinds[1] and backend.is_bare(self._a) != backend.is_bare(value._a):
             raise RuntimeError(
-                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "Attempted to call variable.set_data(tensor), but `variable` and `tensor` have incompatible tensor "
                 f"type: they are on {self.device} and {value.device}. Create a new tensor instead"
             )
         if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:

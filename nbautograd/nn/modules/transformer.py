@@ -283,7 +283,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         )
 
 
-class _Stack(Module):
+class _LayerStack(Module):
     """Copies of a layer in sequence, and a normalization."""
 
     def __init__(self, layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -296,7 +296,7 @@ class _Stack(Module):
         return x if self.norm is None else self.norm(x)
 
 
-class TransformerEncoder(_Stack):
+class TransformerEncoder(_LayerStack):
     """Copies of an encoder layer in sequence.
 
     :param norm: a normalization of the result.
@@ -351,7 +351,7 @@ class TransformerEncoder(_Stack):
         return not is_grad_enabled() or not (src.requires_grad or any(p.requires_grad for p in first.parameters()))
 
 
-class TransformerDecoder(_Stack):
+class TransformerDecoder(_LayerStack):
     """Copies of a decoder layer in sequence.
 
     :param norm: a normalization of the result.

@@ -61,7 +61,7 @@ QUESTIONS = {
         _tensor,
     ),
     "cost": QuestionMagic(
-        "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost model(x).sum()``.",
+        "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
         ONE,
         _computation,
     ),

@@ -73,6 +73,7 @@ def fetch(array: Any) -> Any:
 class NumpyBackend:
     """NumPy as the library of arrays."""
 
+    type = "cpu"
     strided = staticmethod(lambda a, shape, strides, shift: np.asarray(Memory(a, shape, strides, shift, 1)))
     address = staticmethod(lambda a: a.__array_interface__["data"][0])
 

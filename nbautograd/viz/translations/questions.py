@@ -115,8 +115,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "没有记录一个乘积的形状：未计入它的 FLOP",
     ),
     "cost_no_forward": (
-        "forward: no times, since it ran before; write the expression, as in %cost f(x)",
-        "前向：没有时间，因为它之前已运行；请写出表达式，如 %cost f(x)",
+        "forward: no times, since it ran before; write the expression, as in %cost (w * x).sum()",
+        "前向：没有时间，因为它之前已运行；请写出表达式，如 %cost (w * x).sum()",
     ),
     "cost_backward": ("backward: {inside} ms in its operations", "反向：各运算共 {inside} 毫秒"),
     "cost_no_graph": ("backward: there is no graph", "反向：没有计算图"),

@@ -31,7 +31,7 @@ def agree(program: Callable[..., Any], *arrays: Any) -> None:
 
 
 @pytest.mark.parametrize("rows", [3, 700])
-def test_normalization(rows: int) -> None:
+def test_normalisation(rows: int) -> None:
     w, b = normal(24, seed=2), normal(24, seed=3)
     x = normal(rows, 24, 3) * 2 + 5
 

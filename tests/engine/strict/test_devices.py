@@ -198,7 +198,7 @@ def test_all_ways_to_move() -> None:
 @pytest.mark.parametrize(
     "name", ["SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"]
 )
-def test_optimizers(name: str) -> None:
+def test_optimisers(name: str) -> None:
     def program(place: Any, start: Any) -> Any:
         w = nb.tensor(start, device=place, requires_grad=True)
         optimizer = getattr(nb.optim, name)([w], lr=0.1)

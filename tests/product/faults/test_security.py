@@ -162,6 +162,10 @@ ALLOWED = {
     ("element.js", "fetch"),
     # A page inside a frame tells its own height, a number, to the page around it.
     ("frame.js", "postMessage"),
+    # The player's own script and texts, beside the extension on the Jupyter server, are loaded once for a page.
+    ("lab.js", "fetch"),
+    ("lab.js", "import"),
+    ("lab_entry.js", "import"),
     # A picture in an image element runs nothing.
     ("live.js", ".src ="),
     # The widget's own script, which the kernel sent, is loaded once for a page, from a blob.
