@@ -181,13 +181,10 @@ class Stage extends Camera {
   paint(state, travelling = null) {
     const on = (id) => state.active.has(id) && !travelling?.has(id), thread = this.thread(state.frame);
     for (const part of this.painted.values()) {
-      const { kind, id, element } = part, active = on(id), done = state.done.has(id);
-      const bad = (state.bad.has(id) && (active || done)) || id === this.links.failed;
-      const size = kind === "flow" && this.scaled && (active || done) ? state.sizes.get(id) : undefined;
-      const text = kind !== "label" ? "" : active || done ? this.written(state, id) : state.pending || "";
-      const classes = { active, done: done && !active, bad, thread: thread.has(id), future: state.future?.has(id),
-        freed: kind === "node" && state.freed.has(id), used: kind === "edge" && (active || done),
-        asked: kind === "label" && id === state.asked };
+      const { kind, id, element } = part, active = on(id), reached = active || state.done.has(id);
+      const size = kind === "flow" && this.scaled && reached ? state.sizes.get(id) : undefined;
+      const text = kind !== "label" ? "" : reached ? this.written(state, id) : state.pending || "";
+      const classes = this.classesOf(part, state, active, reached, thread);
       const names = Object.keys(classes), look = `${names.filter((name) => classes[name])} ${size} ${text}`;
       if (part.look === look) continue;
       part.look = look;
@@ -199,6 +196,14 @@ class Stage extends Camera {
     this.paintLeaves(state);
     paintBeads(this, state);
     paintSums(this, state, travelling);
+  }
+
+  /** The classes of a node, a line or a label at one moment, each with whether it is on. */
+  classesOf({ kind, id }, state, active, reached, thread) {
+    const bad = (state.bad.has(id) && reached) || id === this.links.failed;
+    return { active, done: state.done.has(id) && !active, bad, thread: thread.has(id), future: state.future?.has(id),
+      freed: kind === "node" && state.freed.has(id), used: kind === "edge" && reached,
+      asked: kind === "label" && id === state.asked };
   }
 
   /** Paint a line and its label at the next step whatever they show: something else has touched them. */

@@ -80,7 +80,7 @@ def test_ints_bools_and_complex_are_written_as_they_are() -> None:
 
 EVERYWHERE = """() => {
     const all = (selector) => [...document.querySelectorAll(selector)].map((e) => [selector, e.textContent]);
-    return [".nb-is-factor text", ".nb-is-sent text", ".nb-equation-element b", ".nb-formula .nb-numbers",
+    return [".nb-is-factor text", ".nb-is-sent text", ".nb-formula .nb-numbers",
         ".nb-sum b", ".nb-leaf .nb-slot"].flatMap(all);
 }"""
 
@@ -108,7 +108,7 @@ def test_every_text_of_a_gradient_is_the_same(open_page: Any, value: float) -> N
     wrong = [(place, text) for place, text in places if text and shown(text) and shown(text)[-1] != one]
     assert wrong == []
     read = {place for place, text in places if text and shown(text)}
-    assert {"label", "card", ".nb-is-factor text", ".nb-is-sent text", ".nb-equation-element b", ".nb-sum b"} <= read
+    assert {"label", "card", ".nb-is-factor text", ".nb-is-sent text", ".nb-sum b"} <= read
     page.press(".nb-player", "End")  # .grad
     told = {name: page.locator(name).last.text_content() for name in (".nb-is-after text", "td.nb-after b")}
     told["bucket"] = page.locator(".nb-bucket").get_attribute("aria-label").rpartition("; ")[2].partition(": ")[2]
