@@ -6,16 +6,15 @@ picture, which depends on the numbers only.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from nbautograd.viz.draw import theme
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import seen
 from nbautograd.viz.notebook.lens import chosen, lens_data, pass_data
+from nbautograd.viz.notebook.live_drawing import LiveDrawing
 from nbautograd.viz.notebook.monitor_picture import LINES, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
@@ -28,7 +27,6 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]
 
-REFRESH = 0.25  # seconds between two pictures of a live view
 MEASURED = 32  # leaves that are watched
 
 
@@ -68,12 +66,10 @@ class Monitor:
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
         self.leaves, self.every = _representative(leaves, MEASURED), every
-        self.live = output.in_kernel() and settings.widget if live is None else live
+        self._drawing = LiveDrawing(lambda: self.svg, live)
         self.run, self.step = Run(self.leaves), 0
         self._passes = PassRing(record, namespace or {})
-        self._view: Any = None
         self._widget: Any = None
-        self._drawn = 0.0
 
     def __call__(self, loss: Any) -> None:
         """Note this step's loss, and the gradient of each leaf and how far it has moved since the last step.
@@ -89,32 +85,17 @@ class Monitor:
             return
         step = self.run.add(self.step, number)
         self._passes.take(self.step, step.outstanding)
-        now = time.monotonic()
-        if self._view is not None and now - self._drawn > REFRESH:
-            self._drawn = now
-            self._view.svg = self._live()
+        self._drawing.renew()
 
     def __enter__(self) -> Monitor:
-        if self.live and output.has_front_end():
-            try:
-                from IPython.display import display
-
-                from nbautograd.viz.notebook.widget import LiveView
-            except ImportError:
-                pass
-            else:
-                self._view = LiveView(svg=self._live(), label=say("monitor_live"))
-                display(self._view)  # type: ignore[no-untyped-call]
+        self._drawing.open(say("monitor_live"))
         self._passes.start()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         """End the live view, also after an error or an interrupt, and show the picture."""
         self._passes.stop()
-        if self._view is not None:
-            self._view.svg = ""
-            self._view.close()
-            self._view = None
+        self._drawing.close()
         seen(self)
 
     @property
@@ -146,13 +127,9 @@ class Monitor:
     @property
     def svg(self) -> str:
         """The picture."""
-        if not self.steps and self._view is None:
+        if not self.steps and not self._drawing.is_open:
             return unstarted(self.label, repr(self).split("\n")[1:])
         return drawn(self.label, repr(self), self.steps, self.losses, _representative(self.norms, LINES))
-
-    def _live(self) -> str:
-        """The picture in the notebook's colors."""
-        return theme.adaptive(self.svg) if settings.theme == "auto" else output.colored(self.svg)
 
     def contents(self, passes: bool = True) -> dict[str, Any]:
         """All that the interactive view shows, as JSON; with as many passes as a page has room for, or without."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.draw import theme
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, seen
+from nbautograd.viz.notebook.live_drawing import LiveDrawing
 from nbautograd.viz.notebook.scatter_picture import GRID, INKS, Look, Plane, drawn
 from nbautograd.viz.read import values
-from nbautograd.viz.settings import settings
 
 __all__ = ["Scatter", "scatter"]
 
-REFRESH = 0.25  # seconds between two pictures of a live view
 KEPT = 48  # states of a training; when there are more, every other one is dropped
 CLASSES = len(INKS)
 
@@ -61,11 +58,9 @@ class Scatter:
 
     def __init__(self, plane: Plane, model: Model | None, places: Any, live: bool | None = None) -> None:
         self.plane, self._model, self._places = plane, model, places
-        self.live = output.in_kernel() and settings.widget if live is None else live
+        self._drawing = LiveDrawing(self._newest, live)
         self.states: list[Answers] = []
         self.step, self._stride = 0, 1
-        self._view: Any = None
-        self._drawn = 0.0
         if model is not None:
             self._look()
 
@@ -79,10 +74,7 @@ class Scatter:
         self.step += 1
         if self.step % self._stride == 0:
             self._look()
-        now = time.monotonic()
-        if self._view is not None and now - self._drawn > REFRESH:
-            self._drawn = now
-            self._view.svg = self._live()
+        self._drawing.renew()
 
     def _look(self) -> None:
         """Ask the model; of too many states keep every other one, and from now on look half as often."""
@@ -95,25 +87,14 @@ class Scatter:
             self.states, self._stride = self.states[::2], self._stride * 2
 
     def __enter__(self) -> Scatter:
-        if self.live and output.has_front_end():
-            try:
-                from IPython.display import display
-
-                from nbautograd.viz.notebook.widget import LiveView
-            except ImportError:
-                return self
-            self._view = LiveView(svg=self._live(), label=self.label)
-            display(self._view)  # type: ignore[no-untyped-call]
+        self._drawing.open(self.label)
         return self
 
     def __exit__(self, *exception: Any) -> None:
         """End the live view, also after an error or an interrupt, and show the picture."""
         if self._model is not None and self.states[-1].step != self.step and exception[0] is None:
             self._look()
-        if self._view is not None:
-            self._view.svg = ""
-            self._view.close()
-            self._view = None
+        self._drawing.close()
         seen(self)
 
     @property
@@ -130,9 +111,8 @@ class Scatter:
     def _looks(self, states: Sequence[Answers]) -> list[Look]:
         return [Look(state.regions, state.wrong, self._said(state)) for state in states]
 
-    def _live(self) -> str:
-        svg = drawn(self.plane, self._looks(self.states[-1:]), self.label, self.label)
-        return theme.adaptive(svg) if settings.theme == "auto" else output.colored(svg)
+    def _newest(self) -> str:
+        return drawn(self.plane, self._looks(self.states[-1:]), self.label, self.label)
 
     def _said(self, state: Answers) -> str:
         key = "scatter_wrong" if self.step else "scatter_wrong_now"
