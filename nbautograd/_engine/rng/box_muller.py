@@ -15,6 +15,7 @@ __all__ = ["BLOCK", "box_muller", "fma"]
 
 Array = np.ndarray[Any, Any]
 BLOCK = 16  # from this many elements on, normal numbers are made in blocks of this size
+TILE_SIZE = 1 << 15  # elements that are computed at a time, a multiple of BLOCK
 
 
 def fma(a: Array, b: Any, c: Any) -> Array:
@@ -49,6 +50,14 @@ def _halves(a: Any) -> tuple[Any, Any]:
 
 def box_muller(uniform: Array) -> Array:
     """Convert blocks of 16 uniform numbers to normal ones: the first 8 of each give radii, the last 8 angles."""
+    result = np.empty_like(uniform)
+    for start in range(0, len(uniform), TILE_SIZE):  # a tile's intermediate results stay in the cache
+        tile = slice(start, start + TILE_SIZE)
+        result[tile] = _box_muller_tile(uniform[tile])
+    return result
+
+
+def _box_muller_tile(uniform: Array) -> Array:
     kind = uniform.dtype.type
     blocks = uniform.reshape(-1, 2, BLOCK // 2)
     angle = kind(2 * math.pi) * blocks[:, 1]
@@ -70,11 +79,19 @@ _QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # 
 
 
 def _polynomial(coefficients: list[float], x: Array) -> Array:
-    """Evaluate the polynomial with these coefficients, the highest power first, by Horner's rule."""
-    value = np.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        value = fma(value, x, np.float32(coefficient))
-    return value
+    """Evaluate the polynomial with these coefficients, the highest power first, by Horner's rule.
+
+    Each step is a :func:`fma` of float32, without its conversions and its new arrays.
+    """
+    wide = x.astype(np.float64)
+    first, *others = np.float32(coefficients).astype(np.float64)
+    value, rounded = np.full_like(wide, first), np.empty_like(x)
+    for coefficient in others:
+        value *= wide
+        value += coefficient
+        rounded[...] = value
+        value[...] = rounded
+    return rounded
 
 
 def log(x: Array) -> Array:
@@ -82,7 +99,7 @@ def log(x: Array) -> Array:
     mantissa, exponent = np.frexp(x)
     below = mantissa < np.float32(math.sqrt(0.5))
     power = (exponent - below).astype(np.float32)  # x = 2**power * (1 + rest)
-    rest = np.where(below, mantissa - np.float32(1) + mantissa, mantissa - np.float32(1))
+    rest = mantissa - np.float32(1) + below * mantissa
     square = rest * rest
     series = _polynomial(_LOG, rest) * rest
     series = fma(series, square, power * np.float32(_LOG_2[1]))
@@ -93,13 +110,16 @@ def log(x: Array) -> Array:
 def sine_cosine(angle: Array) -> tuple[Array, Array]:
     """Compute sine and cosine of float32 angles from 0 on, in radians."""
     octant = (angle * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
-    rest = angle
+    rest, count = angle, octant.astype(np.float32)
     for part in _QUARTER_PI:
-        rest = fma(octant.astype(np.float32), np.float32(-part), rest)
+        rest = fma(count, np.float32(-part), rest)
     square = rest * rest
     series = _polynomial(_COSINE, square) * square
     cosine = fma(series, square, np.float32(-0.5) * square) + np.float32(1)
     sine = fma(_polynomial(_SINE, square) * square, rest, rest)
-    swapped = octant & 2 != 0
-    sine, cosine = np.where(swapped, cosine, sine), np.where(swapped, sine, cosine)
-    return np.where(octant & 4 != 0, -sine, sine), np.where(octant + 2 & 4 != 0, -cosine, cosine)
+    # The octants exchange the two and change their signs: on the bits, since ``np.where`` waits for each random choice.
+    sine_bits, cosine_bits = sine.view(np.int32), cosine.view(np.int32)
+    exchanged = (sine_bits ^ cosine_bits) & -(octant >> 1 & 1)
+    sine_bits ^= exchanged ^ (octant & 4) << 29
+    cosine_bits ^= exchanged ^ (octant + 2 & 4) << 29
+    return sine, cosine
