@@ -84,7 +84,7 @@ def _polynomial(coefficients: list[float], x: Array) -> Array:
     Each step is a :func:`fma` of float32, without its conversions and its new arrays.
     """
     wide = x.astype(np.float64)
-    first, *others = np.float32(coefficients).astype(np.float64)
+    first, *others = np.array(coefficients, np.float32).tolist()
     value, rounded = np.full_like(wide, first), np.empty_like(x)
     for coefficient in others:
         value *= wide

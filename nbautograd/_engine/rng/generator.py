@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 import os
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,7 @@ __all__ = ["Generator", "default_generator"]
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 DEFAULT_SEED = 67280421310721  # PyTorch's default seed
+MAX_LIST_LENGTH = 1 << 15  # elements of a permutation that are exchanged in a list
 
 # The layout of PyTorch's state: seed, words left before the next twist, the seeded flag, the index of the next word,
 # the 624 words in 64 bits each, and the normal numbers kept for the next draw.
@@ -182,20 +186,20 @@ class Generator:
 
         It draws ahead in blocks, which is faster; at the end the generator is reset to the last number that was used.
         """
-        used = 0
         before: Any = None
+        blocks: list[Any] = []
 
-        def numbers() -> Iterator[float]:
-            nonlocal used, before
+        def numbers() -> Iterator[Any]:
+            nonlocal before
             before = self._mt().get_state()
             while True:
-                for value in self._unit_double(256).tolist():
-                    used += 1
-                    yield value
+                blocks.append(iter(self._unit_double(256).tolist()))
+                yield blocks[-1]
 
         try:
-            yield numbers().__next__
+            yield chain.from_iterable(numbers()).__next__
         finally:
+            used = 256 * len(blocks) - (length_hint(blocks[-1]) if blocks else 0)
             if used:
                 self._mt().set_state(before)
                 self.words(2 * used)
@@ -276,10 +280,10 @@ class Generator:
 
     def randperm(self, n: int) -> Array:
         """Return the integers below n in random order, as int64."""
-        order = list(range(n))
-        steps = (self.words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint64)).tolist()
-        for i, step in enumerate(steps):
-            j = i + step
+        # The numbers of a long list lie apart in memory: an array's stay in the cache.
+        order: Any = array("q", range(n)) if n > MAX_LIST_LENGTH else list(range(n))
+        first = np.arange(max(n - 1, 0), dtype=np.uint64)
+        for i, j in enumerate((first + self.words(len(first)) % (np.uint64(n) - first)).tolist()):
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
 
@@ -423,7 +427,7 @@ class Generator:
         """
         _check(bool(np.all(rates >= 0)), "invalid Poisson rate, expected rate to be non-negative")
         with self._one_by_one() as uniform:
-            counts = [rejection.poisson(rate, uniform) for rate in rates.ravel().tolist()]
+            counts = rejection.poisson(rates.ravel().tolist(), uniform)
         return _shaped(np.array(counts, np.float64), rates.shape, dtype)
 
     def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
@@ -433,24 +437,13 @@ class Generator:
         numbers of trials between two successes.
         """
         with self._one_by_one() as uniform:
-            pairs = zip(counts.ravel().tolist(), chances.ravel().tolist(), strict=True)
-            values = [rejection.binomial(count, chance, uniform) for count, chance in pairs]
+            values = rejection.binomial(counts.ravel().tolist(), chances.ravel().tolist(), uniform)
         return _shaped(np.array(values, np.float64), counts.shape, dtype)
 
     def gamma(self, shapes: Array, dtype: DType) -> Array:
         """Return numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
         with self._one_by_one() as uniform:
-
-            def normal() -> float:
-                if self._kept is not None:
-                    value, self._kept = self._kept, None
-                    return value
-                u1, u2 = uniform(), uniform()
-                radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
-                self._kept = radius * math.sin(angle)
-                return radius * math.cos(angle)
-
-            values = [rejection.gamma(alpha, uniform, normal) for alpha in shapes.ravel()]
+            values, self._kept = rejection.gamma(shapes.ravel(), uniform, self._kept)
         drawn = _shaped(np.array(values, np.float64), shapes.shape, dtype)
         positive: Array = np.maximum(drawn, np.finfo(dtype).tiny)
         return positive
