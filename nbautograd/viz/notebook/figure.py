@@ -140,6 +140,8 @@ class Figure:
     """The lines of the program that is played, each with its subject."""
     head = ""
     """The text above the player: of the tensor whose graph it shows."""
+    plays = False
+    """True if there are steps."""
     _widget: Any = None
     _note = ""
 
@@ -375,7 +377,7 @@ class Figure:
 
     def _revived(self) -> str:
         """Return the text below the still picture of a reopened notebook."""
-        return f"<p>{escape(say('run_to_play' if self.frames() else 'run_to_explore'))}</p>"
+        return f"<p>{escape(say('run_to_play' if self.plays else 'run_to_explore'))}</p>"
 
     # -- outputs -------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
-from nbautograd.viz.language import say
+from nbautograd.viz.language import current, say
 from nbautograd.viz.notebook import ledger_text, nudge, output
 from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Arrangements, Figure
 from nbautograd.viz.read.model import GraphModel, Node
@@ -84,6 +84,11 @@ class Recording(Figure):
         first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
         ended = "".join(f" · {frame.words}" for frame in self._failed)
         return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
+
+    @property
+    def plays(self) -> bool:  # type: ignore[override]
+        """Return whether there are steps."""
+        return bool(self.timeline.frames)
 
     @property
     def _failed(self) -> Sequence[Frame]:
@@ -213,8 +218,14 @@ class Recording(Figure):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        graphs = [graph_text(scene) for scene in self.scenes[-1:]]
-        return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+        told = self._told
+        if told[0] is not self.timeline or told[1] != current():
+            graphs = [graph_text(scene) for scene in self.scenes[-1:]]
+            text = "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+            told = self._told = self.timeline, current(), text
+        return told[2]
+
+    _told: tuple[Any, str, str] = None, "", ""
 
     def tables(self) -> list[str]:
         """Why a pass failed, what each leaf got, and every node of the graph in a line."""
