@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["clean", "columns", "escape", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
 
@@ -56,6 +57,7 @@ def escape(text: object, limit: int = LIMIT) -> str:
 _NARROW = {**dict.fromkeys("iljtfrI.,:;'|!()[] ", 0.36), **dict.fromkeys("mwMW@%", 0.95)}
 
 
+@lru_cache(maxsize=4096)
 def width(text: str, size: float, *, mono: bool = False) -> float:
     """About how wide the longest line of ``text`` is in pixels, at a font size of ``size``.
 

@@ -39,19 +39,21 @@ class FrameLog:
         self.several: tuple[GraphModel | None, dict[str, int]] = (None, {})
         self.mixed: set[str] = set()
         self.sums: dict[str, FoldedSum] = {}
-        self.scene = 0
+        if model is not None:
+            self.run(0)
         self.is_inner = False  # whether the step that runs will be joined with the last one
         self.owed: dict[str, LeafAccount] = {}  # leaves of which the last one does not tell yet what they got
 
-    @property
-    def drawn(self) -> GraphModel:
-        """The graph that is running, as the picture shows it."""
-        return self.scenes[self.scene]
+    scene = 0
+    drawn: GraphModel
+    """The graph that is running, as the picture shows it."""
+    model: GraphModel
+    """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
 
-    @property
-    def model(self) -> GraphModel:
-        """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
-        return self.drawn.entire
+    def run(self, scene: int) -> None:
+        """Make a graph the one that runs."""
+        self.scene, self.drawn = scene, self.scenes[scene]
+        self.model = self.drawn.entire
 
     @property
     def told(self) -> GraphModel:
@@ -143,14 +145,14 @@ class FrameLog:
         """Make the graph of these roots the one that runs: a known one, one that was built again, or a new one."""
         for number, scene in enumerate(self.scenes):
             if all(scene.handles.of(node) is not None for node, _ in roots):
-                self.scene = number
+                self.run(number)
                 return
         new = self.build(list(roots), self.namespace)
         for number, scene in enumerate(self.scenes):
             if _is_same(scene, new):  # the same computation with the same numbers, run again
                 whole = scene.whole and replace(scene.whole, handles=new.handles)
                 self.scenes[number] = replace(scene, handles=new.handles, whole=whole)
-                self.scene = number
+                self.run(number)
                 return
         self.add(new)
 
@@ -158,6 +160,7 @@ class FrameLog:
         """The current graph, exchanged for another one, if there is one."""
         if model is not None:
             self.scenes[self.scene] = model
+            self.run(self.scene)
         return self.model
 
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
@@ -170,7 +173,7 @@ class FrameLog:
             self.frames = [f.but(scene=f.scene - 1) for f in self.frames if f.scene]
             self.scenes.pop(0)
         self.scenes.append(new)
-        self.scene = len(self.scenes) - 1
+        self.run(len(self.scenes) - 1)
 
 
 def is_large(model: GraphModel) -> bool:

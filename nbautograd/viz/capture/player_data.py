@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from nbautograd.viz.capture.folded_sums import mixed
@@ -15,19 +16,35 @@ from nbautograd.viz.read.tiles import Tile, is_tiled
 __all__ = ["OPTIONAL", "bytes_text", "plain", "saved_text", "scene_json", "shorten", "tile_json"]
 
 
+ATOMS = {str, int, float, bool, type(None), list}
+"""The types of values that are plain already: of most of them in a frame."""
+
+
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(part.name for part in fields(kind))
 
 
+@cache
+def _values(kind: type) -> attrgetter[Any]:
+    return attrgetter(*_names(kind))
+
+
 def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
     kind: type = type(value)
-    if is_dataclass(value):
-        return {name: plain(getattr(value, name)) for name in _names(kind)}
-    if kind is tuple:
-        return tuple(map(plain, value)) if value else value
-    return {key: plain(part) for key, part in value.items()} if kind is dict else value
+    if kind is dict:
+        parts = value.items()
+    elif is_dataclass(value):
+        parts = zip(_names(kind), _values(kind)(value), strict=True)
+    elif kind is tuple:
+        return value if ATOMS.issuperset(map(type, value)) else tuple(map(plain, value))
+    else:
+        return value
+    made = {}
+    for name, part in parts:
+        made[name] = part if type(part) in ATOMS else plain(part)
+    return made
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:

@@ -493,4 +493,4 @@ class Recorder:
                 notes=(say("records_itself"),),
             )
         )
-        self.log.scene = min(before, len(self.log.scenes) - 1)
+        self.log.run(min(before, len(self.log.scenes) - 1))

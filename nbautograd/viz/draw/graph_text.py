@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.escape import columns, one_line, ordered, padded
-from nbautograd.viz.language import say
+from nbautograd.viz.language import current, say
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["graph_rows", "graph_text", "table"]
@@ -25,6 +25,12 @@ def graph_text(model: GraphModel) -> str:
         │  ├─ w  leaf  1.  f32 (1,)  .grad None
         ...
     """
+    if current() not in model.texts:
+        model.texts[current()] = _told(model)
+    return model.texts[current()]
+
+
+def _told(model: GraphModel) -> str:
     inputs: dict[str, list[str]] = {}
     makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
     boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}

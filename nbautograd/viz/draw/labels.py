@@ -14,6 +14,7 @@ Area = tuple[float, float, float, float]  # left, top, right, bottom
 
 BESIDE = 4.5  # from the line of a value to that of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
+_STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # what it costs to be there
 _CELL = 80.0  # of the grid in which obstacles are looked up
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
@@ -45,15 +46,17 @@ def is_turn(line: Sequence[Point]) -> tuple[Point, Point] | None:
     return None
 
 
-def curve_point(line: Sequence[Point], t: float, across: bool) -> Point:
-    """A point of the last curved piece of a line, between the layer before its end and the end's layer."""
+def curve_points(line: Sequence[Point], places: Sequence[float], across: bool) -> list[Point]:
+    """Points of the last curved piece of a line, between the layer before its end and the end's layer."""
     (x0, y0), (x1, y1) = (is_turn(line) if across else None) or (line[-3], line[-2])
     if not across:
         (x0, y0), (x1, y1) = (y0, x0), (y1, x1)
-    middle = (x0 + x1) / 2
-    x = x0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + x1 * t**3
-    y = y0 + (y1 - y0) * (3 * t**2 - 2 * t**3)
-    return (x, y) if across else (y, x)
+    middle, points = (x0 + x1) / 2, []
+    for t in places:
+        x = x0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + x1 * t**3
+        y = y0 + (y1 - y0) * (3 * t**2 - 2 * t**3)
+        points.append((x, y) if across else (y, x))
+    return points
 
 
 def label_spots(
@@ -63,18 +66,21 @@ def label_spots(
     if not labels:
         return {}
     if len(labels) > _CROWDED:
-        middles = {key: curve_point(routes[key], 0.5, across) for key in labels}
+        middles = {key: curve_points(routes[key], (0.5,), across)[0] for key in labels}
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
     taken = _Obstacles()
     for b in boxes.values():
         taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
     wide, high = (2, 2 + BESIDE) if across else (2 + BESIDE, 2)  # the gradient's line runs beside
-    for point in dict.fromkeys(point for line in routes.values() for point in _samples(line, across)):
-        taken.add((point[0] - wide, point[1] - high, point[0] + wide, point[1] + high), 4.0)
+    samples: dict[Point, None] = {}
+    for line in routes.values():
+        samples |= dict.fromkeys(_samples(line, across))
+    for x, y in samples:
+        taken.add((x - wide, y - high, x + wide, y + high), 4.0)
     right = max([b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]) + 2 * _EDGE
     spots = {}
     for key, (w, h) in labels.items():
-        points = [(9 * abs(t - 0.5), curve_point(routes[key], t, across)) for t in _TRIES]
+        points = [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)]
         best, least = (0.0, 0.0), float("inf")
         for sides in (_NEAR, _FURTHER) if len(labels) <= _MANY else (_NEAR,):
             for start, (x, y) in points:
@@ -109,8 +115,10 @@ class _Obstacles:
 
     def add(self, area: Area, weight: float) -> None:
         """Add a rectangle; covering it costs its weight per square pixel."""
-        for cell in self._touched(area):
-            self.cells.setdefault(cell, []).append((area, weight))
+        left, top, right, low = area
+        for column in range(int(left // _CELL), int(right // _CELL) + 1):
+            for row in range(int(top // _CELL), int(low // _CELL) + 1):
+                self.cells.setdefault((column, row), []).append((area, weight))
 
     def covered(self, area: Area, limit: float) -> float:
         """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
@@ -132,7 +140,7 @@ def _samples(line: Sequence[Point], across: bool) -> list[Point]:
     """Points along a line, near enough to each other that no text slips between."""
     (x0, y0), (x1, y1) = line[-3], line[-2]
     count = min(int((abs(x1 - x0) + abs(y1 - y0)) / 7) + 2, 80)
-    points = [curve_point(line, i / count, across) for i in range(count + 1)]
+    points = curve_points(line, [i / count for i in range(count + 1)], across)
     for (ax, ay), (bx, by) in pairwise(line[:-2]):
         steps = min(int((abs(bx - ax) + abs(by - ay)) / 9) + 1, 60)
         points += [(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps) for i in range(steps + 1)]

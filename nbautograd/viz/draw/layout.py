@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from nbautograd.viz.draw.coordinates import BreadthAssignment, DepthAssignment
 from nbautograd.viz.draw.crossings import order_layers
@@ -96,26 +97,42 @@ class Arranged:
         order = order_layers(self.graph)
         self.across = BreadthAssignment(self.graph, order)
         self.along = DepthAssignment(self.graph, order, self.across.breadth)
+        self.ribbons: dict[int, Ribbon] = {}
+
+    @cached_property
+    def lines(self) -> tuple[list[list[Point]], list[list[Point]]]:
+        """The routes of the edges, and the trunks."""
         router = EdgeRouter(self.graph, self.across, self.along)
-        self.routes, self.trunks = router.routes(), router.trunk_lines()
+        return router.routes(), router.trunk_lines()
+
+    def ribbon(self, rows: int) -> Ribbon | None:
+        """The drawing cut into so many rows; None for one row, and where it cannot be cut."""
+        if rows > 1 and self.frame.across and rows not in self.ribbons:
+            routes, trunks = self.lines
+            gap = _row_gap(self.labels)
+            self.ribbons[rows] = Ribbon(self.graph, self.across, self.along, [*routes, *trunks], rows, gap)
+        ribbon = self.ribbons.get(rows)
+        return ribbon if ribbon is not None and ribbon.possible else None
+
+    def extent(self, rows: int = 1) -> Size:
+        """Width and height of the layout in so many rows, which are known before the lines are."""
+        ribbon = self.ribbon(rows)
+        return self.frame.extent(*(self.along.length, self.across.span) if ribbon is None else ribbon.extent)
 
     def in_rows(self, rows: int = 1) -> Layout:
         """The layout, cut into so many rows if it can be."""
         graph, frame = self.graph, self.frame
         nodes = list(zip(self.along.depth[: graph.count], self.across.breadth, strict=False))
-        routes, trunks, length, span = self.routes, self.trunks, self.along.length, self.across.span
-        if rows > 1 and frame.across:
-            ribbon = Ribbon(graph, self.across, self.along, [*routes, *trunks], rows, _row_gap(self.labels))
-            if ribbon.possible:
-                nodes = [ribbon.point(*node) for node in nodes]
-                routes, trunks = [[ribbon.line(line) for line in lines] for lines in (routes, trunks)]
-                length, span = ribbon.width, ribbon.span
+        (routes, trunks), ribbon = self.lines, self.ribbon(rows)
+        if ribbon is not None:
+            nodes = [ribbon.point(*node) for node in nodes]
+            routes, trunks = [[ribbon.line(line) for line in lines] for lines in (routes, trunks)]
         ids, keys = [node.id for node in self.model.nodes], [edge.id for edge in self.model.edges]
         boxes = {key: frame.box(*place, self.sizes[key]) for key, place in zip(ids, nodes, strict=True)}
         lines = {key: frame.line(line) for key, line in zip(keys, routes, strict=True)}
         branches = {key: _branch(lines[key]) for i, key in enumerate(keys) if graph.branches_off(i)}
         layers = {key: graph.layer[i] for i, key in enumerate(ids)}
-        width, height = frame.extent(length, span)
+        width, height = self.extent(rows)
         drawn = tuple(map(frame.line, trunks))
         return Layout(width, height, boxes, lines, {}, layers, self.direction, drawn, branches)
 

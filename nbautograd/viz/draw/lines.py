@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import copysign
 
@@ -11,6 +13,7 @@ from nbautograd.viz.draw.labels import BESIDE, Point
 __all__ = ["aside", "number", "path"]
 
 CORNER = 16.0  # the radius of a line's corners
+_trimmed = partial(re.compile(r"\.0(?!\d)").sub, "")  # numbers with one digit each, without needless ones
 
 
 def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
@@ -19,23 +22,23 @@ def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str
     :param lean: how far the steep middle of a curve is moved aside, so that two lines stay beside each other.
     """
     bends = _straightened(line, direction)
-    parts = [f"M{number(line[0][0])} {number(line[0][1])}"]
+    parts = [f"M{line[0][0]:.1f} {line[0][1]:.1f}"]
     for i, (curved, x0, y0, x1, y1) in enumerate(bends):
         after = bends[i + 1] if i + 1 < len(bends) else None
         if curved and direction == "LR":
             middle = (x0 + x1) / 2 - copysign(lean, y1 - y0)
-            parts.append(f"C{number(middle)} {number(y0)} {number(middle)} {number(y1)} {number(x1)} {number(y1)}")
+            parts.append(f"C{middle:.1f} {y0:.1f} {middle:.1f} {y1:.1f} {x1:.1f} {y1:.1f}")
         elif curved:
             middle = (y0 + y1) / 2 - copysign(lean, x1 - x0)
-            parts.append(f"C{number(x0)} {number(middle)} {number(x1)} {number(middle)} {number(x1)} {number(y1)}")
+            parts.append(f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}")
         elif after is not None and not after[0] and (x0 == x1) != (after[1] == after[3]):  # a corner
             _, _, _, x2, y2 = after
             radius = min(CORNER, (abs(x1 - x0) + abs(y1 - y0)) / 2, (abs(x2 - x1) + abs(y2 - y1)) / 2)
             (ax, ay), (bx, by) = _towards((x1, y1), (x0, y0), radius), _towards((x1, y1), (x2, y2), radius)
-            parts.append(f"L{number(ax)} {number(ay)}Q{number(x1)} {number(y1)} {number(bx)} {number(by)}")
+            parts.append(f"L{ax:.1f} {ay:.1f}Q{x1:.1f} {y1:.1f} {bx:.1f} {by:.1f}")
         else:
-            parts.append(f"L{number(x1)} {number(y1)}")
-    return "".join(parts)
+            parts.append(f"L{x1:.1f} {y1:.1f}")
+    return _trimmed("".join(parts))
 
 
 def _straightened(line: Sequence[Point], direction: str) -> list[tuple[bool, float, float, float, float]]:
@@ -72,9 +75,8 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
     if direction != "LR":
         return [(x + BESIDE, y) for x, y in line]
     moved = []
-    for i, (x, y) in enumerate(line):
-        before = next((point for point in reversed(line[:i]) if point != (x, y)), None)
-        after = next((point for point in line[i:] if point != (x, y)), None)
+    following = _others(line)
+    for (x, y), before, after in zip(line, _others(line[::-1])[::-1], following, strict=True):
         turns = (before is not None and before[0] == x) or (after is not None and after[0] == x)
         if before is not None and before[0] != x:
             ahead = x - before[0]
@@ -84,12 +86,24 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
     return moved
 
 
+def _others(line: Sequence[Point]) -> list[Point | None]:
+    """Return for each point of a line the next one that is not at the same place."""
+    found: list[Point | None] = []
+    last, other = None, None
+    for point in reversed(line):
+        if point != last:
+            last, other = point, last
+        found.append(other)
+    return found[::-1]
+
+
 def _falls(line: Sequence[Point], end: int) -> bool:
     """Return whether a line runs straight down at its beginning (0) or its end."""
     points = line if end == 0 else line[::-1]
     return next((point[0] == points[0][0] for point in points if point != points[0]), True)
 
 
+@lru_cache(maxsize=4096)
 def number(value: float) -> str:
     """A number without needless digits."""
     return f"{value:.1f}".removesuffix(".0")

@@ -143,7 +143,7 @@ class Ribbon:
             row.top = top
             self.span = top + row.high - row.low
             top = self.span + gap + TURN + NEXT_TURN * len(turns)
-        self.width = self.left + self.length + self.left
+        self.extent = self.left + self.length + self.left, self.span
 
     # -- where things go -------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any
 
 from nbautograd._engine.base.installing import command
@@ -13,7 +13,7 @@ from nbautograd.viz import language
 from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
-from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
+from nbautograd.viz.draw.layout import Arranged, Layout, labelled
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -23,7 +23,7 @@ from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
-__all__ = ["DRAWN", "Figure", "arrange"]
+__all__ = ["DRAWN", "Arrangements", "Figure"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
@@ -43,58 +43,79 @@ LARGE = 260  # nodes of a drawing of which there are no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
 
 
-def arrange(
-    model: GraphModel,
-    sizes: Mapping[str, Size],
-    direction: str | None = None,
-    labels: Mapping[str, Size] | None = None,
-    windows: Sequence[Size] = WINDOWS[:1],
-) -> list[Layout]:
-    """For each size of a window the layout that shows most in it: in this direction, or in any and in several rows.
+class Arrangements:
+    """The layouts of a view, each made once: for a window of any size the one that shows most in it.
 
     What is mostly a loop is a grid of its steps in every window, unless a direction is asked for.
+
+    :param direction: the only one; None: any, and in several rows, unless the settings ask for one.
     """
-    if direction is None and settings.direction != "auto":
-        direction = settings.direction
-    if direction is None and (loop := loop_of(model)) is not None:
+
+    def __init__(
+        self,
+        model: GraphModel,
+        sizes: Mapping[str, Size],
+        direction: str | None = None,
+        labels: Mapping[str, Size] | None = None,
+    ) -> None:
+        self.model, self.sizes, self.labels = model, sizes, labels or {}
+        self.direction = settings.direction if direction is None and settings.direction != "auto" else direction
+        self.arranged: dict[tuple[str, float], Arranged] = {}
+        self.complete: dict[tuple[str, int, float], Layout] = {}
+
+    @cached_property
+    def loop(self) -> Layout | None:
+        """The grid of the steps of what is mostly a loop."""
+        loop = loop_of(self.model)
+        if loop is None:
+            return None
         from nbautograd.viz.draw.loop_grid import grid  # only loops need it
 
-        return [labelled(grid(model, loop, sizes, labels or {}), labels or {})] * len(windows)
-    if direction is not None:
-        return [layout(model, sizes, direction=direction, labels=labels)] * len(windows)
-    wide = [("LR", 1, 0.0), ("TB", 1, 0.0)]
-    wide += [("LR", rows, 0.0) for rows in range(2, ROWS + 1) if len(model.nodes) <= FEW]
+        return labelled(grid(self.model, loop, self.sizes, self.labels), self.labels)
 
-    @cache
-    def arranged(direction: str, widest: float) -> Arranged:
-        return Arranged(model, sizes, direction, labels or {}, widest=widest)
-
-    @cache
-    def shaped(direction: str, rows: int, widest: float) -> Layout:
-        return arranged(direction, widest).in_rows(rows)
-
-    @cache
-    def complete(direction: str, rows: int, widest: float) -> Layout:
-        return labelled(shaped(direction, rows, widest), labels or {})
-
-    chosen = []
-    for window in windows:
-        is_narrow = window[0] < TELEPHONE and len(model.nodes) <= FEW
-        best, *others = [*wide, ("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])] if is_narrow else wide
-        for shape in others:
-            if (least := _beyond(shaped(*best), window)) <= 1:
+    def places(self, window: Size) -> Layout:
+        """The layout for a window."""
+        if self.direction is not None:
+            return self.made(self.direction, 1, 0.0)
+        if self.loop is not None:
+            return self.loop
+        has_few = len(self.model.nodes) <= FEW
+        shapes = [("LR", 1, 0.0), ("TB", 1, 0.0), *[("LR", rows, 0.0) for rows in range(2, ROWS + 1) if has_few]]
+        if has_few and window[0] < TELEPHONE:
+            shapes += [("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])]
+        best, least = shapes[0], _beyond(self.extent(*shapes[0]), window)
+        for shape in shapes[1:]:
+            if least <= 1:
                 break
-            if (needed := _beyond(shaped(*shape), window)) <= 1 or needed < least * CLEARLY:
-                best = shape
-        chosen.append(complete(*best))
-    return chosen
+            if (needed := _beyond(self.extent(*shape), window)) <= 1 or needed < least * CLEARLY:
+                best, least = shape, needed
+        return self.made(*best)
+
+    def of(self, direction: str, widest: float) -> Arranged:
+        """The graph in a direction."""
+        known = self.arranged.get((direction, widest))
+        if known is None:
+            known = Arranged(self.model, self.sizes, direction, self.labels, widest=widest)
+            self.arranged[direction, widest] = known
+        return known
+
+    def extent(self, direction: str, rows: int, widest: float) -> Size:
+        """The size of a layout before its texts are placed."""
+        return self.of(direction, widest).extent(rows)
+
+    def made(self, direction: str, rows: int, widest: float) -> Layout:
+        """A whole layout."""
+        shape = direction, rows, widest
+        if shape not in self.complete:
+            self.complete[shape] = labelled(self.of(direction, widest).in_rows(rows), self.labels)
+        return self.complete[shape]
 
 
-def _beyond(places: Layout, window: Size) -> float:
+def _beyond(size: Size, window: Size) -> float:
     """Return the number of windows that a drawing fills at its full size, the longer way; sideways counts more if
     narrow.
     """
-    sideways, down = max(places.width / window[0], 1.0), max(places.height / window[1], 1.0)
+    sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
     return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
 
 
@@ -119,6 +140,8 @@ class Figure:
     """The lines of the program that is played, each with its subject."""
     head = ""
     """The text above the player: of the tensor whose graph it shows."""
+    plays = False
+    """True if there are steps."""
     _widget: Any = None
     _note = ""
 
@@ -241,7 +264,8 @@ class Figure:
 
     def _needs(self, scene: int, model: GraphModel, window: Size = LAPTOP) -> float:
         """Return the number of windows that a view fills."""
-        return _beyond(self.places(scene, model, (window,))[0], window)
+        (places,) = self.places(scene, model, (window,))
+        return _beyond((places.width, places.height), window)
 
     def whole(self, scene: int) -> GraphModel:
         """The view that a still picture shows: the first one, or as much of it as fits a laptop's window."""
@@ -353,7 +377,7 @@ class Figure:
 
     def _revived(self) -> str:
         """Return the text below the still picture of a reopened notebook."""
-        return f"<p>{escape(say('run_to_play' if self.frames() else 'run_to_explore'))}</p>"
+        return f"<p>{escape(say('run_to_play' if self.plays else 'run_to_explore'))}</p>"
 
     # -- outputs -------------------------------------------------------------------
 
@@ -420,7 +444,7 @@ class Figure:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         if not self.drawable:
             return {"text/plain": brief(self.text)}
-        bundle = {"text/plain": brief(self.text), **output.images(self.svg)}
+        bundle = {"text/plain": brief(self.text)} | (output.images(self.svg) if settings.image != "none" else {})
         if settings.embed:
             return bundle | {"text/html": self.framed()}
         if settings.widget and output.has_front_end() and self.widget is not None:

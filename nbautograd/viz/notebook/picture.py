@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.draw.boxes import measure
@@ -12,7 +13,7 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
+from nbautograd.viz.notebook.figure import WINDOWS, Arrangements, Figure
 from nbautograd.viz.read import fold
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -69,7 +70,13 @@ class Picture(Figure):
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         """The layout of a view for windows of these sizes."""
-        return arrange(model, measure(model), self.direction, windows=windows)
+        if id(model) not in self._arrangements:
+            self._arrangements[id(model)] = Arrangements(model, measure(model), self.direction)
+        return [self._arrangements[id(model)].places(window) for window in windows]
+
+    @cached_property
+    def _arrangements(self) -> dict[int, Arrangements]:
+        return {}  # each holds its model, so that the model's id is no other's
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view for windows of these sizes, without the colors that are set."""

@@ -19,9 +19,9 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
-from nbautograd.viz.language import say
+from nbautograd.viz.language import current, say
 from nbautograd.viz.notebook import ledger_text, nudge, output
-from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Figure, arrange
+from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Arrangements, Figure
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
@@ -86,6 +86,11 @@ class Recording(Figure):
         return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
 
     @property
+    def plays(self) -> bool:  # type: ignore[override]
+        """Return whether there are steps."""
+        return bool(self.timeline.frames)
+
+    @property
     def _failed(self) -> Sequence[Frame]:
         """The last step, if an error ended the pass there."""
         return [frame for frame in self.timeline.frames[-1:] if frame.kind == "error"]
@@ -117,18 +122,37 @@ class Recording(Figure):
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         """The layout of a view for windows of these sizes."""
-        places: dict[Size, Layout] = {}
-        for narrow in (False, True):
-            some = [window for window in windows if (window[0] < TELEPHONE) == narrow]
-            if some:
-                grids = self._grids(scene, model, narrow)
-                places |= zip(some, self._arranged(scene, model, grids, some), strict=True)
-        return [places[window] for window in windows]
+        return [self._fitting(scene, model, window[0] < TELEPHONE)[1].places(window) for window in windows]
 
-    def _arranged(
-        self, scene: int, model: GraphModel, grids: Mapping[str, Grid], windows: Sequence[Size]
-    ) -> list[Layout]:
-        sizes = measure(model, self.timeline.leaf_states(scene), grids)
+    def _fitting(self, scene: int, model: GraphModel, narrow: bool) -> tuple[dict[str, Grid], Arrangements]:
+        """Return the grids of all tiles, and the layouts; boxes go without their numbers if these make it too large.
+
+        :param narrow: in a telephone's window.
+        """
+        key = id(model), narrow
+        if key not in self._is_written:
+            grids, arrangements = self._laid_out(scene, model, True)
+            fits = True
+            if len(model.nodes) <= FEW and any(grid.written for at, grid in grids.items() if ":" in at):
+                wide, high = TELEPHONES if narrow else LAPTOP
+                places = arrangements.places((wide, high))
+                fits = places.width <= wide and (places.height <= high or narrow)
+            self._is_written[key] = fits
+        return self._laid_out(scene, model, self._is_written[key])
+
+    def _laid_out(self, scene: int, model: GraphModel, written: bool) -> tuple[dict[str, Grid], Arrangements]:
+        """Return the grids and the layouts with the numbers in the boxes, or without."""
+        key = id(model), written
+        if key not in self._made:
+            timeline = self.timeline
+            states, on_edges = timeline.leaf_states(scene), timeline.label_tiles(scene, model)
+            grids = grids_of(model, states, timeline.tiles, on_edges, written=written)
+            sizes, labels = measure(model, states, grids), self._labels(scene, model, grids)
+            self._made[key] = grids, Arrangements(model, sizes, self.direction, labels)
+        return self._made[key]
+
+    def _labels(self, scene: int, model: GraphModel, grids: Mapping[str, Grid]) -> dict[str, Size]:
+        """Return the sizes of the texts and tiles on edges."""
         labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
         for key in labels.keys() & grids.keys():
             (wide, high), text = grids[key].size, labels[key]
@@ -139,27 +163,15 @@ class Recording(Figure):
                 (wide, high), is_tiled = labels[key], key in grids  # above a tile, else in the line of the number
                 room = curve and curve + 6 if is_tiled else max(said, curve) + 6
                 labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * ABOVE * is_tiled
-        return arrange(model, sizes, self.direction, labels, windows)
-
-    def _grids(self, scene: int, model: GraphModel, narrow: bool = False) -> dict[str, Grid]:
-        """Return the grids of all tiles; boxes go without their numbers if the whole is too large with them.
-
-        :param narrow: in a telephone's window.
-        """
-        if (id(model), narrow) not in self._grids_of:
-            timeline, window = self.timeline, TELEPHONES if narrow else LAPTOP
-            about = model, timeline.leaf_states(scene), timeline.tiles, timeline.label_tiles(scene, model)
-            grids = grids_of(*about)
-            if len(model.nodes) <= FEW and any(grid.written for key, grid in grids.items() if ":" in key):
-                (places,) = self._arranged(scene, model, grids, (window,))
-                if places.width > window[0] or places.height > window[1] and not narrow:
-                    grids = grids_of(*about, written=False)
-            self._grids_of[id(model), narrow] = model, grids  # so that the model stays, and its id is no other's
-        return self._grids_of[id(model), narrow][1]
+        return labels
 
     @cached_property
-    def _grids_of(self) -> dict[tuple[int, bool], tuple[GraphModel, dict[str, Grid]]]:
+    def _is_written(self) -> dict[tuple[int, bool], bool]:
         return {}
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, bool], tuple[dict[str, Grid], Arrangements]]:
+        return {}  # each holds its model, so that the model's id is no other's
 
     def _drawn(
         self,
@@ -174,7 +186,7 @@ class Recording(Figure):
         @cache
         def drawn(number: int) -> str:
             places, narrow = each[number]
-            grids = self._grids(scene, model, narrow)
+            grids, _ = self._fitting(scene, model, narrow)
             return draw(model, places, seen, description=words, grids=grids, painted=painted)
 
         every = self.places(scene, model, windows)
@@ -206,8 +218,14 @@ class Recording(Figure):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        graphs = [graph_text(scene) for scene in self.scenes[-1:]]
-        return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+        told = self._told
+        if told[0] is not self.timeline or told[1] != current():
+            graphs = [graph_text(scene) for scene in self.scenes[-1:]]
+            text = "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+            told = self._told = self.timeline, current(), text
+        return told[2]
+
+    _told: tuple[Any, str, str] = None, "", ""
 
     def tables(self) -> list[str]:
         """Why a pass failed, what each leaf got, and every node of the graph in a line."""

@@ -223,14 +223,20 @@ class GraphModel:
     @property
     def label(self) -> str:
         """One line that says what this is, such as ``y → 2 leaves, 3 operations``."""
-        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted()[1]))
+        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
 
     @property
     def short_label(self) -> str:
         """The label without the operations."""
         roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
-        return f"{roots} → {say('leaf_count', n=self._counted()[0])}"
+        return f"{roots} → {say('leaf_count', n=self._counted[0])}"
 
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The graph in words, by the language in which it has been told."""
+        return {}
+
+    @cached_property
     def _counted(self) -> tuple[int, int]:
         return self.counts or (len(self.leaves), sum(node.kind == "op" for node in self.nodes))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,8 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     """Return the text, and whether it has each element instead of a summary."""
     if many and (alone := _alone(value)):
         return alone, True
-    whole = False
+    written = many and _few(value, many, True) or ""
+    whole = bool(written)
 
     def write() -> str:
         nonlocal whole
@@ -68,7 +70,7 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
         whole = hasattr(value, "shape") and _is_written_out(value, many)
         return made
 
-    written = _safely(value, write)
+    written = written or _safely(write)
     if max(map(len, written.split("\n"))) > room and len(getattr(value, "shape", ())):
         return text(value, 0, brief=brief) if many else written, False
     return written, whole
@@ -80,7 +82,8 @@ def inline(value: Any, many: int = MANY) -> str:
     >>> inline(np.float32([[12, 12], [12, 12]]))
     '[[12., 12.], [12., 12.]]'
     """
-    return many and _alone(value) or _safely(value, lambda: _text(value, many, rows=False))
+    known = many and (_alone(value) or _few(value, many, False))
+    return known or _safely(lambda: _text(value, many, rows=False))
 
 
 def shape_text(value: Any) -> str:
@@ -185,7 +188,7 @@ def _size(value: Any) -> int:
     return int(value.size) if isinstance(value, PLAIN) else math.prod(getattr(value, "shape", ()))
 
 
-def _safely(value: Any, write: Callable[[], str]) -> str:
+def _safely(write: Callable[[], str]) -> str:
     """A picture is drawn even of objects that cannot be read."""
     try:
         return clean(write())
@@ -197,6 +200,18 @@ def _alone(value: Any) -> str:
     """One floating number of an array, as nearly all of a long chain are; empty for anything else."""
     one = isinstance(value, PLAIN) and value.dtype.kind == "f" and value.shape in ((), (1,))
     return printed(value.item()) if one else ""
+
+
+def _few(value: Any, many: int, rows: bool) -> str:
+    """The numbers of a small array, which are the same in each step that it appears in; empty for anything else."""
+    if not isinstance(value, PLAIN) or value.dtype.kind not in "biuf" or not 0 < value.size <= many or value.ndim > 2:
+        return ""
+    return _few_written(value.tobytes(), value.dtype, value.shape, rows) if value.ndim < 2 or len(value) <= ROWS else ""
+
+
+@lru_cache(maxsize=1024)
+def _few_written(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], rows: bool) -> str:
+    return clean(_array_text(np.frombuffer(data, dtype).reshape(shape), rows))
 
 
 def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
@@ -212,15 +227,18 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
     if not _is_written_out(value, many):
         return _summary(value, brief)
     array = host(value)
-    if array.dtype.kind not in "biufc":
-        return str(array)
+    return _array_text(array, rows) if array.dtype.kind in "biufc" else str(array)
+
+
+def _array_text(array: np.ndarray[Any, Any], rows: bool) -> str:
+    """Each number of a small array."""
     written = _written(array.reshape(-1))
     if array.ndim == 0 or array.shape == (1,):
         return written[0].strip()
     if array.ndim == 1:
         return f"[{', '.join(written)}]"
     columns = array.shape[1]
-    lines = [", ".join(written[i : i + columns]) for i in range(0, size, columns)]
+    lines = [", ".join(written[i : i + columns]) for i in range(0, len(written), columns)]
     return "[[" + (("],\n [" if rows else "], [").join(lines)) + "]]"
 
 

@@ -14,7 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.notebook import figure
 from nbautograd.viz.notebook.api import Recording
-from nbautograd.viz.notebook.figure import arrange
+from nbautograd.viz.notebook.figure import LAPTOP, Arrangements
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel
 from tests import needs
@@ -171,8 +171,9 @@ def test_a_direction_that_is_asked_for_is_kept() -> None:
     shown = traced(recurrent)
     model = shown.scenes[0]
     sizes = {node.id: (80.0, 40.0) for node in model.nodes}
-    assert arrange(model, sizes, "LR")[0].direction == "LR"
-    assert not arrange(model, sizes, "LR")[0].headings and arrange(model, sizes)[0].headings
+    asked, free = (Arrangements(model, sizes, direction).places(LAPTOP) for direction in ("LR", None))
+    assert asked.direction == "LR"
+    assert not asked.headings and free.headings
 
 
 def test_pytorchs_cell_in_a_loop_is_a_grid() -> None:
