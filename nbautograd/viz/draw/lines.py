@@ -10,7 +10,7 @@ from nbautograd.viz.draw.labels import BESIDE, Point
 
 __all__ = ["aside", "number", "path"]
 
-CORNER = 16.0  # the radius of a line's corners
+CORNER = 16.0  # corner radius of a line
 
 
 def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
