@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # they import NumPy, which has to be told the number of threads first
+if TYPE_CHECKING:  # they import NumPy, which needs the number of threads before
     from measuring import Ratio
     from workloads import Workload
 
@@ -37,16 +37,16 @@ PACKAGES = {
     "NumPy": "numpy", "PyTorch": "torch", "HIPS autograd": "autograd", "MyGrad": "mygrad", "tinygrad": "tinygrad",
 }  # fmt: skip
 TOGETHER = ("PyTorch", "HIPS autograd", "MyGrad", "NumPy by hand")
-APART = ("tinygrad",)  # when all others are done: its calls are long, and it keeps threads and memory
-PARALLEL = ("d", "e", "f", "h")  # what more threads can help, and has goals for two of them
-NAMES = {1: "results", 2: "two_threads"}  # of the files that are recorded
+APART = ("tinygrad",)  # after all others: its calls are long, and it keeps threads and memory
+PARALLEL = ("d", "e", "f", "h")  # rows that more threads can speed up, two of them with goals
+NAMES = {1: "results", 2: "two_threads"}  # of the recorded files
 
 
 def threads(count: int) -> None:
     """Limit every library to so many threads, here and in the processes started here; before they are imported."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM_CPU_THREADS"):  # tinygrad's last
         os.environ[name] = str(count)
-    # Threads that have nothing to do sleep: waiting in a loop for more, they would take a core from the next library.
+    # Idle threads sleep: waiting in a loop, they would take a core from the next library.
     os.environ |= {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"}
 
 
@@ -73,12 +73,12 @@ def timed(keys: list[str], rounds: int, count: int) -> tuple[str, dict[str, Any]
             if len(programs) == 1 and names is APART:
                 continue
             gc.collect()
-            gc.freeze()  # what the imports made is not looked through again and again
+            gc.freeze()  # objects of the imports are not scanned again and again
             times = in_turn(programs, turns, workload.repeats)
             found[workload.key] |= ratios(times, goals(workload, count))
             microseconds.setdefault(workload.key, statistics.median(times[OURS]) * 1e6)
             print(f"{workload.key}: {', '.join(programs)}", file=sys.stderr, flush=True)
-    # APART has a column only where it is installed
+    # APART has a column only if installed
     others = [*TOGETHER, *(name for name in APART if any(name in row for row in found.values()))]
     rows = [
         [f"{workload.key}: {workload.title}", f"{microseconds[workload.key]:,.0f} µs"]

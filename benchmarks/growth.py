@@ -45,7 +45,7 @@ def grow(module: str, nodes: int) -> dict[str, float]:
         times.append(time.process_time())
         for part, start, end in zip(PARTS, times[:-1], times[1:], strict=True):
             found[part] = min(found[part], (end - start) / nodes * 1e6)
-        if nodes >= 100_000:  # below that the pages of memory are too coarse a measure
+        if nodes >= 100_000:  # below it, memory pages are too coarse a measure
             found["bytes"] = min(found["bytes"], size)
     return found
 
@@ -82,7 +82,7 @@ def plot(found: dict[str, dict[int, dict[str, float]]], path: str) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "growth"  # the same file from the same figures
+    matplotlib.rcParams["svg.hashsalt"] = "growth"  # the same figures give the same file
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")

@@ -99,7 +99,7 @@ def measured(operation: Any, size: Any, rounds: int) -> dict[str, Any]:
     count = {name: max(1, int(TURN / max(sum(step(1)), 1e-6))) for name, step in steps.items()}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     for index in range(rounds):
-        for name in list(steps)[:: 1 if index % 2 else -1]:  # no side always comes first
+        for name in list(steps)[:: 1 if index % 2 else -1]:  # alternates the order of the sides
             gc.collect()
             times[name].append(steps[name](count[name]))
     figures = {}
@@ -153,7 +153,7 @@ def main() -> None:
         import_module(module).set_num_threads(1)
     names = [name for name in options.only.split(",") if name]
     gc.collect()
-    gc.freeze()  # what the imports made is not looked through again and again
+    gc.freeze()  # objects of the imports are not scanned again and again
     figures = {}
     for operation in OPERATIONS:
         if not names or operation.name in names:

@@ -15,9 +15,9 @@ import numpy as np
 from workloads import Program, Workload
 
 OURS = "nbautograd"
-CLOSEST = "others"  # in goals: whichever of the other automatic differentiators is fastest
+CLOSEST = "others"  # for goals: the fastest of the other automatic differentiators
 PEERS = ("HIPS autograd", "MyGrad")
-TURN = 0.3  # seconds: who is slower than the others does not repeat a call as often
+TURN = 0.3  # seconds: a slower library repeats a call less often
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def in_turn(
     times: dict[str, list[float]] = {name: [] for name in programs}
     calls = dict.fromkeys(programs, 1)
     names = list(programs)
-    for index in range(-2, rounds):  # a call to see how many make a turn, and a round to warm up
-        shift = index % len(names)  # no side always comes first
+    for index in range(-2, rounds):  # one call to choose the number of calls per round, and one round to warm up
+        shift = index % len(names)  # alternates the order of the sides
         for name in names[shift:] + names[:shift]:
             each = timed(programs[name], calls[name]) / calls[name]
             if index == -2:

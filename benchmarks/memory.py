@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RUNS = 3  # the peak is that of several runs, as in a training loop
+RUNS = 3  # the peak of several runs, as in a training loop
 
 
 def status(field: str) -> int:
@@ -23,7 +23,7 @@ def peak(key: str, library: str) -> float:
     """In this process: MB that the workload needs at its peak over what was held when its data were ready."""
     from workloads import arrays, every, networks, perceptron
 
-    # What the library loads, or compiles, when it is first used is no memory of the workload: a tiny one goes before,
+    # Modules loaded, or code compiled, at the first use are not memory of the workload: a tiny workload runs before,
     # and before a model another one of the same.
     tiny = {
         "d": perceptron.step((4, 4, 4, 2), 2),
@@ -36,10 +36,10 @@ def peak(key: str, library: str) -> float:
     if library == "nbautograd":
         from nbautograd.utils.allocator import keep_large_arrays
 
-        keep_large_arrays(keep_large_arrays(0))  # blocks that it keeps are memory of the workload, too
+        keep_large_arrays(keep_large_arrays(0))  # its cached blocks count as memory of the workload
     program = makers[library]()
     if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)  # what the first one, and making this one, needed goes back to the system
+        ctypes.CDLL(None).malloc_trim(0)  # returns the memory of the first one, and of the setup, to the system
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     before = status("VmRSS")
     for _ in range(RUNS):

@@ -75,7 +75,7 @@ def train(key: str, library: str) -> None:
     import_module("torch" if library == "PyTorch" else library).set_num_threads(1)
     (workload,) = chosen([key])
     step = workload.makers[library]()
-    step()  # loads and compiles what is loaded and compiled at first
+    step()  # does all loading and compiling of the first use
     for line in sys.stdin:
         print(seconds(step, int(line)), flush=True)
 
@@ -147,7 +147,7 @@ def plot(folder: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "models"  # the same file from the same figures
+    matplotlib.rcParams["svg.hashsalt"] = "models"  # the same figures give the same file
     from matplotlib import pyplot
 
     figures = json.loads((folder / "models.json").read_text())

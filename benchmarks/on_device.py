@@ -56,7 +56,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--have", type=Path, metavar="FILE")
     for flag in ("again", "list", "wheels", "report", "rehearse"):
         parser.add_argument(f"--{flag}", action="store_true")
-    for hidden in ("child", "pipe", "worker"):  # how this command calls itself
+    for hidden in ("child", "pipe", "worker"):  # the name of this command
         parser.add_argument(f"--{hidden}", help=argparse.SUPPRESS)
     parser.add_argument("--steps", default="device.steps", help=argparse.SUPPRESS)  # the module that lists them
     return parser.parse_args()

@@ -50,7 +50,7 @@ def measured(keys: list[str], rounds: int) -> tuple[str, dict[str, Any]]:
         if workload.key not in keys:
             continue
         programs = {}
-        for name in NAMES:  # torch.compile may not be able to
+        for name in NAMES:  # torch.compile may fail
             try:
                 programs |= prepared(workload, (name,))
             except Exception as error:

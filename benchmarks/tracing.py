@@ -5,7 +5,7 @@ from __future__ import annotations
 from measuring import Ratio, in_turn, ratios
 from workloads import Program, every
 
-STEPS = 100  # for each time that tracing is switched, which takes a moment itself
+STEPS = 100  # for each switch of tracing, which takes a moment itself
 
 
 def overhead(rounds: int) -> dict[str, Ratio]:

@@ -27,7 +27,7 @@ import numpy as np
 from tests.networks.training.scripts import SCRIPTS
 
 LIBRARIES = {"nbautograd": "nbautograd", "PyTorch": "torch"}
-WARM = 20  # steps before the first that is timed, whose losses are compared
+WARM = 20  # steps before the first timed one, whose losses are compared
 
 
 def made() -> tuple[dict[str, dict[str, Any]], str]:
@@ -45,10 +45,10 @@ def measure(trainings: dict[str, dict[str, Any]], rounds: int, steps: int) -> di
     """Seconds per step by script, library and round."""
     times: dict[str, dict[str, list[float]]] = {s: {name: [] for name in LIBRARIES} for s in SCRIPTS}
     gc.collect()
-    gc.freeze()  # what the imports made is not looked through again and again
+    gc.freeze()  # objects of the imports are not scanned again and again
     for index in range(rounds):
         for script, pair in trainings.items():
-            for name in list(LIBRARIES)[:: 1 if index % 2 else -1]:  # no side always comes first
+            for name in list(LIBRARIES)[:: 1 if index % 2 else -1]:  # alternates the order of the sides
                 gc.collect()  # no side pays for another's garbage
                 start = time.perf_counter()
                 pair[name].run(steps)

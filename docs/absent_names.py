@@ -48,7 +48,7 @@ def below(path: str, depth: int) -> Iterator[str]:
         if not each.name.startswith("_") and each.name != "benchmarks":
             try:
                 yield from below(f"{path}.{each.name}", depth - 1)
-            except Exception:  # PyTorch's own modules that need what is not installed
+            except Exception:  # PyTorch's own modules with missing dependencies
                 continue
 
 
@@ -79,7 +79,7 @@ def main() -> int:
         names = public(path, theirs)
         if refused.why(path) is not None:
             names = {name for name in names if is_its_own(name, theirs)}
-        if path in namespaces.MODULES or not path:  # a name that only raises an error is not here
+        if path in namespaces.MODULES or not path:  # a name that only raises an error does not count
             ours = namespaces.module(path)
             here = {*vars(ours), *getattr(ours, "__all__", ())} if refused.why(path) is not None else dir(ours)
             names = {name for name in names if name not in here and (refused.why(path) or not hasattr(ours, name))}

@@ -29,8 +29,8 @@ b = torch.add(w, 1)
 y = torch.mul(a, b)
 """
 SIZE = {"width": 880, "height": 900}
-TICK = 75  # milliseconds between two pictures
-LAST = 2500  # for which the end is shown
+TICK = 75  # milliseconds between two frames
+LAST = 2500  # milliseconds for the last frame
 
 
 def player() -> str:
@@ -78,7 +78,7 @@ def main() -> None:
             page.clock.install(time=0)
             page.goto(source.as_uri())
             page.locator(".nb-player .nb-stage > svg").first.wait_for()
-            page.clock.pause_at(60_000)  # from here on, time stands still between two pictures
+            page.clock.pause_at(60_000)  # from here on, time stops between two frames
             pictures, stays = zip(*frames(page), strict=True)
             target = HERE / f"backward-{scheme}.webp"
             pictures[0].save(

@@ -59,7 +59,7 @@ nb_merge_streams = True
 nb_code_prompt_show = "Answer · 参考答案"
 nb_code_prompt_hide = "Answer · 参考答案"
 
-course_lite = ""  # where the course runs in the browser, as `nox -s live` says it: pages of the course then link there
+course_lite = ""  # set where the course runs in the browser (`nox -s live`): pages of the course then link there
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

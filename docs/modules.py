@@ -50,7 +50,7 @@ def libraries(module: types.ModuleType) -> list[str]:
 
 
 def refusal(path: str) -> str:
-    """Return how many names of PyTorch's refuse, in the module and below it, and why."""
+    """Return the number of names that only raise, in the module and below it, and the reason."""
     reason = refused.why(path)
     if reason is None:
         return ""
@@ -64,7 +64,7 @@ def page() -> str:
     """The page, with the table between its marks."""
     before, begin, rest = PAGE.read_text(encoding="utf-8").partition("<!-- modules -->\n")
     _, end, after = rest.partition("<!-- /modules -->")
-    head = "| module | what it is here | what is there | names that refuse |\n| --- | --- | --- | --- |\n"
+    head = "| module | what it is here | what is there | names that raise |\n| --- | --- | --- | --- |\n"
     return before + begin + head + "".join(f"{row(path)}\n" for path in MODULES.split()) + end + after
 
 

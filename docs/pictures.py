@@ -26,7 +26,7 @@ from nbautograd.viz.notebook import magics
 from nbautograd.viz.notebook.figure import Figure
 
 HERE = Path(__file__).parent / "pictures"
-TALLEST = 760  # pixels of a window, as on a laptop
+TALLEST = 760  # size of a laptop's window, in pixels
 TENSORS = "w = torch.tensor([1.], requires_grad=True)\nx = torch.tensor([2.], requires_grad=True)"
 SEED = f"{TENSORS}\na = torch.add(w, x)\nb = torch.add(w, 1)\ny = torch.mul(a, b)"
 MEAN = "x = torch.ones(2, 2, requires_grad=True)\ny = x + 2\nz = y * y * 3\nout = z.mean()"

@@ -60,7 +60,7 @@ def _find(path: str) -> Any:
     try:
         found: Any = importlib.import_module(f"nbautograd.{parent}" if parent else "nbautograd")
         value = getattr(found, name)
-        return Ellipsis if value is None else value  # a setting that is None is there
+        return Ellipsis if value is None else value  # a setting with the value None exists
     except (ImportError, AttributeError):
         found = _find(parent) if parent else None
     try:
@@ -145,7 +145,7 @@ WORDS = {
     "folded, or grouped": "samples are images of a batch or, with a kernel for each, groups of channels",
     "grouped": "samples are groups of channels",
     "strides of all samples": "the strides of all samples",
-    "refused": "refused where a sample's values decide the shape",
+    "refused": "raises where a sample's values decide the shape",
 }
 """The meaning of the words of the rules."""
 
@@ -251,7 +251,7 @@ class Plain(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
-        return node.orelse  # the other case is a shorter way to the same
+        return node.orelse  # the other case is a shorter path to the same result
 
 
 def missing(paths: list[str]) -> list[str]:
@@ -261,7 +261,7 @@ def missing(paths: list[str]) -> list[str]:
     whys: dict[str, list[str]] = {}
     for path in paths:
         why = refused.why(path.rpartition(".")[0])
-        whys.setdefault(f"they refuse: {why}" if why else f"{path}: {ABSENT.get(path, '')}", []).append(path)
+        whys.setdefault(f"they raise: {why}" if why else f"{path}: {ABSENT.get(path, '')}", []).append(path)
     rows = [(", ".join(f"`{path}`" for path in of), why.removeprefix(f"{of[0]}: ")) for why, of in whys.items()]
     return ["", "| absent | why |", "| --- | --- |", *(f"| {names} | {why} |" for names, why in rows)]
 

@@ -183,7 +183,7 @@ def numpy_names(name: str, function: Any) -> set[str]:
     """Which parameters NumPy's names may stand for, too."""
     if name in OPS and OPS[name].function is function:
         return {*OPS[name].numpy_names}
-    if name in ("sum", "mean"):  # which read them themselves
+    if name in ("sum", "mean"):  # functions that read them themselves
         return {*NUMPY_NAMES}
     return {*inspect.getclosurevars(function).nonlocals.get("others", {}).values()} if is_composite(function) else set()
 
@@ -429,7 +429,7 @@ def package_stub(package: types.ModuleType = nbautograd) -> str:
         if name.startswith("_"):
             continue
         if isinstance(value, types.ModuleType):
-            above, _, leaf = value.__name__.rpartition(".")  # some lie elsewhere: torch.jit is in compat/
+            above, _, leaf = value.__name__.rpartition(".")  # some are elsewhere: torch.jit is in compat/
             imports.append(f"from {above} import {leaf} as {name}")
         elif type(value) is type:
             imports.append(f"from {defined(value)[0]} import {name} as {name}")

@@ -27,6 +27,7 @@ SKIPPED = (
 """Others' programs, stored answers, and pages that a script writes or copies."""
 READ = (".py", ".md", ".ipynb", ".toml", ".js")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
+REPLACED = re.compile(r"(?<!\{)\{(?!\{)(?:[^{}]|\{[^{}]*\})*\}")
 FENCE = re.compile(r"^```.*?^```|`+[^`\n]+`+", re.DOTALL | re.MULTILINE)
 
 Text = tuple[str, int, str]
@@ -61,12 +62,13 @@ def texts(path: Path) -> Iterator[Text]:
 
 
 def prose(text: str) -> str:
-    """Return Markdown without code, its lines kept."""
+    """Return Markdown without code and examples, its lines kept."""
+    text = re.sub(r"^ *(?:>>>|\.\.\.) .*$", "", text, flags=re.MULTILINE)
     return FENCE.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
 def of_python(source: str, messages: bool) -> Iterator[Text]:
-    """Yield docstrings, comments and, if asked for, all other strings."""
+    """Yield docstrings, comments and, if asked for, all other strings of several words, without the code in them."""
     documented = set()
     tree = ast.parse(source)
     for node in ast.walk(tree):
@@ -79,8 +81,8 @@ def of_python(source: str, messages: bool) -> Iterator[Text]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield "comment", token.start[0], token.string.lstrip("# ")
-        elif messages and token.type == tokenize.STRING and token.start[0] not in documented:
-            yield "message", token.start[0], prose(token.string)
+        elif messages and token.type == tokenize.STRING and token.start[0] not in documented and " " in token.string:
+            yield "message", token.start[0], REPLACED.sub("", prose(token.string))
 
 
 def found(rules: dict[str, list[dict[str, str]]]) -> dict[str, list[str]]:

@@ -20,8 +20,8 @@ sys.path.insert(0, str(HERE.parent))
 import tests.one_cpu  # noqa: E402, F401  # outputs are stored as every processor computes them
 
 CHINESE = "\n%autograd --language 中文"
-WIDGET = "application/vnd.jupyter.widget-view+json"  # shows nothing but an error without its kernel
-PASS = "application/vnd.nbautograd.pass+json"  # is compressed: its bytes differ where zlib does
+WIDGET = "application/vnd.jupyter.widget-view+json"  # without its kernel it shows only an error
+PASS = "application/vnd.nbautograd.pass+json"  # compressed: its bytes depend on zlib's version
 
 
 def words_of(name: str, everywhere: bool = True) -> dict[str, str]:
@@ -77,7 +77,7 @@ def clean(notebook: nbformat.NotebookNode) -> None:
 
 
 def is_stored_form(path: Path) -> bool:
-    """Return whether running it would write it as it is, as far as this is known without running it."""
+    """Guess, without running the notebook, whether a run would leave it unchanged."""
     text = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(text, 4)
     clean(notebook)

@@ -61,7 +61,7 @@ def reason(name: str) -> str:
 
 def package(module: str) -> Any:
     """Import a module; without it skip the test, or, at the top of a file, all of its tests."""
-    __tracebackhide__ = True  # a skip is the file's that calls this
+    __tracebackhide__ = True  # skips the file that calls it
     return prepared(pytest.importorskip(module, reason=reason(NAMES.get(module, module.partition(".")[0]))))
 
 

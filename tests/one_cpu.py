@@ -20,11 +20,11 @@ OWN = "NBAUTOGRAD_ONE_CPU"
 """Names what was set here, for the processes that inherit it."""
 LEVELS = {
     "ATEN_CPU_CAPABILITY": "avx2",
-    "MKL_CBWR": "COMPATIBLE",  # the only level that MKL has on everybody's processors
+    "MKL_CBWR": "COMPATIBLE",  # the only level of MKL for all processors
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
 }
-NUMPY = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES")  # of which NumPy takes only one
+NUMPY = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES")  # NumPy accepts only one of them
 ASKED = (
     "from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__\n"
     "if __cpu_features__.get('AVX2'):\n"

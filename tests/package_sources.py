@@ -34,7 +34,7 @@ def imported(node: ast.AST, importer: str) -> list[str]:
         names = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom):
         base = node.module or ""
-        if node.level:  # relative to the package that the importer is, or is in
+        if node.level:  # relative to the package of the importer
             parts = importer.split(".")
             package = parts if SOURCES[importer].name == "__init__.py" else parts[:-1]
             base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
@@ -75,7 +75,7 @@ GENERATED = {
     "enumerate",
     "len",
     "range",
-}  # what generated code itself uses; a formula that says sum, abs or max must mean the operation
+}  # names used by generated code; in a formula, sum, abs or max must mean the operation
 
 
 def compiled_method(node: type, name: str) -> types.FunctionType:

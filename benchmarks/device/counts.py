@@ -1,7 +1,7 @@
 """Count the host's waits for the device in a piece of work, and the kernels that it launches.
 
 PyTorch's profiler hears what CUDA's own library reports of the whole process, whoever calls it, so both libraries are
-counted alike. Where there is none, in a rehearsal, the stand-in's list of waits is counted instead.
+counted alike. In a rehearsal, without a profiler, the stand-in's list of waits is counted instead.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def counted(side: Side, step: Step) -> dict[str, Any]:
     for _ in range(3):
         step()
     side.synchronize()
-    events(side, lambda: None)  # the first time is another
+    events(side, lambda: None)  # the first time differs
     idle, busy = events(side, lambda: None), events(side, step)
     busy.subtract(idle)
     named = {name: busy[name] for name in (*WAITS, "to the host") if busy[name] > 0}

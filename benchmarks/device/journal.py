@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 NAME = "results.jsonl"
-OVER = ("done", "failed", "died")  # of steps: those that are not tried again
+OVER = ("done", "failed", "died")  # of steps: those not tried again
 REHEARSAL = "rehearsal: says nothing about CUDA"
 
 
@@ -40,7 +40,7 @@ class Journal:
         is_cut = self.is_new and self.path.exists() and not self.path.read_bytes().endswith(b"\n")
         self.is_new = False
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("\n" * is_cut)  # the last line of a run that was killed in it
+            file.write("\n" * is_cut)  # the last line of a killed run
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
             file.flush()
             os.fsync(file.fileno())

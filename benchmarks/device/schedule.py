@@ -23,9 +23,9 @@ from typing import Any
 from .journal import REHEARSAL, Journal
 
 COMMAND = Path(__file__).parents[1] / "on_device.py"
-AGAIN = 75  # a process' exit status: it can do no more, as CUDA is broken in it, and another should go on
+AGAIN = 75  # a process' exit status: CUDA is broken in it, and another process should continue
 RESTARTS = 30  # of a step's process, in a part
-START = 60.0  # seconds: a process loads PyTorch and CuPy before it says anything
+START = 60.0  # seconds: a process loads PyTorch and CuPy before its first output
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Step:
     title: str
     function: str
     arguments: tuple[Any, ...] = ()
-    seconds: float = 60.0  # what it is thought to take; parts are planned by it
-    limit: float = 120.0  # what an item may take before it counts as hanging
-    workers: int = 1  # processes that share its items
+    seconds: float = 60.0  # its estimated time; parts are planned by it
+    limit: float = 120.0  # limit of an item's time before it counts as hanging
+    workers: int = 1  # number of processes that share its items
 
 
 @dataclass
@@ -73,13 +73,13 @@ class Runner:
         """Run the steps that are not over yet and fit; return the names of the others."""
         mark = f" ({REHEARSAL})" if self.journal.rehearsal else ""
         total = self.deadline - time.monotonic()
-        minimum = min(15.0, 0.1 * total)  # for less no process is worth starting
+        minimum = min(15.0, 0.1 * total)  # a shorter rest is not worth a process
         self.say(f"{len(steps)} steps, {total:.0f} s{mark}")
         for step in steps:
             if self.journal.is_over(step.name):
                 continue
             left = self.deadline - time.monotonic()
-            # what has items can be broken off between them; the rest must fit as a whole
+            # a step with items can stop between them; the rest must fit as a whole
             if left < (minimum if step.limit < step.seconds else min(step.seconds, step.limit)):
                 self.say(f"{step.name}: left for the next part ({left:.0f} s are left)")
                 continue
@@ -103,7 +103,7 @@ class Runner:
                 break
             problem = f"exit status {', '.join(str(code) for code in codes if code)}"
             if not any(line["what"] == "item" for line in self.journal.lines[before:]):
-                status = "died"  # before it came to any item: it will do so again
+                status = "died"  # before its first item: it will fail again
                 break
         status = status or "died"
         if status == "done" and any(x["status"] not in ("passed", "skipped") for x in self.items(step)):
@@ -148,13 +148,13 @@ class Runner:
                     ready = {key.fd for key, _ in selector.select(0.2)}
                     for worker in workers:
                         said = worker.pipe in ready and self.heard(step, worker)
-                        # closed; or its process has ended, and something that it started keeps the pipe open
+                        # closed; or its process has ended, and a child keeps the pipe open
                         if worker.index not in codes and not said and (worker.pipe in ready or worker in gone):
                             selector.unregister(worker.pipe)
                             codes[worker.index] = self.ended(step, worker)
                     self.watch(step, workers)
             finally:
-                for worker in workers:  # an interrupt: nothing stays behind
+                for worker in workers:  # an interrupt: end all child processes
                     kill(worker.process)
                     if worker.index not in codes:
                         worker.process.wait()

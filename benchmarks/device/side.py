@@ -121,7 +121,7 @@ def in_turn(
         counts.append(max(1, min(most, int((TURN / 50 if side.tiny else TURN) / max(seconds, 1e-6)))))
     times: list[list[float]] = [[] for _ in pairs]
     for index in range(rounds):
-        for number in range(len(pairs))[:: 1 if index % 2 else -1]:  # no side always comes first
+        for number in range(len(pairs))[:: 1 if index % 2 else -1]:  # alternates the order of the sides
             side, step = pairs[number]
             times[number].append(how(side, step, counts[number]))
     return times

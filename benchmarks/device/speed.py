@@ -13,8 +13,8 @@ from .rows import CALLS, GROUPS, Row
 from .side import Side, Step, compare, in_turn, sides, summary
 
 ROUNDS = 11
-COUNTED = ("models", "networks")  # groups whose waits, kernels and peaks are counted
-NO_WAITS = ("models",)  # and where the host must not wait at all
+COUNTED = ("models", "networks")  # groups with counted waits, kernels and peaks
+NO_WAITS = ("models",)  # and those in which the host must not wait
 
 
 def run(child: Child, group: str) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-VARIABLE = "NBAUTOGRAD_REHEARSAL"  # tests that need a real device skip where it is set
+VARIABLE = "NBAUTOGRAD_REHEARSAL"  # if set, tests that need a real device skip
 _entered = ExitStack()
 
 

@@ -60,7 +60,7 @@ def run(child: Child, mark: str, *files: str) -> None:
     if child.rehearsal and not mark:
         child.end("all", "skipped", message="needs CuPy itself, not what looks like it")
         return
-    import_module("nbautograd").cuda.why_not()  # loads CuPy here, where a warning of its own is no error
+    import_module("nbautograd").cuda.why_not()  # loads CuPy here, where its warnings are not errors
     os.chdir(ROOT)
     code = pytest.main([*OPTIONS, "-m", mark, "-o", ADDOPTS, *files], plugins=[Recorder(child)])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):

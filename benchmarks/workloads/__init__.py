@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 Program = Callable[[], Sequence[Any]]
-Maker = Callable[[], Program]  # prepares data and imports its library: ImportError leaves it out
+Maker = Callable[[], Program]  # prepares data and imports its library: ImportError skips it
 
 SAME = {"nbautograd": "nbautograd", "PyTorch": "torch"}  # libraries that run the same code
 

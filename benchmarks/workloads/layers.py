@@ -26,7 +26,7 @@ class Operation:
 
     name: str
     call: Callable[..., Any]  # torch, and the operands
-    operands: Callable[..., tuple[Operand, ...]]  # by the numbers of a size
+    operands: Callable[..., tuple[Operand, ...]]  # by the number of a size
     sizes: tuple[Sizes, ...]
 
 

@@ -23,7 +23,7 @@ from workloads import Program
 @cache
 def library() -> Any:
     """tinygrad, on the CPU; ImportError, which leaves it out, without clang, the one compiler that it takes."""
-    os.environ["DEV"] = "CPU"  # not a GPU that it may find
+    os.environ["DEV"] = "CPU"  # not a GPU, even if it finds one
     import tinygrad
 
     compiler = shutil.which(os.environ.get("CC", "clang"))
@@ -51,6 +51,6 @@ def replayed(function: Callable[..., tuple[Any, ...]], *inputs: Any) -> Program:
         device.synchronize()
         return results
 
-    for _ in range(3):  # so that what is compared, and timed, is a replay
+    for _ in range(3):  # so that the compared and timed run is a replay
         program()
     return program

@@ -169,7 +169,7 @@ def word2vec(torch: Any) -> Program:
     centre, context = torch.randint(0, 10_000, (512,)), torch.randint(0, 10_000, (512, 6))
     optimizer = torch.optim.SGD([*words.parameters(), *contexts.parameters()], lr=0.1)
     target = torch.zeros(512, 6)
-    target[:, 0] = 1  # the neighbor; five words at random follow
+    target[:, 0] = 1  # the target is the neighbor; five random words follow
 
     def loss() -> Any:
         scores = (contexts(context) * words(centre).unsqueeze(1)).sum(-1)

@@ -148,7 +148,7 @@ def step(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
             return lazy.computed(loss, gradient, *parameters)[:2]
 
         program = lazy.replayed(function, tensors(inputs).realize(), tensors(classes).realize())
-        for parameter, array in zip(parameters, weights(sizes), strict=True):  # undo the steps that it has made
+        for parameter, array in zip(parameters, weights(sizes), strict=True):  # undo its steps
             parameter.assign(tensors(array)).realize()
         return program
 

@@ -10,7 +10,7 @@ import numpy as np
 from workloads import Maker, Program, Workload, lazy, makers, recorded
 
 STEPS = 500  # each is two operations
-NESTED = 100  # steps that tinygrad may write as one expression in C: clang allows 256 brackets in brackets
+NESTED = 100  # limit of the steps that tinygrad may write as one expression in C: clang allows 256 nested brackets
 
 
 def chain(y: Any, a: Any, b: Any, steps: int = STEPS) -> Any:

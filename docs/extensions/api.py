@@ -236,7 +236,7 @@ def write(app: Sphinx) -> None:
             page.unlink()
     for name, text in texts.items():
         page = folder / name
-        if not page.exists() or page.read_text(encoding="utf-8") != text:  # what has not changed is not read again
+        if not page.exists() or page.read_text(encoding="utf-8") != text:  # unchanged pages are not read again
             page.write_text(text, encoding="utf-8")
 
 

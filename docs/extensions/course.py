@@ -95,7 +95,7 @@ def copy(app: Sphinx) -> None:
             if name.suffix == ".ipynb":
                 below_the_title(target / name, "live", live(name.as_posix(), app.config.course_lite))
     for name, source in sources.items():
-        shutil.copystat(source, target / name)  # its time, so that only what changed is run again
+        shutil.copystat(source, target / name)  # its time, so that only changed pages run again
     profile = Path(app.doctreedir) / "ipython"
     (profile / "profile_default").mkdir(parents=True, exist_ok=True)
     (profile / "profile_default" / "ipython_config.py").write_text(PROFILE, encoding="utf-8")

@@ -79,7 +79,7 @@ def speak(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doct
         context["language"] = "zh-CN"
     if "furo_navigation_tree" in context:
         context["furo_navigation_tree"] = menu(context["furo_navigation_tree"], spoken)
-    for beside in ("prev", "next"):  # the last page of one language is not followed by the first of the other
+    for beside in ("prev", "next"):  # the last page of one language does not lead to the first of the other
         if (
             context.get(beside)
             and language(normpath(f"{page}/../{context[beside]['link']}").removesuffix(".html")) != spoken
@@ -93,5 +93,5 @@ def speak(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doct
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("html-page-context", speak, priority=900)  # after the theme has made the menu
+    app.connect("html-page-context", speak, priority=900)  # after the theme has built the menu
     return {"parallel_read_safe": True, "parallel_write_safe": True}

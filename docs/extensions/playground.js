@@ -1,10 +1,10 @@
-// The playground's page. What a link says becomes the text of the editor, or picks one of the listed programs; nothing of
-// it runs before the reader presses Run.
+// The playground's page. A link sets the text of the editor, or picks one of the listed programs; no program runs
+// before the reader presses Run.
 const place = document.querySelector(".nb-playground"), { language, lite } = place.dataset;
 const part = (name) => place.querySelector(`[name=${name}]`);
 const pick = part("program"), code = part("code"), run = part("run"), said = place.querySelector("[role=status]");
 const picture = place.querySelector(".nb-playground-picture");
-const LONGEST = 4000; // characters of a program in a link
+const LONGEST = 4000; // limit of the characters of a program in a link
 const words = JSON.parse(place.querySelector("script").textContent);
 const here = new URL("playground/", new URL(place.dataset.root, document.baseURI));
 const { texts, schema, version, programs } = await (await fetch(new URL(`${language}.json`, here))).json();
@@ -68,13 +68,13 @@ part("share").addEventListener("click", async () => {
   if (!known && code.value.length > LONGEST) { said.textContent = words.long; return; }
   address.hash = known ? `program=${known.name}` : `code=${written(code.value)}`;
   history.replaceState(null, "", address);
-  await navigator.clipboard?.writeText(address.href).catch(() => {}); // else it is in the address bar
+  await navigator.clipboard?.writeText(address.href).catch(() => {}); // otherwise it is in the address bar
   said.textContent = words.shared;
 });
 
 let worker = null;
 run.addEventListener("click", () => {
-  worker?.terminate(); // also what does not end
+  worker?.terminate(); // also a program that does not end
   worker = new Worker(new URL("playground_worker.mjs", here), { type: "module" });
   said.textContent = words.running;
   worker.onmessage = ({ data: { pass, error } }) => {

@@ -1,6 +1,6 @@
 // Part of the site's search: see searching.py.
 
-// The words of a query, as the index has them: Chinese in pairs of neighboring characters.
+// The words of a query, as in the index: Chinese in pairs of neighboring characters.
 var splitQuery = (query) => {
   const words = query.replace(/[\u4e00-\u9fff]+/g, " ").split(/[^\p{Letter}\p{Number}_\p{Emoji_Presentation}]+/gu);
   for (const run of query.match(/[\u4e00-\u9fff]+/g) || [])
@@ -8,7 +8,7 @@ var splitQuery = (query) => {
   return words.filter((word) => word);
 };
 
-// The language of the results: that of the page on which the search began, or of the query.
+// The language of the results: that of the page where the search began, or of the query.
 const searchParameters = new URLSearchParams(window.location.search);
 const searchQuery = searchParameters.get("q") || "";
 const searchIsChinese = searchParameters.get("lang") === "zh" || /[\u4e00-\u9fff]/.test(searchQuery);
@@ -38,7 +38,8 @@ var Scorer = {
 
 {
   const all = Search._performSearch;
-  // The theme loads searchtools.js before this file. Results are shown from the last to the first: Chinese pages first for a Chinese reader, no others for the rest.
+  // The theme loads searchtools.js before this file. Results are shown from the last to the first: Chinese pages first
+  // for a Chinese reader, no others for the rest.
   Search._performSearch = (...query) => {
     const results = all(...query);
     const chinese = results.filter(([name]) => isChinesePage(name));

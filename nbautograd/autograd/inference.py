@@ -41,8 +41,8 @@ class inference_mode:  # noqa: N801 - PyTorch's name
     >>> x * y
     Traceback (most recent call last):
         ...
-    nbautograd.errors.AutogradError: Inference tensors cannot be saved for backward: MulBackward0 needs one that was \
-made in inference mode. clone() it, or create it under torch.no_grad() instead of torch.inference_mode().
+    nbautograd.errors.AutogradError: Inference tensors cannot be saved for backward: MulBackward0 needs an inference \
+tensor. clone() it, or create it under torch.no_grad() instead of torch.inference_mode().
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -182,6 +182,6 @@ def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
         arrays = [*value, *before] if isinstance(value, (list, tuple)) and before else [value, before]
         if value is not None and any(version_counter.is_inference(getattr(a, "_a", a)) for a in arrays):
             raise AutogradError(
-                f"Inference tensors cannot be saved for backward: {node.name()} needs one that was made in inference "
-                "mode. clone() it, or create it under torch.no_grad() instead of torch.inference_mode()."
+                f"Inference tensors cannot be saved for backward: {node.name()} needs an inference tensor. "
+                "clone() it, or create it under torch.no_grad() instead of torch.inference_mode()."
             )

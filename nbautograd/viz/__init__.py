@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
     module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
     if (
         module in ("cost", "diff", "memory", "monitor", "practice", "scatter", "tangent", "why") and name in __all__
-    ):  # at their first use
+    ):  # loaded at first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

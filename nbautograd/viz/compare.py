@@ -5,8 +5,8 @@ drawings inside it, down to the nodes that an edge joins. Two outputs say the sa
 
 - Words, names, types, classes and the order of everything: exactly. How many blanks stand before a number or
   between two words does not count, as it changes with a sign; blanks that begin a line do, as they shape a tree.
-- Numbers: to the digits shown. Where a number was cut, it may differ by one in its last place, or by what
-  ``torch.testing.assert_close`` grants float32, which is more where seventeen digits are shown. A number counts as cut
+- Numbers: to the digits shown. A cut number may differ by one in its last place, or by the tolerance of
+  ``torch.testing.assert_close`` for float32, which is more where seventeen digits are shown. A number counts as cut
   if it shows four significant digits, or four decimals in a line whose largest number is worth a hundred of their last
   place. All others are exact: ``2.``, ``0.5``, ``0.0001``, ``1e-3``, ``In [12]``.
 - What is below a millionth, and of the largest number in its line, and shows four digits, is rounding: it is zero.
@@ -31,12 +31,12 @@ from xml.etree import ElementTree
 __all__ = ["PrintedStatement", "differences", "same_text", "statements"]
 
 CLOSE = 1.3e-6  # relative tolerance of a number: that of torch.testing.assert_close for float32
-ROUNDING = 1e-6  # of the largest number of a line, and of 1
+ROUNDING = 1e-6  # relative to the largest number of the line, and to 1
 PIXEL = 1.0
 SHADE = 2  # of 255
-TOUCHING = 3.0  # pixels between the end of a line and the box that it belongs to
+TOUCHING = 3.0  # pixels between the end of a line and its box
 SHOWN = 6  # differences in a message
-ALIGNED = 3000  # statements among which those that were added or removed are looked for
+ALIGNED = 3000  # limit of the statements compared to find added and removed ones
 
 Clean = Callable[[str], str]
 
@@ -127,7 +127,7 @@ def _key(statement: PrintedStatement) -> tuple[str, str, str]:
 
 # -- text and numbers --------------------------------------------------------------------------------------------------
 
-# Blanks before it belong to a number, and so does a sign that stands behind no name, number or bracket.
+# Blanks before a number belong to it, and so does a sign unless it follows a name, number or bracket.
 NUMBER = re.compile(r"[ \t\u00a0]*((?:(?<![\w.)\]])[+-])?(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?)(?=j?(?!\w))", re.I)
 BLANKS = re.compile(r"(?<=\S)[ \t\u00a0]+")
 
@@ -243,7 +243,7 @@ VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "l
 
 
 def _html(text: str, place: str, clean: Clean) -> Iterator[PrintedStatement]:
-    pieces = ENCODED.split(text)  # a pattern may stand in an image by chance, before it is decoded
+    pieces = ENCODED.split(text)  # before decoding, a pattern may occur in an image by chance
     pieces[::2] = map(clean, pieces[::2])
     reader = _OutputReader("".join(pieces), place, clean)
     yield from reader.statements
@@ -256,9 +256,9 @@ class _OutputReader(HTMLParser):
         super().__init__()
         self.text, self.outer, self.clean = text, place, clean
         self.statements: list[PrintedStatement] = []
-        self.open: list[list[str]] = []  # the elements around: [tag, what it is called in a message]
-        self.run = ""  # of text, as far as it was read
-        self.drawn: int | None = None  # where a drawing begins that is being passed over
+        self.open: list[list[str]] = []  # the enclosing elements: [tag, name in messages]
+        self.run = ""  # of the text read so far
+        self.drawn: int | None = None  # start of the drawing that is being skipped
         self.json = False
         self.starts = [0]
         for line in text.split("\n"):
@@ -400,7 +400,7 @@ class _Drawing(NamedTuple):
             yield PrintedStatement(place, name, "color", value)
         elif name in REFERS or name == "id" or "url(#" in value:
             named = re.sub(r"[\w.:-]+", lambda m: self.names.get(m[0], m[0]), value)
-            named = DIGEST.sub("nb", named)  # of an element that a page leaves out
+            named = DIGEST.sub("nb", named)  # of an element that a page omits
             yield PrintedStatement(place, name, "text", named)
         else:
             yield from _lines(value, place, name)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 __all__ = ["clean", "columns", "escape", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
 
-LIMIT = 200  # characters of one text in a picture
+LIMIT = 200  # limit of the characters of a text in a picture
 
 # C0 and C1 controls except tab and newline, lone surrogates, bidirectional overrides, non-characters.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")

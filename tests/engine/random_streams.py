@@ -12,18 +12,19 @@ from tests.oracle.plugin import State
 
 __all__ = ["assert_same_numbers", "drawn_by_mkl"]
 
-# PyTorch answers with its kernels for AVX2. NumPy's for others give other last bits of logarithms and sines.
+# PyTorch's answers are from its kernels for AVX2. NumPy's other kernels differ in the last bits of logarithms and
+# sines.
 SAME_KERNELS = has_kernels("AVX2", "X86_V3") and not has_kernels("AVX512F", "AVX512_SKX", "X86_V4")
 
 
 def drawn_by_mkl() -> bool:
     """Return whether PyTorch takes some distributions from Intel's library now, as it does on Intel's processors."""
-    if State.mode == "stored":  # answers come from elsewhere
+    if State.mode == "stored":  # answers come from another machine
         return False
     torch = oracle.live()
     generator = torch.Generator().manual_seed(0)
     torch.empty(4).bernoulli_(0.5, generator=generator)
-    return bool(generator.get_state()[16].item() != 8)  # four draws take eight words, if it draws itself
+    return bool(generator.get_state()[16].item() != 8)  # four draws use eight words, if it draws itself
 
 
 def assert_same_numbers(ours: np.ndarray[Any, Any], theirs: Any) -> None:

@@ -77,11 +77,11 @@ def test_all_blocks_together_stay_within_the_bound():
     assert sum(block.nbytes for block in caching_allocator.pool.blocks) <= 3 << 20
     assert sum(a.base is None for a in held) == 3
     held.clear()
-    large = caching_allocator.empty((2 * N,), DTYPE)  # for which the free ones make room
+    large = caching_allocator.empty((2 * N,), DTYPE)  # for which the free blocks make room
     assert large.base is not None
     assert [block.nbytes for block in caching_allocator.pool.blocks] == [large.nbytes]
     assert keep_large_arrays(0) == 3
-    assert caching_allocator.pool.blocks  # it is in use
+    assert caching_allocator.pool.blocks  # still in use
     del large
     keep_large_arrays(0)
     assert not caching_allocator.pool.blocks

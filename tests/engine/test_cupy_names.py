@@ -137,7 +137,7 @@ def formulas(tree: ast.AST) -> Iterator[ast.Call]:
 def uses_in(path: Path) -> Iterator[Use]:
     """Every call in a source that may reach an array of CuPy's."""
     tree = ast.parse(path.read_text())
-    spaces: dict[str, str] = {"np": "numpy"}  # names that stand for a namespace
+    spaces: dict[str, str] = {"np": "numpy"}  # names that represent a namespace
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Call, ast.Tuple)):
             pairs: list[Any] = [(node.targets[0], node.value)]
@@ -223,7 +223,7 @@ def table_of(cupy: Any) -> dict[str, Any]:
         if not name.startswith("_") and callable(getattr(scipy.special, name, None)):
             found = getattr(cupyx.scipy.special, name)
             scipy_names["special"][name] = "ufunc" if isinstance(found, cupy.ufunc) else parameters(found)
-    folder = Path(cupyx.scipy.__file__).parent / "linalg"  # read, not imported: that takes cuBLAS
+    folder = Path(cupyx.scipy.__file__).parent / "linalg"  # read instead of imported: an import needs cuBLAS
     imports = [
         node for node in ast.parse((folder / "__init__.py").read_text()).body if isinstance(node, ast.ImportFrom)
     ]

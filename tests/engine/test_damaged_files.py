@@ -32,7 +32,7 @@ def test_damaged_files_are_told_or_harmless(position, change):
         found = loaded(bytes(damaged))
     except (FileFormatError, EOFError):
         return
-    assert equal(found, loaded(WHOLE))  # where the file says things twice
+    assert equal(found, loaded(WHOLE))  # if the file repeats a key
 
 
 def test_arrays_of_objects_are_not_read():

@@ -74,7 +74,7 @@ def drawn(library, expression, seed):
 @pytest.mark.parametrize("seed", [0, 42, 2**63 + 1, -1])
 @pytest.mark.parametrize("expression", EXACT)
 def test_bit_for_bit(expression, seed):
-    oracle.check(drawn, expression, seed, exact=True)  # and as many words were used
+    oracle.check(drawn, expression, seed, exact=True)  # and the same number of words was used
 
 
 @pytest.mark.parametrize("expression", IN_BLOCKS)
@@ -252,7 +252,7 @@ def test_states_travel_both_ways(draws):
         drawn(T, draws, 5)
         return T.get_rng_state().numpy().copy(), T.randn(3).numpy(), T.rand(700).numpy()
 
-    state, *expected = oracle.check(program, exact=True)  # so that PyTorch goes on from our state as from its own
+    state, *expected = oracle.check(program, exact=True)  # so that PyTorch continues from our state as from its own
     theirs = oracle.answer(program, exact=True).parts[0]
     nb.manual_seed(0)
     nb.set_rng_state(nb.from_numpy(theirs.values))
@@ -266,7 +266,7 @@ def test_a_clone_and_a_copy_go_their_own_ways():
     import pickle
 
     g = nb.Generator().manual_seed(3)
-    nb.randn(3, generator=g)  # leaves a number for the next draw
+    nb.randn(3, generator=g)  # keeps a number for the next draw
     for other in (g.clone_state(), copy.deepcopy(g), pickle.loads(pickle.dumps(g))):
         state = g.get_state()
         assert nb.randn(20, generator=other).equal(nb.randn(20, generator=g.clone_state()))

@@ -149,7 +149,7 @@ def test_memory_is_shared_with_numpy_in_both_directions():
         t[0, 0] += 1
     assert a[0, 0] == 5
     t = nb.zeros(3)
-    exchanged = np.from_dlpack(t)  # which NumPy 2.0 only lets read
+    exchanged = np.from_dlpack(t)  # which NumPy 2.0 makes read-only
     for view in (t.numpy(), np.asarray(t)):
         view[0] += 1
     assert t[0].item() == 2 and exchanged[0] == 2

@@ -23,7 +23,7 @@ ROOT = Path(nb.__file__).parent.parent
 def no_gc() -> Iterator[None]:
     """Reference counts alone must do: the collector is off."""
     gc.collect()
-    gc.freeze()  # so that the next test does not go through all that is loaded again
+    gc.freeze()  # so that the next test does not scan all loaded objects again
     gc.disable()
     yield
     gc.enable()
@@ -459,12 +459,12 @@ def test_exchanged_data_is_forgotten() -> None:
     ref = weakref.ref(x._a)
     x.data = former
     x.data = new
-    assert ref() is not None and len(exchanged_data.exchanged) == 1  # the node has the first array still
+    assert ref() is not None and len(exchanged_data.exchanged) == 1  # the node still has the first array
     y.sum().backward()
     assert x.grad.tolist() == [4, 4, 4]
     del y
     assert ref() is None and not exchanged_data.exchanged
-    for _ in range(300):  # scalars, to which there are no weak references
+    for _ in range(300):  # scalars, which have no weak references
         w = nb.tensor(1.0, requires_grad=True)
         z = w * w
         w.data = nb.tensor(3.0)
@@ -488,5 +488,5 @@ def test_a_loop_over_data_makes_no_chain_of_views() -> None:
     steps(1000)
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert grown < 50_000  # a chain of 1,000 views is ten times as much
+    assert grown < 50_000  # a chain of 1,000 views is ten times as long
     assert p.data.storage_offset() == 0 and p.data.data_ptr() == p.data_ptr()

@@ -61,7 +61,7 @@ def test_results_are_the_same_bit_for_bit(restored):
 
 def test_every_call_is_made_once_and_several_threads_make_them(restored):
     T.set_num_threads(3)
-    meet = threading.Barrier(3)  # which waits until three are there
+    meet = threading.Barrier(3)  # which waits for three threads
     done = []
 
     def task(number):

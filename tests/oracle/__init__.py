@@ -208,7 +208,7 @@ def _answer(
     if State.mode == "record":
         kept = State.recorded.setdefault(file, {}).setdefault(test, [])
         kept[number:] = [found]
-    elif number < len(stored) and not isinstance(found, bytes):  # files hold addresses, and what was drawn at random
+    elif number < len(stored) and not isinstance(found, bytes):  # files contain addresses and random numbers
         off = difference(found, stored[number])
         assert off is None, f"PyTorch answers otherwise than it did{off}\n{RENEW.format(file)}"
     return found

@@ -18,7 +18,7 @@ __all__ = ["COUNT", "LARGE", "Array", "Measured", "MeasuredComplex", "Named", "R
 
 
 class Measured(float):
-    """A number that was taken out of a tensor of PyTorch's, and its error bound."""
+    """A number from one of PyTorch's tensors, and its error bound."""
 
     bound: float
 
@@ -181,5 +181,5 @@ def _array(value: Any, bound_of: Any) -> Any:
         memory = memory.contiguous().view(sys.modules[type(memory).__module__.partition(".")[0]].int16)
         values = np.array(memory.numpy()).view(ml_dtypes.bfloat16)
     else:
-        values = np.array(memory.numpy(force=True))  # also of the zeros that PyTorch's forward mode keeps apart
+        values = np.array(memory.numpy(force=True))  # also of the zeros that PyTorch's forward mode distinguishes
     return Array(kind, dtype, bool(value.requires_grad), values.reshape(tuple(value.shape)), bound)

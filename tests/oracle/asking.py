@@ -98,7 +98,7 @@ class World:
                 return value
             return self.moved(self.of(value), value, units=1 + depth / 2, matrix=matrix).to(value.dtype)
 
-        try:  # in that precision, with operands some units in the last place away
+        try:  # in that precision, with operands moved by some units in the last place
             return func(*tree_map(nearby, args), **tree_map(nearby, kwargs))
         except Exception:
             return None
@@ -127,7 +127,7 @@ class Worlds(TorchDispatchMode):
         generator = given[0] if given else torch.default_generator
         state = generator.get_state() if is_random else None
         result = None if is_mutable else func(*args, **kwargs)
-        if is_random and not is_mutable:  # as dropout is said to be, also where nothing is dropped
+        if is_random and not is_mutable:  # dropout is declared random, even if it drops nothing
             is_random = not torch.equal(generator.get_state(), state)
         is_known = bool(operands) and not is_random
         if is_known:
@@ -140,7 +140,7 @@ class Worlds(TorchDispatchMode):
         memory = {t.untyped_storage()._cdata for t in operands}
         fresh = [t if has_shadow(t) and t.untyped_storage()._cdata not in memory else None for t in tree_leaves(result)]
         for world, shadows in zip(worlds, found, strict=True):
-            if shadows is None:  # what was drawn at random is the same everywhere
+            if shadows is None:  # random results are the same everywhere
                 for t in written:
                     world.of(t).copy_(t)
             else:

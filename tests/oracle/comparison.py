@@ -18,8 +18,8 @@ equally, so that ties stay ties. A number of ours passes if
 
     |ours - theirs| <= 4 b steps
 
-because ours may be off as theirs is, which makes 2 b, and twice that is for the roundings inside of PyTorch's kernels,
-which nobody sees. Of 1,930 outputs and gradients of 244 layers, at three levels of all kernels, the largest difference
+because ours may be off as theirs is, which makes 2 b, and twice that is for the hidden roundings inside of PyTorch's
+kernels. Of 1,930 outputs and gradients of 244 layers, at three levels of all kernels, the largest difference
 was 1.5 b, of single kernels that normalize 2.8 b; b is 1.5 to 3 units for an elementwise function, 3 to 20 for a
 Transformer. ``steps`` is the number of steps of a training loop, elsewhere 1. NaN and infinities are in the same
 places. A number that no tensor gave (a learning rate, say) may be off by 4 units of float64. Integers, truth values,
@@ -91,7 +91,7 @@ def _of_arrays(ours: Any, theirs: Array, steps: int, exact: bool, place: str) ->
     sample, stored = sample_of(ours.values), theirs.sample
     if exact:
         return None if sample.digest == stored.digest else f"{place}: not all numbers are PyTorch's"
-    length = -(-ours.values.size // stored.sums.size)  # of a block; its sum is rounded as often
+    length = -(-ours.values.size // stored.sums.size)  # of a block; its sum is rounded that often
     wider = bound * length + ROOM * EPS * length * float(np.abs(np.nan_to_num(stored.sums, posinf=0, neginf=0)).max())
     return _of_numbers(sample.numbers, stored.numbers, bound, f"{place} in a sample") or _of_numbers(
         sample.sums, stored.sums, wider, f"{place} in the sums of blocks"
@@ -99,7 +99,7 @@ def _of_arrays(ours: Any, theirs: Array, steps: int, exact: bool, place: str) ->
 
 
 def _of_numbers(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], bound: float, place: str) -> str | None:
-    if ours.dtype.kind not in "biufc":  # bfloat16 is a kind of its own
+    if ours.dtype.kind not in "biufc":  # bfloat16 is a separate kind
         ours, theirs = ours.astype(np.float32), theirs.astype(np.float32)
     if ours.dtype.kind in "fc":
         wide = np.complex128 if ours.dtype.kind == "c" else np.float64

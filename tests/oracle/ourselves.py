@@ -1,8 +1,8 @@
 """Two ways of ours to compute the same, where PyTorch has no answer: the oracle's bound, from runs of our own.
 
-As in ``comparison.py``: the second way runs once more in another precision, and twice with inputs moved by a unit. Of
-each tensor of its result, b is the largest of what the former differs by and half of what the latter do, as rounding
-moves numbers by half a unit, and a unit more.
+As in ``comparison.py``: the second way runs once more in another precision, and twice with inputs moved by a unit. For
+each tensor of its result, b is the larger of the former's difference and half of the latter's, as rounding
+moves numbers by half a unit, plus one unit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["bounded"]
 OTHER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "float64": "float32",
          "complex64": "complex128", "complex128": "complex64"}  # fmt: skip
 COARSE = {"float32": ml_dtypes.bfloat16, "float64": np.float32}
-DOWN = 2.0**-29  # the unit of float64 in that of float32
+DOWN = 2.0**-29  # the unit of float64 relative to that of float32
 
 
 def bounded(program: Callable[..., Any], inputs: tuple[Any, ...], result: Any) -> Any:

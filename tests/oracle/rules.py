@@ -20,7 +20,7 @@ ELSEWHERE = (
     "tests/oracle/",
     "tests/parity/guests/packages/",
     "tests/parity/guests/projects/",
-)  # programs for PyTorch, run by others
+)  # programs for PyTorch, run by other tests
 
 
 def counts(source: str) -> tuple[int, int]:

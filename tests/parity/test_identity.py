@@ -136,7 +136,7 @@ def test_versions_compare_as_pytorchs() -> None:
     def outcomes(T: Any) -> list[Any]:
         cls = importlib.import_module(f"{T.__name__}.torch_version").TorchVersion
         others = [*VERSIONS.split(), (2, 13), [2, 13, 0], (1, 9, 1)]
-        names = ("__lt__", "__le__", "__eq__", "__gt__", "__ge__")  # PyTorch leaves != to the texts
+        names = ("__lt__", "__le__", "__eq__", "__gt__", "__ge__")  # PyTorch compares != by text
         return [
             [text, repr(other), name, repr(getattr(cls(text), name)(other))]
             for text in VERSIONS.split()

@@ -78,7 +78,7 @@ for op in [op for op in OPS.values() if op.formulas]:
             assert not unknown, (op.name, unknown)
 print(sorted({name for name in sys.modules if name.startswith("nbautograd")} - before))
 """
-    assert fresh(code) == "['nbautograd._engine.compiler.folding']"  # which compiles, and is no part of what runs
+    assert fresh(code) == "['nbautograd._engine.compiler.folding']"  # which compiles, but does not run
 
 
 def test_every_way_of_asking() -> None:

@@ -43,7 +43,7 @@ def check(name: str, kind: str, dim: Any, mask: Any, **options: Any) -> None:
             return [type(error).__name__, str(error)]
 
     theirs = oracle.answer(program)
-    if not isinstance(theirs, list) or name == "mean":  # which dtypes have a kernel of PyTorch's is not compared
+    if not isinstance(theirs, list) or name == "mean":  # do not compare which dtypes have a kernel in PyTorch
         oracle.close(program(nb), theirs)
 
 

@@ -20,7 +20,7 @@ from tests import oracle
 from tests.package_sources import PACKAGE, SOURCES, imported, statements, tree
 
 PATHS = [name.partition(".")[2] for name in SOURCES if name.partition(".")[2] and not name.endswith("__main__")]
-ABSENT = ["utils.tensorboard"]  # which is only there to say why it is not
+ABSENT = ["utils.tensorboard"]  # a placeholder that only explains its absence
 
 WALK = """
 import json, sys, types, warnings
@@ -162,7 +162,7 @@ def test_every_name_of_the_table_is_found() -> None:
                 continue
             module = import_module(f"torch.{path}")
             assert [name for name in names.split() if getattr(module, name, None) is None] == [], path
-            if path != "ops":  # whose names are namespaces of a program's own
+            if path != "ops":  # names that are namespaces of user programs
                 with pytest.raises(AttributeError):
                     module.what_nobody_has  # noqa: B018
         from torch.optim import adamw
@@ -244,7 +244,7 @@ def test_the_table_says_what_pytorch_has(pytorchs: dict[str, Any]) -> None:
         assert [name for name in names.split() if name not in theirs] == [], path
         assert [name for name in held(around) if not hasattr(ours, name)] == [], path
         above, _, leaf = path.rpartition(".")
-        if kind is not None and path != "autograd.variable":  # a deprecated function, which nbautograd has not
+        if kind is not None and path != "autograd.variable":  # a deprecated function that nbautograd lacks
             here = getattr(namespaces.module(above), leaf)
             assert isinstance(here, types.ModuleType) == kind, path
 

@@ -71,7 +71,7 @@ def serve(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values), encoding="utf-8")
 
-    every = {"windowingMode": "none"}  # every output is in the page
+    every = {"windowingMode": "none"}  # the page has every output
     setting("@jupyterlab/notebook-extension/tracker", **every, **notebook_settings)
     setting(
         "@jupyterlab/apputils-extension/notification", fetchNews="false", checkForUpdates=False, doNotDisturbMode=True

@@ -66,7 +66,7 @@ def make(target: Path) -> None:
     options = ["--quiet", "--no-deps", "--only-binary=:all:", f"--python-version={lock['info']['python']}"]
     subprocess.run([sys.executable, "-m", "pip", "download", *options, "--dest", str(target), *wanted], check=True)
     files = {wheels.normalized(path.name.partition("-")[0]): path for path in target.glob("*.whl")}
-    for each in pure:  # the index's wheel may be another one of the same version
+    for each in pure:  # the index's wheel may be another build of the same version
         path = files[wheels.normalized(each["name"])]
         each.update(file_name=path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
     place.write_text(json.dumps(lock), encoding="utf-8")

@@ -17,8 +17,8 @@ from .tutorial_documents import documents
 
 DOCS = Path(__file__).parents[2] / "docs"
 TOKENS = 1_000
-CHARACTERS = 3  # of a token, at least: a cautious estimate for English with numbers
-MADE = {"api/index.html"}  # while the site is built
+CHARACTERS = 3  # characters per token, at least: a cautious estimate for English with numbers
+MADE = {"api/index.html"}  # during the build of the site
 
 
 def test_every_link_of_llms_txt_is_a_page() -> None:

@@ -356,7 +356,7 @@ def test_saved_notebooks_show_their_pictures_and_no_stray_error(lab: Any) -> Non
         seen = lab.evaluate(LOOK)
         assert seen["red"] == red(name), name
         assert "Error displaying widget" not in seen["text"], name
-        # one color is a picture that could not be drawn; a tile of equal numbers has few
+        # one color is a failed drawing; a tile of equal numbers has few
         assert len(seen["colors"]) >= pictures(name) > 0 and min(seen["colors"]) > 1, (name, seen["colors"])
     assert not lab.blocked and not lab.errors
 

@@ -23,7 +23,7 @@ from tests import needs
 
 BOOKS = sorted(Path(nbautograd.exercises.__file__).parent.glob("*.toml"))
 FOLDER = Path(__file__).parents[2] / "notebooks"
-LONG = 24  # characters of a text that does not occur twice by chance
+LONG = 24  # characters of a text that does not repeat by chance
 MAGIC = re.compile(r"^( *)[%!].*$", re.MULTILINE)
 both = pytest.mark.parametrize(
     ("book", "language"), [(book, language) for book in BOOKS for language in ("en", "zh")],
@@ -80,7 +80,7 @@ def test_neither_source_nor_outputs_tell_a_check_or_an_answer(book: Path, langua
         assert not [text for text in told if text in shown], name
         alone = statements(worked)
         telling = [program for program in programs if alone <= statements(program)]
-        if book.stem == "appendix_bugs":  # where the cure moves a line, the statements of the bug are its own
+        if book.stem == "appendix_bugs":  # if the cure moves a line, the bug's own statements differ
             telling = [program for program in telling if flat(worked) in flat(program)]
         assert not telling, name
 

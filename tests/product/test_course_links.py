@@ -45,7 +45,7 @@ def pages(course: Any, folder: Path, site: str) -> dict[str, str]:
 def test_links_lead_to_the_notebook_beside_the_documentation(
     course: Any, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("IPYTHONDIR", "")  # which the extension sets
+    monkeypatch.setenv("IPYTHONDIR", "")  # set by the extension
     texts = pages(course, tmp_path, site)
     assert len(texts) == 2 * len([*(ROOT / "notebooks" / "zh").glob("*.ipynb")]) + 1  # the gallery is in English only
     for name, text in texts.items():

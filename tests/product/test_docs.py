@@ -116,7 +116,7 @@ LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)#:\s]+)(?:#[^)]*)?\)|(?:src|srcset)=\
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
 def test_links_lead_somewhere(page: str) -> None:
-    made = ("api/", "course/", "../api/", "../course/")  # while the site is built
+    made = ("api/", "course/", "../api/", "../course/")  # during the build of the site
     text = re.sub(r"^```.*?^```$|`[^`]*`(?=[^`])", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S)
     targets = ["".join(found) for found in LINK.findall(text)]
     missing = [t for t in targets if not t.startswith(made) and not ((ROOT / page).parent / t).exists()]
@@ -342,7 +342,7 @@ def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
     assert int(widget.get_attribute("data-step")) > 2
     page.keyboard.press("Home")
     assert widget.get_attribute("data-step") == "0"
-    for width, scheme in ((400, "dark"), (1280, "light")):  # as on a telephone, and on a laptop
+    for width, scheme in ((400, "dark"), (1280, "light")):  # width of a telephone, and of a laptop
         page.set_viewport_size({"width": width, "height": 720})
         page.emulate_media(color_scheme=scheme)
         widget.scroll_into_view_if_needed()

@@ -142,7 +142,7 @@ def test_graders_find_an_exception(
 def test_a_score_is_a_file_to_hand_in(
     no_results: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As in a browser, where nobody collects notebooks: a file, and a link to it."""
+    """Write a file and a link to it, as in a browser, where no one collects notebooks."""
     shown: list[Any] = []
     monkeypatch.setattr("nbautograd.viz.notebook.in_place.shows", lambda: shown.append)
     monkeypatch.setitem(sys.modules, "IPython", sys.modules.get("IPython", sys))

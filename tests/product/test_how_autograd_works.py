@@ -37,7 +37,7 @@ def printed(T: Any) -> list[str]:
     shown = []
     for number, cell in enumerate(CELL.findall(text("autograd.md").partition(CHOICES)[0])):
         with contextlib.redirect_stdout(io.StringIO()) as out, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's, at the first use of forward mode
+            warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's warning at the first use of forward mode
             exec(compile(plain(cell), f"docs/autograd.md, cell {number}", "exec"), namespace)
         shown.append(out.getvalue())
     return shown

@@ -170,7 +170,7 @@ def test_a_graph_is_searched_folded_and_clicked_and_the_kernel_hears_of_it(page)
     playwright.expect(graph.locator(".nb-side .nb-title")).to_have_text("MulBackward0")
     playwright.expect(graph.locator(".nb-code li.nb-lit")).to_contain_text("y = torch.mul(a, b)")
     selected = "print([o.selected.name for o in Out.values() if getattr(o, 'selected', None)])"
-    assert wait_until(lambda: "MulBackward0" in ask(page, selected))  # what is clicked goes up some time later
+    assert wait_until(lambda: "MulBackward0" in ask(page, selected))  # a click scrolls up some time later
     open_tab(graph, "step")
     graph.locator(".nb-folder").click()
     assert graph.locator(".nb-node.nb-away").count() > 4
@@ -210,7 +210,7 @@ def test_a_notebook_is_saved_with_pictures_that_need_no_widget(page):
     pictures = [output["data"] for output in outputs if "text/html" in output.get("data", {})]
     assert len(pictures) == 5 and all("data:image/svg+xml" in str(data["text/html"]) for data in pictures)
     assert all("application/vnd.nbautograd.pass+json" in data for data in pictures)  # which our extension plays
-    playwright.expect(player(page)).to_be_visible()  # here it goes on
+    playwright.expect(player(page)).to_be_visible()  # it continues here
 
 
 def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page, lab, tmp_path):
@@ -318,7 +318,7 @@ def test_an_embedded_player_plays_in_a_reopened_notebook(page):
     player.get_by_role("button", name="Step forward").click()
     playwright.expect(player).to_have_attribute("data-step", "1")
     playwright.expect(trusted.locator(".nb-still img")).to_be_hidden()
-    assert trusted.locator("iframe").bounding_box()["height"] > 250  # as high as what it holds
+    assert trusted.locator("iframe").bounding_box()["height"] > 250  # as high as its content
 
 
 def test_of_an_embedded_player_an_untrusted_notebook_shows_the_picture(page):

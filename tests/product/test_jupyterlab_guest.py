@@ -205,7 +205,7 @@ def test_shortcuts_are_the_notebooks_and_letters_are_not(lab: Lab, place: str) -
 def test_a_cell_is_run_from_its_picture(lab: Lab) -> None:
     for place in ("player", "player: cells", "lens", "frame"):
         for keys in ("Shift+Enter", "Control+Enter"):
-            if (place, keys) != ("frame", "Control+Enter"):  # for which JupyterLab wants the focus itself
+            if (place, keys) != ("frame", "Control+Enter"):  # JupyterLab needs the focus for it
                 focused(lab, place)
                 lab.run(place.partition(":")[0], keys)
 

@@ -228,5 +228,5 @@ def look_into_formulas(name: str, declaration: CompiledOp, functions: set[int]) 
             used = global_names(code)
             unknown = {n for n in used if n not in scope and n not in GENERATED}
             assert unknown == set(), f"{method} of {name} uses {unknown}"
-            if method == "vjp":  # over arrays, where a function over tensors is out of place
+            if method == "vjp":  # over arrays, where a function over tensors is wrong
                 assert {n for n in used if id(scope.get(n)) in functions} == set(), f"{name}, over arrays"

@@ -207,7 +207,7 @@ def test_the_site_has_the_course_and_the_wheels(site: Path) -> None:
     assert "pyodideUrl" not in kernel and not kernel.get("disablePyPIFallback")
     index = json.loads((site / "pypi" / "all.json").read_text("utf-8"))
     assert "nbautograd" in index
-    assert not [path.name for path in site.parent.iterdir() if path != site]  # nothing is left beside it
+    assert not [path.name for path in site.parent.iterdir() if path != site]  # no files are left beside it
 
 
 def test_a_former_site_is_replaced_and_kept_where_that_fails(
@@ -303,7 +303,7 @@ print("{0}" in sys.modules or importlib.util.find_spec("{0}") is not None)
 print(can_run_sync())
 print(late_packages.late("{0}.version").__name__ == "{0}.version")
 """
-"""A program that loads SciPy on first use, with a package that is here; without importing this one, as above."""
+"""A program that loads SciPy on first use, with an installed package; without importing this one, as above."""
 
 PLAYER = """
 import anywidget, base64, graphviz, json, traitlets
@@ -369,7 +369,7 @@ def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: 
             assert said == "" and page.evaluate(RUN, "print(torch.ones(2).sum())") == "tensor(2.)\n"
         page.screenshot(path=SHOTS / f"lite-{app}.png")
         late = LATE.format(pyodide_folder.NOT_STARTED_WITH)
-        assert page.evaluate(RUN, late) == "False\nTrue\nTrue\n"  # not loaded, Python can wait, loaded
+        assert page.evaluate(RUN, late) == "False\nTrue\nTrue\n"  # not loaded, Python pausable, loaded
         page.evaluate(RUN_CELL, "import nbautograd as torch\n%load_ext nbautograd")
         page.wait_for_timeout(1000)
         page.screenshot(path=SHOTS / f"lite-{app}-ran.png")

@@ -41,7 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     ):
         page.goto(f"{url}notebooks/{NOTEBOOK.name}?token={token}")
         page.wait_for_function(READY, timeout=120_000)
-        page.errors.clear()  # Notebook's own, before anything of ours is there
+        page.errors.clear()  # Notebook's own, before ours load
         page.evaluate(RUN_ALL)
         page.wait_for_function("window.__ran", timeout=120_000)
         assert page.evaluate("window.__ran") == "ok"

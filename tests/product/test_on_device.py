@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 ROOT = Path(__file__).parents[2]
 COMMAND = ROOT / "benchmarks" / "on_device.py"
 NOTE = "rehearsal: says nothing about CUDA"
-LEFT = 3  # the exit status where something is left for the next part
+LEFT = 3  # the exit status if work is left for the next part
 
 if not hasattr(os, "killpg"):
     pytest.skip("needs a system with process groups: not Windows", allow_module_level=True)
@@ -79,13 +79,13 @@ def test_what_goes_wrong_stops_nothing_else(tmp_path: Path) -> None:
     assert "- hung: `in it`" in report and "- failed: `in it`: ValueError: a reason" in report
     assert "ValueError: a reason" in (tmp_path / "log.txt").read_text()
 
-    code, said = run(tmp_path, *WRONG)  # nothing is done twice
+    code, said = run(tmp_path, *WRONG)  # nothing runs twice
     assert code == 0 and "well" not in said
     code, said = run(tmp_path, *WRONG, "--only", "well", "--again")
     assert code == 0 and "well: done" in said
     with_reports = len([x for x in lines(tmp_path) if x["what"] == "item" and x["step"] == "well"])
     assert with_reports == 4 and len(statuses(tmp_path, "well")) == 2
-    code, said = run(tmp_path, *WRONG, "--rehearse")  # a rehearsal's results and a device's do not mix
+    code, said = run(tmp_path, *WRONG, "--rehearse")  # results of a rehearsal and of a device are kept apart
     assert code == 1 and "a device's results" in said
 
 
@@ -98,11 +98,11 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert 2 <= len(before) < 10
     assert not [x for x in lines(tmp_path) if x["what"] == "step"]
     with (tmp_path / "results.jsonl").open("a") as file:
-        file.write('{"what": "item", "step": "slow", "item": "cut o')  # as when the disk was full
+        file.write('{"what": "item", "step": "slow", "item": "cut o')  # as with a full disk
 
     elsewhere = tmp_path / "elsewhere"
     code, _ = run(elsewhere, *WRONG, "--only", "slow", "--minutes", "0.03", "--resume", str(tmp_path))
-    assert code == LEFT  # the part's time was over
+    assert code == LEFT  # the part's time is over
     assert (elsewhere / "report.md").exists()
     deadline = time.monotonic() + 60
     while code == LEFT and time.monotonic() < deadline:
@@ -171,7 +171,7 @@ def test_counting_of_waits() -> None:
     torch = needs.package("torch")
     if torch.cuda.is_available():
         pytest.skip("a profile of a device is measured there")
-    with warnings.catch_warnings(action="ignore"):  # that there is no CUDA
+    with warnings.catch_warnings(action="ignore"):  # that CUDA is missing
         assert not counts.events(None, lambda: torch.ones(3).exp())  # type: ignore[arg-type]
 
 

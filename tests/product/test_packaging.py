@@ -1,6 +1,6 @@
 """The package as others get it: a wheel and a source archive, installed into environments of their own.
 
-Building needs the extra ``dev``; installing needs an index, so where there is none these tests skip.
+Building needs the extra ``dev``; installing needs an index, and these tests skip without one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def run(command: list[str], folder: Path) -> str:
-    # Another NumPy knows other kernels: none are chosen for it.
+    # Another NumPy has other kernels: none are chosen for it.
     env = {key: value for key, value in one_cpu.given_environment().items() if key != "PYTHONPATH"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

@@ -66,7 +66,7 @@ class Front:
     def open(self, page: Any, path: str) -> None:
         page.goto(f"{self.url}{TREES[self.app]}/{path}?token={self.token}&reset")
         page.wait_for_function(READY, timeout=120_000)
-        page.errors.clear()  # Notebook's own, before anything of ours is there
+        page.errors.clear()  # Notebook's own, before ours load
 
     def run_and_save(self, page: Any) -> None:
         page.evaluate(RUN_ALL)
@@ -126,7 +126,7 @@ def plays(page: Any, steps: int = 1) -> None:
         player.press("ArrowRight")
     playwright.expect(player).to_have_attribute("data-step", str(steps))
     assert page.get_by_text("Error displaying widget").count() == 0
-    assert page.locator(STILL).count() == 0  # no still beside it
+    assert page.locator(STILL).count() == 0  # no still image beside it
 
 
 def index_in_kernel(page: Any) -> str:
@@ -153,7 +153,7 @@ def test_the_file_is_as_jupyter_writes_it(saved: Path) -> None:
     outputs = [each for cell in nbformat.read(saved, 4).cells for each in cell.outputs]
     shown = next(each.data for each in outputs if "text/html" in each.get("data", {}))
     assert {*shown} == {"text/plain", "text/html", VIEW, PASS}
-    assert "data:image/svg+xml" in shown["text/html"]  # what other programs show
+    assert "data:image/svg+xml" in shown["text/html"]  # the view of other programs
     assert len(json.dumps(shown[PASS])) < 10_000
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 as_root = pytest.mark.skipif(not ROOT, reason=needs.reason("root"))
 NOBODY = 65534
-READING = [f"--{kind}-caps=+dac_read_search" for kind in ("inh", "ambient")]  # as environments below /root ask for
+READING = [f"--{kind}-caps=+dac_read_search" for kind in ("inh", "ambient")]  # environments below /root need it
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *READING]
 QUIET = ["--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
 FIRST = first(course(), "en").name
@@ -230,7 +230,7 @@ def test_without_a_browser_it_says_what_to_open(lab: Lab, without: Callable[[Lab
 def test_a_home_that_takes_no_files(lab: Lab, home: str) -> None:
     (lab.folder / "file").touch()
     lab.env |= {"HOME": home and str(lab.folder / "file" / "home"), "IPYTHONDIR": str(lab.folder / "ipython")}
-    if home == "":  # then the system's list of users tells, which a test leaves alone
+    if home == "":  # then the system's list of users decides, which a test does not change
         lab.env |= {f"JUPYTER_{each}_DIR": str(lab.folder / each) for each in ("CONFIG", "DATA", "RUNTIME")}
     with lab.serving("--port=0"):
         assert ("cannot be written to: Jupyter's own files are in" in lab.log) == (home == "refused")

@@ -87,7 +87,7 @@ def test_the_plan_names_every_notebook_with_its_minutes(page: str) -> None:
     assert [number for number, _ in sessions] == list("123456")
     for number, session in sessions:
         together = sum(map(int, re.findall(r"(\d+) (?:min|分钟)", session)))
-        assert 55 <= together <= 85, (number, together)  # of 90: practice and a question are five minutes each
+        assert 55 <= together <= 85, (number, together)  # of 90 minutes: practice and a question take five each
 
 
 def pyproject() -> dict[str, Any]:

@@ -27,7 +27,7 @@ SHOWN = [cell for cell in CELLS if cell.document != "003"]  # the outputs of 003
 CUT_SHORT = ("002", 24)  # the export ends in the middle of this output
 LISTING = re.compile(r"\['\w+',.*", re.DOTALL)  # what dir() returns
 
-# What document 003 prints, worked out by hand: y = 3, z = 2 y^2 = 18, and d mean(z) / dx = 4 y / 4 = 3.
+# The output of document 003, computed by hand: y = 3, z = 2 y^2 = 18, and d mean(z) / dx = 4 y / 4 = 3.
 TWO_BY_TWO = "tensor([[{0}, {0}],\n        [{0}, {0}]]{1})"
 PICTURES = [
     "\n".join(
@@ -94,7 +94,7 @@ def test_prints_what_the_document_shows(library, cell):
         ours, again, shown = without_listing(ours), without_listing(again), without_listing(shown)
     drawn = tutorial_documents.masked(ours) != tutorial_documents.masked(
         again
-    )  # from random numbers, which the document did not seed
+    )  # from random numbers without a seed in the document
     view = tutorial_documents.form if drawn else tutorial_documents.masked
     if (cell.document, cell.number) == CUT_SHORT:
         assert tutorial_documents.form(ours).startswith(tutorial_documents.form(shown))
@@ -130,5 +130,5 @@ def test_no_other_cell_warns(library):
 def test_prints_what_torch_prints(cell, seed):
     needs.package("torch")
     ours, theirs = (outcomes(name, cell.document, seed)[cell.number].text for name in ("nbautograd", "torch"))
-    # More names in dir() than PyTorch's are no difference; fewer are found above.
+    # More names in dir() than PyTorch's are no difference; missing ones are found above.
     assert tutorial_documents.masked(without_listing(ours)) == tutorial_documents.masked(without_listing(theirs))

@@ -2,8 +2,8 @@
 
 They are text exports of notebooks, each of another kind: code after ``In [n]:``, in fenced Markdown blocks, or bare
 between paragraphs of prose. Where code ends, where its output begins and where prose goes on is not marked. What helps
-is that the exports keep blank lines: a cell is read paragraph by paragraph, and a paragraph is indented (then it goes
-on with what came before), or Chinese or Markdown (prose), or made of values alone (output), or else code.
+is that the exports keep blank lines: a cell is read paragraph by paragraph, and a paragraph is indented (then it
+continues the one before), or Chinese or Markdown (prose), or made of values alone (output), or else code.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _run(cell: Cell, scope: dict[str, Any]) -> Outcome:
         warnings.simplefilter("always")
         try:
             _execute(cell, scope)
-        except Exception as error:  # a notebook shows it and goes on with the next cell
+        except Exception as error:  # a notebook shows it and continues with the next cell
             print(f"{type(error).__name__}: {error}")
     return Outcome(out.getvalue(), caught)
 

@@ -29,9 +29,9 @@ from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
 
 __all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_before"]
 
-CELLS = 400_000  # numbers in the tiles of a whole recording
-KEPT = 4_000_000  # elements of saved tensors of PyTorch's nodes that are copied for a pass
-EXACT = 4096  # elements of a tensor that is recognized by its numbers
+CELLS = 400_000  # limit of the numbers in the tiles of a recording
+KEPT = 4_000_000  # limit of the elements copied from saved tensors of PyTorch's nodes
+EXACT = 4096  # limit of the elements compared to recognize a tensor
 
 
 class TilePool:
@@ -51,7 +51,7 @@ class TilePool:
         array = values.host(value)
         key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)
         number = self._numbers.get(key)
-        if number is None or array.size > EXACT:  # of a large one the memory may have been written to since
+        if number is None or array.size > EXACT:  # the memory of a large one may have been written to since
             made = tile(array) if self._cells < CELLS else None
             if made is None:
                 return -1
@@ -168,7 +168,7 @@ def kept_before(model: GraphModel) -> dict[Any, Operands]:
 def _kept(node: Any) -> Operands:
     try:
         return kept_operands(node)
-    except Exception:  # a picture is drawn also of objects that cannot be read
+    except Exception:  # objects that cannot be read still get a picture
         return {}
 
 

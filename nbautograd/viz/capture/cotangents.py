@@ -15,8 +15,8 @@ from nbautograd.viz.read.numbers import number_text
 
 __all__ = ["called", "gradient_name", "sum_of", "with_seed"]
 
-FEW = 16  # characters of a gradient that is written out
-SHORT = 3  # letters of a variable that stands in formulas itself; longer ones are called v there
+FEW = 16  # limit of the characters of a printed gradient
+SHORT = 3  # limit of the letters of a variable in formulas; longer ones are called v there
 
 
 def called(seed: str) -> str:

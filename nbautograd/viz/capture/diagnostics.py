@@ -18,8 +18,8 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["first_bad", "is_freed", "log_size", "operand_names", "products", "reset"]
 
-MATRIX = 16  # elements of a Jacobian that is written out
-OPS = 60  # and operations of a graph for which it is worked out
+MATRIX = 16  # limit of the elements of a printed Jacobian
+OPS = 60  # limit of the operations of a graph whose Jacobian is computed
 VANISHED = -99.0
 
 

@@ -36,7 +36,7 @@ PYTORCHS: dict[str, type[BaseException]] = {
     "modified by an inplace operation": InplaceError,
 }
 """The key words of PyTorch's errors, which have no classes of their own."""
-ENTRIES = 12  # of a Jacobian that is written out in symbols
+ENTRIES = 12  # limit of the elements of a Jacobian in symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def class_of(error: BaseException) -> type[BaseException]:
 def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: str, resolve: Resolve | None) -> Failure:
     """An error that ended a pass at ``node``."""
     kind = class_of(error)
-    if hasattr(error, "bad"):  # a NaN that it was to stop at
+    if hasattr(error, "bad"):  # a NaN at which the run was told to stop
         return Failure(type(error).__name__, error.bad.told(language.texts()))
     if issubclass(kind, GraphFreedError):
         return _freed(error, node, model, root)
@@ -137,7 +137,7 @@ def _freed(error: BaseException, node: Node | None, model: GraphModel, root: str
         say("freed_fix_retain", call=_running(root).with_argument("retain_graph")),
         say("freed_fix_again", root=root),
     )
-    return Failure(type(error).__name__, alarms, freed)  # the traceback has the words
+    return Failure(type(error).__name__, alarms, freed)  # the traceback has the text
 
 
 def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resolve | None) -> Failure:

@@ -19,7 +19,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Flow", "flow_of", "size_of"]
 
-NOTED = 20_000  # operations of a freed graph whose gradients are computed again
+NOTED = 20_000  # limit of the operations of a freed graph whose gradients are computed again
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ def flow_of(root: Any, targets: Sequence[Any], walk: GraphWalk) -> Flow:
         else:
             found = library.autograd.grad(*arguments, retain_graph=True, allow_unused=True)
         flow.gradients = list(found)
-    except Exception as error:  # any: the graph itself still answers
+    except Exception as error:  # any error: the graph itself still answers
         flow.told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     finally:
         protocol.observers.reset(token)
@@ -119,8 +119,8 @@ def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, 
                 continue
             flow.received[node] = size_of(g)
             _one(flow, came, node, g, walk)
-    except Exception:  # something was not noted
-        return flow  # the sizes up to there
+    except Exception:  # some value was not noted
+        return flow  # the sizes so far
     flow.told = ""
     for place, target in enumerate(targets):
         for to in walk.next:

@@ -19,8 +19,8 @@ from nbautograd.viz.read.tiles import MANY, Tile
 
 __all__ = ["FoldedSum", "added", "mixed", "several", "sums_in_view", "text_of"]
 
-POINTS = 48  # of a curve of sizes
-ROUGH, SHARE = 5e-5, 1e-3  # by how much the numbers of a large tile may be off, and of a sum its largest number
+POINTS = 48  # points of a curve of sizes
+ROUGH, SHARE = 5e-5, 1e-3  # rounding error of the numbers of a large tile; and of a sum, relative to its largest number
 
 
 @dataclass(slots=True)

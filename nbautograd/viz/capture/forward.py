@@ -1,7 +1,7 @@
 """The forward pass of a recorded graph: its operations in the order in which they ran, and the code beside them.
 
-Tracing notes of each operation only the code object and the instruction that called it; which part of the line that is
-gets looked up here, for what is shown. The code is the whole cell or file, as far as operations of the graph are near.
+For each operation, tracing notes only the calling code object and instruction; this module looks up the part of the
+line, for the shown operations only. The code is the part of the cell or file near operations of the graph.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["Columns", "ForwardPass", "forward_pass"]
 
 Columns = tuple[int, int]
 """The first character of a line that runs, and the one after the last."""
-NEAR = 12  # lines above and below an operation that are listed of a long file
-WHOLE = 60  # lines of a file that is listed whole
+NEAR = 12  # lines listed above and below an operation of a long file
+WHOLE = 60  # limit of the lines of a file that is listed whole
 MAX_CHARACTERS = 200  # characters of a line
 
 

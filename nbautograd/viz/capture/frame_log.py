@@ -20,7 +20,7 @@ from nbautograd.viz.read.model import GraphModel
 __all__ = ["STEP_BY_STEP", "FrameLog"]
 
 MAX_FRAMES = 2000
-STEP_BY_STEP = 1000  # nodes of a graph whose operations are all steps of their own; of a larger one a group is one step
+STEP_BY_STEP = 1000  # limit of the operations with a step each; in a larger graph a group is one step
 MAX_SCENES = 24
 
 
@@ -41,8 +41,8 @@ class FrameLog:
         self.sums: dict[str, FoldedSum] = {}
         if model is not None:
             self.run(0)
-        self.is_inner = False  # whether the step that runs will be joined with the last one
-        self.owed: dict[str, LeafAccount] = {}  # leaves of which the last one does not tell yet what they got
+        self.is_inner = False  # True if the running step will be joined with the last one
+        self.owed: dict[str, LeafAccount] = {}  # leaves whose gradients the last step does not show yet
 
     scene = 0
     drawn: GraphModel
@@ -149,7 +149,7 @@ class FrameLog:
                 return
         new = self.build(list(roots), self.namespace)
         for number, scene in enumerate(self.scenes):
-            if _is_same(scene, new):  # the same computation with the same numbers, run again
+            if _is_same(scene, new):  # the same computation with the same numbers ran again
                 whole = scene.whole and replace(scene.whole, handles=new.handles)
                 self.scenes[number] = replace(scene, handles=new.handles, whole=whole)
                 self.run(number)

@@ -16,7 +16,7 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Joints", "waiting"]
 
-MAX_CHARACTERS = 30  # characters of a sum that is written out in a box
+MAX_CHARACTERS = 30  # limit of the characters of a sum written out in a box
 
 
 class _Joint:

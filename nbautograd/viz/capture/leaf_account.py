@@ -12,7 +12,7 @@ from nbautograd.viz.read.model import Node
 
 __all__ = ["TERMS", "LeafAccount"]
 
-TERMS = 3  # that a leaf's row writes out
+TERMS = 3  # limit of the terms in a leaf's row
 
 
 class LeafAccount:
@@ -25,7 +25,7 @@ class LeafAccount:
         self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
         self.terms: list[tuple[str, str]] = []
         self.total = ""
-        self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
+        self.sum_text, self.grad_text = "", values.text(grad)  # as shown in the box, perhaps on several lines
         self.reset, self.asked = "", True
 
     def arrive(self, gradient: Any, via: str, total: Any) -> None:

@@ -87,8 +87,8 @@ OPTIONAL = {
     "got",
     "kept",
     "of",
-}  # the parts of a frame that are left out if empty
-WHOLE = 300  # members of a group, or leaves of a graph, that the player is told one by one
+}  # parts of a frame that are omitted if empty
+WHOLE = 300  # limit of the group members, or leaves, listed one by one
 _TOLD = (
     "kind", "name", "names", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where",
     "cell", "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
@@ -113,7 +113,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         if node.hooks:
             about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
         nodes[node.id] = about
-    every = model.entire.leaves  # also those that are inside of a group
+    every = model.entire.leaves  # includes leaves inside a group
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= WHOLE else model.leaves)]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
     values = {edge.id: model.entire.by_id[edge.src] for edge in model.entire.edges} if model.stands else {}

@@ -32,7 +32,7 @@ from nbautograd.viz.read.stories import pair_of
 
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
-SHORT = 16  # characters of a number in a formula
+SHORT = 16  # limit of the characters of a number in a formula
 
 
 class Recorder:
@@ -40,7 +40,7 @@ class Recorder:
 
     :param model: the graph that will run; graphs that it does not hold are built when a pass through them starts.
     :param inputs: the tensors that alone get a gradient, where ``backward(inputs=...)`` says so.
-    :param seed: the name of the gradient that is given to the pass, if known.
+    :param seed: the name of the pass's `gradient` argument, if known.
     :param products: the vector-Jacobian products that the first pass computes, if known.
     :param progress: is called at the end of every pass.
     """
@@ -64,15 +64,15 @@ class Recorder:
         self.leaves: dict[str, LeafAccount] = {}
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
-        self.came = Arrival()  # at the node that runs now, as long as it runs
-        self.began: tuple[Any, ...] = ()  # what that node got
-        self.kept: dict[Any, Any] = {}  # what the nodes of this pass have saved, see kept_before
+        self.came = Arrival()  # at the running node, while it runs
+        self.began: tuple[Any, ...] = ()  # the inputs of that node
+        self.kept: dict[Any, Any] = {}  # the saved tensors of the nodes of this pass, see kept_before
         self.finite, self.seen_bad, self.creates = True, False, False
         self.bad_from = ""
-        self.created: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves of them
-        self.seeds: tuple[Any, ...] = ()  # what a pass began with that records itself
-        self.made_by: list[tuple[Any, str, int]] = []  # (node, name of its result, the pass that made it)
-        self.last: dict[int, tuple[Any, str]] = {}  # of each leaf, by id(): itself, and .grad after the last pass
+        self.created: dict[str, Any] = {}  # by name: the gradients made by a recorded pass, or their leaves
+        self.seeds: tuple[Any, ...] = ()  # the seeds of a pass that records itself
+        self.made_by: list[tuple[Any, str, int]] = []  # (node, name of its result, the pass that created it)
+        self.last: dict[int, tuple[Any, str]] = {}  # by id() of each leaf: the leaf, and .grad after the last pass
         self.troubles = 0
 
     def __call__(self, event: protocol.Event) -> None:
@@ -82,7 +82,7 @@ class Recorder:
             return
         try:
             handler(event)
-        except Exception:  # the user's pass must not fail because of its picture
+        except Exception:  # an error in the picture must not stop the user's pass
             self.troubles += 1
 
     def timeline(self) -> Timeline:
@@ -320,7 +320,7 @@ class Recorder:
         self.open = self.open.but(notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
         if event.kind in ("tensor", "pre") and self.came.gradient is not None and event.after is not None:
             self.came = self.came.changed(event.after)
-        if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
+        if changed and len(self.open.receives) == 1:  # the formula gets the gradient that the hook returned
             name, came = self.open.receives[0]
             passed = {key: edge_label(event.after) for key in self.open.received}  # and what goes on along the edge
             tiles = {key: self.log.pool.add(event.after) for key in self.open.received}

@@ -2,8 +2,8 @@
 
 What is computed are copies: the arrays that tracing noted go through the library's own operations, from new leaves to a
 new result, and a backward pass over that. The user's tensors, hooks and functions have no part in it. A graph can be
-computed anew if all of it is declared operations without random numbers, traced, and small; and if with the recorded
-values it comes to what was recorded.
+computed again if it is traced and small, if all its operations are declared and draw no random numbers, and if the
+recorded values give the recorded result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Replay", "replay_of"]
 
 MAX_OPS = 300
 MAX_ELEMENTS = 1024  # of a tensor
-RANDOM = "nbautograd._engine.ops.creation"  # the package of the operations that make tensors, also from random numbers
+RANDOM = "nbautograd._engine.ops.creation"  # the package of operations that create tensors, also from random numbers
 
 Parameter = tuple[str, int | None]
 """The name of a parameter, and which part of the list passed for it, if it takes one."""
@@ -83,7 +83,7 @@ class Replay:
                     np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
                     for value, result in recorded
                 )
-            except Exception:  # a graph that cannot be computed again is predicted
+            except Exception:  # a graph that cannot be computed again gets a prediction
                 self._agrees = False
         return self._agrees
 
@@ -143,7 +143,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
-    except Exception:  # a graph of which something is not known
+    except Exception:  # a graph with unknown values
         return None
 
 
@@ -155,7 +155,7 @@ def _call(node: Any, key: str, model: GraphModel) -> _ReplayedCall:
     computed: dict[Parameter, Place] = {}
     arrays: dict[Parameter, Any] = {}
     wanted = inspect.signature(function).parameters.values()
-    options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace leaves None out
+    options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace omits None
     for operand in trace.operands:
         edges, slot = node.next_functions, operand.slot
         maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)

@@ -16,7 +16,7 @@ from nbautograd.viz.read.notes import can_be_noted
 
 __all__ = ["Times", "timed"]
 
-OPERATIONS = 100_000  # that are watched, and timed
+OPERATIONS = 100_000  # limit of the observed and timed operations
 
 
 class Times:
@@ -121,7 +121,7 @@ def _mode_class(torch: Any) -> type:
                 seconds = time.perf_counter() - begin
                 if node is not None:
                     self.times.add(node._sequence_nr(), seconds, True, True)
-                elif number != self.last:  # a node was made for it
+                elif number != self.last:  # it got a node
                     self.last = number
                     self.times.add(number - 1, seconds, False, True)
                 return result

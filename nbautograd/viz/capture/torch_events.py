@@ -20,7 +20,7 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["is_foreign", "passes_observed", "watch"]
 
-MAX_NODES = 20_000  # nodes of a graph that get hooks
+MAX_NODES = 20_000  # limit of the nodes with hooks
 
 
 def is_foreign(tensor: Any) -> bool:
@@ -77,8 +77,8 @@ class _Watcher:
         self.handles: list[Any] = []
         self.totals: dict[tuple[Any, int], Any] = {}
         self.before: dict[Any, Any] = {}
-        self.saving: set[Any] = set()  # nodes that keep tensors
-        self.running: Any = None  # the node whose formula runs now
+        self.saving: set[Any] = set()  # nodes that keep tensors alive
+        self.running: Any = None  # the node whose formula is running
 
     def attach(self, node: Any) -> None:
         """Watch one node."""

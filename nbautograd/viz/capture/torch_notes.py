@@ -100,7 +100,7 @@ class NotedCall:
         ref = self.outputs[0]
         if self.parameters is None or not self.parameters.writes:
             return ref
-        number = node._sequence_nr()  # and not the node, which keeps this
+        number = node._sequence_nr()  # and not the node, which keeps this object
 
         def result() -> Any:
             tensor = ref()
@@ -161,7 +161,7 @@ def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
             value = operand.value
             if ours == "dim" and isinstance(value, tuple) and len(value) == 1:
                 value = value[0]
-            if (ours, value) != ("ignored", -100):  # what stands for nothing
+            if (ours, value) != ("ignored", -100):  # stands for a missing value
                 renamed.append(operand._replace(name=ours + bracket + rest, value=value))
     places = {name: place for place, name in enumerate(known)}
     return sorted(renamed, key=lambda operand: places.get(operand.name.partition("[")[0], len(places)))
@@ -189,7 +189,7 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
 
 def _read(value: Any, shape: Any, dtype: Any) -> Any:
     """A copy as an array; memory of another device is copied here now. None for a value without numbers."""
-    if isinstance(value, (list, bool, int, float, complex)):  # of a tensor with few elements
+    if isinstance(value, (list, bool, int, float, complex)):  # limit of the elements of a small tensor
         array = values.host(sys.modules["torch"].tensor(value, dtype=dtype))
         return array.reshape(tuple(shape))
     if not hasattr(value, "is_sparse"):

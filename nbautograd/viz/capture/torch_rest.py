@@ -26,7 +26,7 @@ class Rests:
         self, torch: Any, rest: Callable[[], bool], resume: Callable[[], None], written: Callable[[Any, Any], None]
     ) -> None:
         self.rest, self.resume, self.written = rest, resume, written
-        self.resting = False  # in an optimizer's step
+        self.resting = False  # inside an optimizer's step
         self.variable = torch.autograd.Variable
         self.engine = self.variable._execution_engine
         self.variable._execution_engine = _engine_class(type(self.engine))(self)

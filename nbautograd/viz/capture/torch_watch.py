@@ -1,12 +1,12 @@
-"""PyTorch's operations watched while they run: line, arguments, result and module of each, noted with its node.
+"""Watch PyTorch's operations while they run, and note line, arguments, result and module of each with its node.
 
 A ``TorchDispatchMode`` sees each operation below autograd, which is where one operation is one node: ``linear`` comes
-as ``t`` and ``addmm``, with their arguments by name. The node is made before, so its sequence number is the last one
-that was given out. The node itself is met when a later operation gets the result as an argument, or at the end of the
-block, and then the notes go into its ``metadata``: they live as long as the node, and no longer. Of small results and
-arguments a copy is kept, of large results a sample; no tensor is kept alive.
+as ``t`` and ``addmm``, with their arguments by name. The node is made before, so it has the latest
+sequence number. The node itself appears when a later operation gets the result as an argument, or at the end of the
+block; then the notes are stored in its ``metadata`` and live as long as the node. Small results and
+arguments are copied, large results sampled; no tensor is kept alive.
 
-Nothing is imported from PyTorch, and nothing of this runs, unless a block is watched.
+Without a watched block, this module imports nothing from PyTorch and runs nothing.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
 
-SMALL = 4096  # bytes of a tensor that is copied
-LISTED = 32  # elements of a tensor that are kept as numbers, which is faster than a copy
-COPIES = 500  # tensors of which a copy is kept for the next operation that they go to
-FEW = 20_000  # elements of a result that NumPy sums up, since it begins sooner
-ROWS = 32  # of a sample, and columns
+SMALL = 4096  # limit of the bytes of a copied tensor
+LISTED = 32  # limit of the elements kept as numbers, which is faster than a copy
+COPIES = 500  # limit of the tensors whose copy is kept for the next operation
+FEW = 20_000  # limit of the elements summed by NumPy, which starts sooner
+ROWS = 32  # rows and columns of a sample
 PACKAGES = ("torch", "nbautograd", "contextlib")
 """Packages in which the caller of an operation is not looked for."""
 
@@ -71,19 +71,19 @@ class TorchWatch:
 
     def __init__(self, budget: int = notes.BUDGET) -> None:
         self.budget, self.left = budget, budget
-        self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of their nodes
+        self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of the node
         self.troubles = 0
-        self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of tensors
+        self._copies: dict[int, tuple[Any, ...]] = {}  # by id() of the tensor
         self._mode: Any = None
         self._on = False
-        self.full: int | None = None  # the sequence number from which on nothing was noted, because it was enough
+        self.full: int | None = None  # the sequence number at which notes stopped because the limit was reached
         self._hooks: list[Any] = []
         self._scopes: list[Any] = []
         self._rests: Any = None
         self._thread = 0
         self._torch: Any = None
         self.sequence = -1
-        self.helped = False  # whether the last operation may only have prepared the one that the last node is of
+        self.helped = False  # True if the last operation may only prepare the operation of the last node
 
     # -- beginning and end -------------------------------------------------------------------------------------------
 
@@ -96,7 +96,7 @@ class TorchWatch:
         if _current is not None:
             _current.renew(self.budget)
             return True
-        if torch._C._len_torch_dispatch_stack():  # other code left one open, and will leave it elsewhere
+        if torch._C._len_torch_dispatch_stack():  # other code left a mode open, and will close it elsewhere
             return False
         self._torch, self._thread = torch, threading.get_ident()
         self.peek = torch._C._autograd._get_sequence_nr
@@ -185,7 +185,7 @@ class TorchWatch:
 
     def _entered(self, module: Any, args: Any) -> None:
         if threading.get_ident() == self._thread:
-            if self.full is not None and not _stops:  # inside of an operation no mode can be left
+            if self.full is not None and not _stops:  # inside an operation no mode can be left
                 self._switch(False)
             before = protocol.scopes.get()
             self._scopes.append(before)
@@ -217,7 +217,7 @@ class TorchWatch:
             self.sequence, self.helped = sequence, False
             try:
                 noted = self._before(parameters, args, kwargs, sequence - 1, sys._getframe(deep))
-            except Exception:  # any: the user's operation must not fail because of its picture
+            except Exception:  # any error: the user's operation must not fail because of its picture
                 self.troubles += 1
         result = parameters.run(*args, **kwargs) if kwargs else parameters.run(*args)
         if noted is not None or parameters.writes:
@@ -309,7 +309,7 @@ class TorchWatch:
             return [self._about(one) for one in value], "tensors"
         if value is None or isinstance(value, (bool, int, float, complex, str, list, tuple)):
             return (value,)
-        return (getattr(value, "__name__", None) or str(value)[:40],)  # a user's object is not kept alive
+        return (getattr(value, "__name__", None) or str(value)[:40],)  # do not keep a user's object alive
 
     def _copied(self, tensor: Any) -> tuple[Any, ...]:
         """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""
@@ -331,7 +331,7 @@ class TorchWatch:
         if tensor.is_cpu:
             try:
                 return tensor.detach().numpy().copy()
-            except Exception:  # a dtype that NumPy does not have, a lazy conjugate, a tensor without memory
+            except Exception:  # a dtype unknown to NumPy, a lazy conjugate, a tensor without memory
                 pass
         return tensor.detach().clone()
 
@@ -350,7 +350,7 @@ class TorchWatch:
             self.waiting[sequence] = [noted]
         else:
             waiting.append(noted)
-        if noted.parameters.writes:  # what is written to may have been copied in between, with a node
+        if noted.parameters.writes:  # a written tensor may have been copied in between, with a node
             self.waiting.setdefault(sequence - 1, []).append(noted)
         self.helped = noted.parameters.helps
         if len(self.waiting) > 4 * self.budget:
@@ -360,7 +360,7 @@ class TorchWatch:
         """Note the results."""
         version, ref, value, _, shape, dtype, _ = self._copied(tensors[0])
         if noted.parameters is not None and noted.parameters.writes:
-            version += 1  # it is counted only after this
+            version += 1  # counted only after this line
         noted.result = self._digest(tensors[0]) if value is None else value, version, shape, dtype
         noted.outputs = [ref] if len(tensors) == 1 else [ref, *(weakref.ref(one) for one in tensors[1:])]
 
@@ -434,7 +434,7 @@ def _mode_class(torch: Any) -> type:
             __torch_dispatch__ = _called
 
             @classmethod
-            def _should_skip_dynamo(cls) -> bool:  # what it wraps methods in is loaded on the first call, in a second
+            def _should_skip_dynamo(cls) -> bool:  # its first call loads the module that wraps methods: one second
                 return False
 
             @classmethod

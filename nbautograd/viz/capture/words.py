@@ -12,8 +12,8 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["edge_label", "op_words"]
 
-NARROW = 12  # characters of a vector on an edge, from which on it is written as a column
-MAX_INPUTS = 3  # inputs of an operation that are told of
+NARROW = 12  # characters of a vector on an edge; a longer one is written as a column
+MAX_INPUTS = 3  # the number of inputs that a printed operation names
 
 
 def op_words(
@@ -54,5 +54,5 @@ def edge_label(gradient: Any) -> str:
     """Return the label of a gradient on an edge: its numbers, or its shape and norm."""
     written, whole = values.told(gradient, 4, brief=True)
     if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
-        written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge
+        written = written.replace(", ", ",\n ")  # a column: a short edge has room beside it
     return written if whole else f"{values.shape_text(gradient)}\n{written}"

@@ -33,13 +33,13 @@ __all__ = [
 
 ROW = 22.0  # height of a leaf's rows
 LINE = 16.0  # height of a line of a value
-DOWN = 14.0  # from one line of a small text to the next
+DOWN = 14.0  # distance of two lines of a small text
 PAD = 11.0
-ROW_PAD = 4.0  # above and below a tile in a leaf's row
-LEAD = 6 * 7.1  # room for the words in front of it
+ROW_PAD = 4.0  # margin above and below a tile in a leaf's row
+LEAD = 6 * 7.1  # room for the words before it
 WIDEST = 330.0
 BOLD = 1.1  # width of bold letters relative to regular ones
-NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
+NAME, GROUP = 200.0, 230.0  # room for a tensor's name, and for the lines of a group
 PILE = 4.0  # offset between the cards of a pile
 USUAL = "f32"
 SHORT = 12  # characters of a value beside its name
@@ -167,7 +167,7 @@ def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     many = say("parameter_count", n=node.parameters) if node.parameters else node.label
     about = " · ".join(part for part in (many, about_text(node)) if part)
     named = fit(node.name, GROUP, SMALLEST)
-    if node.module or node.kind == "pile":  # what is in a module is read where it is opened
+    if node.module or node.kind == "pile":  # the members of a module are read when it is opened
         named = fit_path(node.module or node.name, GROUP, SMALLEST)
     lines = [
         (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
@@ -181,7 +181,7 @@ def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
 def _group_size(node: Node) -> tuple[float, float]:
     lines = group_lines(node)
     wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
-    sign = 16.0 if node.kind == "group" else 0.0  # of a player, which opens it
+    sign = 16.0 if node.kind == "group" else 0.0  # by the player, which opens it
     wide = max(wide, width(lines[0][0], 15) + 2 * sign)
     return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
 

@@ -25,12 +25,12 @@ __all__ = [
     "scale_key",
 ]  # fmt: skip
 
-TEXT = 11.0  # pixels of a number in a cell
+TEXT = 11.0  # width of a number in a cell, in pixels
 AROUND = 8.0  # and beside it
-LEAST = 22.0  # pixels of a cell with a number
-KEY_STEP = 4.0  # width of a color in the key
-DASH = 0.9  # height of the sign of a value below zero
-GAP, TIGHT = 1.0, 5.0  # between two cells, and the side of those that have nothing between them
+LEAST = 22.0  # width of a cell with a number, in pixels
+KEY_STEP = 4.0  # width of a color in the legend
+DASH = 0.9  # height of the minus sign
+GAP, TIGHT = 1.0, 5.0  # gap between two cells, and the side of cells without a gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
 EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
 """A gradient on an edge."""
 MOST_WRITTEN = 9
-SHORT = 72.0  # pixels of a row of numbers that takes little more room than its cells
-MOST_DOWN = 4  # numbers of a vector that is written as a column
+SHORT = 72.0  # limit of the pixels of a row of numbers, close to those of its cells
+MOST_DOWN = 4  # limit of the numbers of a vector written as a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
         if room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide:
             return Grid(1, columns, wide, room.line, True)
     if INTEGERS in forms:
-        return None  # they are no sizes: without room for the digits, a text says them
+        return None  # labels are not sizes: if the digits do not fit, a text shows them
     least, greatest = room.cell
     wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
     return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
@@ -154,7 +154,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     :param scale: that of its picture.
     :param backed: whether there is a card behind them, so that no line shows between.
     """
-    columns = 1 if grid.columns == 1 else tile.columns  # a vector may stand as a column
+    columns = 1 if grid.columns == 1 else tile.columns  # a vector may be drawn as a column
     gap = 0.0 if min(grid.wide, grid.high) < TIGHT else GAP
     wide, high = grid.wide - gap, grid.high - gap
     across, along = _n(wide), _n(high)
@@ -169,7 +169,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
             plain.append(f"M{_n(left + 0.5)} {_n(top + 0.5)}h{_n(wide - 1)}v{_n(high - 1)}h-{_n(wide - 1)}z")
         else:
             lines.setdefault(name, []).append(f"M{_n(left)} {_n(top + high / 2)}h{across}")
-            if value < 0 and scale.kind == VALUES and not grid.written:  # which no color tells
+            if value < 0 and scale.kind == VALUES and not grid.written:  # which has no color
                 below.append(f"M{_n(left + wide / 4)} {_n(top + high / 2)}h{_n(wide / 2)}")
         if grid.written:
             at = _n(left + wide / 2), _n(top + (grid.high / 2) + 3.5)
@@ -178,7 +178,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     if backed:
         whole = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
         yield f'<rect x="-2" y="-2" width="{_n(whole[0])}" height="{_n(whole[1])}" rx="2" fill="{LIGHT["bg"]}"/>'
-    for name, parts in lines.items():  # cells of one color as one line, which is as broad as they are high
+    for name, parts in lines.items():  # cells of one color form one line, as wide as a cell is high
         yield f'<path d="{"".join(parts)}" stroke="{LIGHT[name]}"/>'
     if plain:
         yield f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>'

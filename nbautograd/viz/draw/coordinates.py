@@ -14,12 +14,12 @@ from nbautograd.viz.draw.layering import SMALL, LayeredGraph
 
 __all__ = ["BreadthAssignment", "DepthAssignment", "isotonic"]
 
-BREADTH_GAP = 16.0  # between two boxes of one layer
-BEND_GAP = 14.0  # beside a line that passes
-LANE_GAP = 9.0  # between two lanes beside the drawing
-DEPTH_GAP = 28.0  # between two layers, at least
-LABEL_ROOM = 10.0  # beyond a label's own length
-LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label stands above or below the boxes, and needs less room between
+BREADTH_GAP = 16.0  # gap between two boxes of one layer
+BEND_GAP = 14.0  # gap beside a passing line
+LANE_GAP = 9.0  # gap between two lanes beside the drawing
+DEPTH_GAP = 28.0  # smallest gap between two layers
+LABEL_ROOM = 10.0  # in addition to a label's own length
+LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label is placed above or below the boxes, with less room between them
 
 Pulls = list[list[tuple[int, float]]]
 """Of each node its neighbors, and how strongly they pull."""
@@ -128,7 +128,7 @@ class BreadthAssignment:
         lower, upper = (
             [-float("inf")] * graph.total,
             [float("inf")] * graph.total,
-        )  # which node is beside, and how far
+        )  # the neighboring node, and its distance
         before, after = [-1] * graph.total, [-1] * graph.total
         for row, between in zip(self.rows, gaps, strict=True):
             for u, v, gap in zip(row, row[1:], between, strict=False):
@@ -205,7 +205,7 @@ class DepthAssignment:
         self.length = at
         self.depth = [(self.starts[r] + self.ends[r]) / 2 for r in graph.layer]
         for v in range(graph.count):
-            if graph.light[v] and graph.after[v]:  # leaves and constants stand right before what uses them
+            if graph.light[v] and graph.after[v]:  # leaves and constants are placed right before their users
                 self.depth[v] = self.ends[graph.layer[v]] - graph.sizes[v][0] / 2
 
 
@@ -223,7 +223,7 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
         first = a - excess * weights[1] / (weights[0] + weights[1])
         return [first, first + gaps[0]]
     offsets = list(accumulate(gaps, initial=0.0))
-    blocks: list[tuple[float, float, int]] = []  # sum of weight * place, sum of weight, how many
+    blocks: list[tuple[float, float, int]] = []  # sum of weight * place, sum of weight, count
     for want, weight, offset in zip(wanted, weights, offsets, strict=False):
         force, mass, count = weight * (want - offset), weight, 1
         while blocks and blocks[-1][0] * mass >= force * blocks[-1][1]:

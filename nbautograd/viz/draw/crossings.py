@@ -63,13 +63,13 @@ def count_crossings(graph: LayeredGraph, rows: list[list[int]], rank: list[int])
     for row, following in pairwise(rows):
         if len(row) == 1 or len(following) == 1:
             continue
-        passed: list[int] = []  # where the lines end that are drawn so far
+        passed: list[int] = []  # where the lines drawn so far end
         for u in row:
             ends = [rank[v] for v in after[u]]
             if len(ends) > 1:
                 ends.sort()
             known = len(passed)
-            for end in ends:  # lines drawn before that end further on are crossed
+            for end in ends:  # crosses lines that were drawn before and end further on
                 total += known - bisect_right(passed, end, 0, known)
             for end in ends:
                 passed.insert(bisect_right(passed, end), end)

@@ -10,7 +10,7 @@ from nbautograd.viz.draw.layering import LayeredGraph
 
 __all__ = ["EdgeRouter"]
 
-PORT_GAP = 14.0  # between the ends of two lines at one node
+PORT_GAP = 14.0  # gap between the ends of two lines at one node
 
 
 class EdgeRouter:
@@ -20,7 +20,7 @@ class EdgeRouter:
         self.graph, self.across, self.along = graph, across, along
         self.breadth = across.breadth
         self.depth, self.starts, self.ends = along.depth, along.starts, along.ends
-        self.trunk_port: dict[int, float] = {}  # where the long edges of a node leave it together
+        self.trunk_port: dict[int, float] = {}  # where the long edges leave a node together
 
     def routes(self) -> list[list[Point]]:
         """The points (depth, breadth) of each edge's line, which is straight within layers and curved between them."""
@@ -107,7 +107,7 @@ class EdgeRouter:
             return others
         gap = min(PORT_GAP, max(2 * half - 16, 0) / max(len(others) - 1, 1))
         middle = self.breadth[v]
-        reach = max(half - 14, 0.0) if graph.boxy[v] else 0.0  # within which a line may be straight
+        reach = max(half - 14, 0.0) if graph.boxy[v] else 0.0  # limit of the deviation of a straight line
         near = max(gap * (len(others) - 1) / 2, 9.0)
         wanted = [
             other if abs(other - middle) <= reach else min(max(other, middle - near), middle + near) for other in others

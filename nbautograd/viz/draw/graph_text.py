@@ -50,7 +50,7 @@ def _told(model: GraphModel) -> str:
             seen.add(key)
         rows.append((f"{lead}{ordered(_head(node))}", _columns(node, boxes.get(key))))
         below = inputs.get(key, [])
-        deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down, not ever further to the right
+        deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down instead of further to the right
         for i, child in reversed(list(enumerate(below))):
             last = i == len(below) - 1
             branch = "" if deeper else "└─ " if last else "├─ "

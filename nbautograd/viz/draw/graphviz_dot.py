@@ -29,7 +29,7 @@ def to_dot(model: GraphModel, direction: str = "LR") -> str:
     :raises RuntimeError: the Python package graphviz is not installed.
     """
     try:
-        import graphviz  # takes a while to import, and most never need it
+        import graphviz  # slow to import, and rarely needed
     except ImportError:
         raise RuntimeError(f"Graphviz's source needs its Python package: {command('graphviz')}") from None
 
@@ -108,7 +108,7 @@ def run(source: str, kind: str) -> bytes:
             raise RuntimeError(f"Graphviz cannot be started: {error}") from None
         try:
             out, err = process.communicate(source.encode("utf-8"), timeout=DOT_SECONDS)
-        except BaseException as error:  # the user's interrupt ends it, too
+        except BaseException as error:  # the user's interrupt ends it as well
             end_group(process)
             process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
@@ -119,7 +119,7 @@ def run(source: str, kind: str) -> bytes:
     return out
 
 
-_DRAWABLE = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}  # what dot draws with
+_DRAWABLE = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}  # units of dot
 _SAID = {
     "class", "cx", "cy", "d", "fill", "fill-opacity", "font-family", "font-size", "font-weight", "height", "id",
     "points", "rx", "ry", "stroke", "stroke-dasharray", "stroke-opacity", "stroke-width", "text-anchor", "transform",

@@ -12,16 +12,16 @@ Point = tuple[float, float]
 Size = tuple[float, float]
 Area = tuple[float, float, float, float]  # left, top, right, bottom
 
-BESIDE = 4.5  # from the line of a value to that of its gradient
+BESIDE = 4.5  # from the line of a value to the line of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
-_STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # what it costs to be there
-_CELL = 80.0  # of the grid in which obstacles are looked up
+_STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # their costs
+_CELL = 80.0  # cell size of the grid for finding obstacles
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
 _FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
-_GOOD = 100.0  # what a place may cost for which no better one is looked for
-_EDGE, _OUTSIDE = 4.0, 30.0  # how near a label may come to the left and the upper edge, and what it costs to be beyond
-_MANY, _CROWDED = 60, 250  # labels from which on fewer places are tried, and they are simply put in the middle
+_GOOD = 100.0  # cost of a place that ends the search
+_EDGE, _OUTSIDE = 4.0, 30.0  # margin of a label at the left and upper edge, and the cost of crossing it
+_MANY, _CROWDED = 60, 250  # with more labels, fewer places are tried and they are put in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def label_spots(
     taken = _Obstacles()
     for b in boxes.values():
         taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
-    wide, high = (2, 2 + BESIDE) if across else (2 + BESIDE, 2)  # the gradient's line runs beside
+    wide, high = (2, 2 + BESIDE) if across else (2 + BESIDE, 2)  # the gradient's line is beside it
     samples: dict[Point, None] = {}
     for line in routes.values():
         samples |= dict.fromkeys(_samples(line, across))

@@ -16,9 +16,9 @@ from nbautograd.viz.draw.labels import Size
 
 __all__ = ["HUGE", "SMALL", "LayeredGraph"]
 
-SMALL, HUGE = 160, 8000  # nodes and bends up to which many, and from which on few rounds are made
-GAP = 24.0  # about what is left between two nodes of a layer
-BEND = 2.0  # breadth of a line that passes
+SMALL, HUGE = 160, 8000  # limit of the nodes and bends, and number above which few rounds are made
+GAP = 24.0  # approximate gap left between two nodes of a layer
+BEND = 2.0  # width of a passing line
 
 
 class LayeredGraph:
@@ -39,14 +39,14 @@ class LayeredGraph:
     ) -> None:
         self.count = len(sizes)
         self.sizes, self.edges, self.labels, self.light, self.boxy = sizes, edges, labels, light, boxy
-        self.thickness = [size[1] for size in sizes]  # breadth of each node
+        self.thickness = [size[1] for size in sizes]  # width of each node
         self.layer = assign_layers(self.count, edges)
         if widest:
             self.layer = staggered(self.layer, edges, self.thickness, widest)
         self.before: list[list[int]] = [[] for _ in range(self.count)]
         self.after: list[list[int]] = [[] for _ in range(self.count)]
         self.trunk: dict[int, list[int]] = {}
-        self.travellers = [0] * self.count  # how many long edges leave each node
+        self.travellers = [0] * self.count  # number of long edges that leave each node
         self.lanes = choose_lanes(self.layer, edges)
         self.insert_bends()
         self.total = len(self.layer)
@@ -96,7 +96,7 @@ def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     :raises ValueError: the graph has a cycle.
     """
     sources: list[list[int]] = [[] for _ in range(count)]
-    users = [0] * count  # in-degree, seen from the sinks
+    users = [0] * count  # in-degree, counted from the sinks
     for src, dst in edges:
         sources[dst].append(src)
         users[src] += 1

@@ -27,7 +27,7 @@ from nbautograd.viz.read.model import GraphModel
 __all__ = ["Arranged", "Box", "Layout", "Point", "labelled", "layout"]
 
 MARGIN = 12.0  # around the whole
-ROW_GAP = 10.0  # between two rows, beside the labels there
+ROW_GAP = 10.0  # gap between two rows, beside their labels
 
 
 @dataclass(frozen=True, slots=True)

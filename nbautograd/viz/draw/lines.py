@@ -12,8 +12,8 @@ from nbautograd.viz.draw.labels import BESIDE, Point
 
 __all__ = ["aside", "number", "path"]
 
-CORNER = 16.0  # the radius of a line's corners
-_trimmed = partial(re.compile(r"\.0(?!\d)").sub, "")  # numbers with one digit each, without needless ones
+CORNER = 16.0  # corner radius of a line
+_trimmed = partial(re.compile(r"\.0(?!\d)").sub, "")  # drops the digit of 3.0
 
 
 def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:

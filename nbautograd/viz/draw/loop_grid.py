@@ -1,7 +1,7 @@
 """A loop as a grid: a column per step, the same operation in the same row; what the steps share are rails above them.
 
 Columns are laid out from top to bottom by the layered layout, each on its own, and put beside each other in rows of one
-height. What a step hands on to the next leaves it on the right and enters on the left. A shared weight stands on the
+height. A tensor passed to the next step leaves on the right and enters on the left. A shared weight stands on the
 far left; its rail has a branch to each step that uses it, and where that leaves the rail, a gradient joins those that
 have come from the later steps.
 """
@@ -18,13 +18,13 @@ from nbautograd.viz.read.model import Edge, GraphModel
 
 __all__ = ["grid"]
 
-RAIL = 20.0  # from one rail to the next
-HEAD = 18.0  # height of the line that numbers the steps
-SLOT, SIDE = 15.0, 20.0  # from one line in a gutter to the next, and to the columns beside
-PORT = 20.0  # from the corner of a box to the first line at its top
-APART = 12.0  # between two lines at one side of a box
-ROW = 40.0  # between two rows, at least
-BELOW = 14.0  # from one line below the columns to the next
+RAIL = 20.0  # distance of two rails
+HEAD = 18.0  # height of the line of step numbers
+SLOT, SIDE = 15.0, 20.0  # distance of two lines in a gutter, and of a line to the columns
+PORT = 20.0  # distance from the corner of a box to the first line at its top
+APART = 12.0  # distance of two lines at one side of a box
+ROW = 40.0  # smallest gap between two rows
+BELOW = 14.0  # distance of two lines below the columns
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class _Grid:
         self.rails = self.find_rails()
         self.slots: list[list[tuple[str, str]]] = [[] for _ in range(len(self.blocks) + 1)]
         self.below: list[str] = []
-        self.drops: dict[str, float] = {}  # from the left of its block: where a branch goes straight down
+        self.drops: dict[str, float] = {}  # from the left of its block, where a branch goes straight down
         self.ports: dict[tuple[str, str], list[str]] = {}
         self.routes: dict[str, tuple[Point, ...]] = {}
         self.branches: dict[str, tuple[Point, ...]] = {}
@@ -75,7 +75,7 @@ class _Grid:
         places = Arranged(part, self.sizes, "TB", self.labels, 0.0).in_rows()
         depth = max(places.layers.values(), default=-1)
         rows: list[list[str]] = [[] for _ in range(depth + 1)]
-        for node in nodes:  # rows are counted from the end, where all columns are alike
+        for node in nodes:  # rows are counted from the end, where all columns are equal
             rows[depth - places.layers[node.id]].append(node.id)
         return _Block(places, [node.id for node in nodes], rows, boxes=dict(places.boxes))
 

@@ -13,7 +13,7 @@ from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["PictureTiles"]
 
-STILL_CELLS = 6000  # of all tiles of a still picture; of more, it shows means
+STILL_CELLS = 6000  # limit of the tiles of a still picture; larger ones show means
 
 
 class PictureTiles:

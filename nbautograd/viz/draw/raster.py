@@ -15,7 +15,7 @@ from nbautograd._engine.base.installing import extra
 
 __all__ = ["KINDS", "raster"]
 
-SCALE = 2.0  # pixels of a PNG for each of the drawing's
+SCALE = 2.0  # PNG pixels per unit of the drawing
 MAX_SIDE_PX = 16_000  # pixels of a side
 _PAGE = """#set page(width: auto, height: auto, margin: 0pt, fill: none)
 #image(bytes(sys.inputs.svg), format: "svg", width: {width}pt, height: {height}pt)"""

@@ -23,9 +23,9 @@ __all__ = ["Ribbon"]
 
 Line = Sequence[Point]
 
-TURN = 18.0  # how far the innermost of the returning lines goes beyond its row
-NEXT_TURN = 13.0  # from one of them to the next outer one
-CROSSING = 60.0  # what a line that returns costs when the cuts are chosen, in pixels of a row
+TURN = 18.0  # distance of the innermost returning line from its row
+NEXT_TURN = 13.0  # distance of two returning lines
+CROSSING = 60.0  # cost of a returning line when cuts are chosen, in pixels of a row
 MAX_TURNS = 4  # lines that return at the end of a row
 
 
@@ -57,7 +57,7 @@ class Ribbon:
     ) -> None:
         self.along, self.lines = along, lines
         self.rows: list[_Row] = []
-        self.turns: list[list[Point]] = []  # per cut, the lines as (breadth before, after), the lowest one first
+        self.turns: list[list[Point]] = []  # per cut, the lines as (width before, width after), the lowest one first
         self.possible = not graph.lanes and len(along.starts) >= 2 * count and self.cut(count)
         if self.possible:
             self.measure(graph, across)

@@ -48,11 +48,11 @@ from nbautograd.viz.read.tiles import Tile, is_tiled
 __all__ = ["draw"]
 
 NOTE = 18.0  # height of a note below the drawing
-KEY = 260.0  # width of the key to the colors
+KEY = 260.0  # width of the color legend
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
-MARK = 13.0  # radius of the mark of the box that has the largest share
-LEAN = 6.0  # how far the curve of a gradient's line keeps from the value's
+MARK = 13.0  # radius of the mark of the box with the largest share
+LEAN = 6.0  # distance of the gradient's line from the value's line
 
 
 def draw(
@@ -88,13 +88,13 @@ class _Picture:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
         self.tiles, self.painted = PictureTiles(model, state, {}, False), True
-        self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
+        self.prefix = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
         self.out: list[str] = []
 
     def text(self) -> str:
         """The SVG text of the whole picture."""
         self.drawing()
-        notes = self.model.notes if self.painted else ()  # a player says them elsewhere
+        notes = self.model.notes if self.painted else ()  # a player shows them elsewhere
         keyed = self.tiles.colored
         high = self.places.height + NOTE * (len(notes) + keyed)
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)

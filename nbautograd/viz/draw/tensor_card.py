@@ -23,8 +23,8 @@ from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["card_svg", "heat_cells"]
 
-ROWS, COLUMNS = 16, 32  # cells of a heat map
-SIDE, LARGEST, MAP = 9, 22, 200  # the least and most of a cell, and how far a map grows
+ROWS, COLUMNS = 16, 32  # limit of the cells of a heat map
+SIDE, LARGEST, MAP = 9, 22, 200  # smallest and largest cell, and largest map
 
 
 def card_svg(tensor: Any, name: str = "") -> str:
@@ -142,7 +142,7 @@ def _heat(value: Any, kind: str, x: float, y: float) -> tuple[list[str], float, 
             color = LIGHT[shade_name(cell, "", scale) if math.isfinite(cell) else "bad-bg"]
             size = f'width="{side - 1}" height="{side - 1}"'
             out.append(f'<rect x="{left:g}" y="{top:g}" {size} fill="{color}"/>')
-            if cell < 0 and kind == VALUES:  # which no color tells
+            if cell < 0 and kind == VALUES:  # which has no color
                 sign = f"M{left + side / 4:g} {top + side / 2 - 0.5:g}h{side / 2 - 1:g}"
                 out.append(f'<path d="{sign}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>')
             if not math.isfinite(cell):

@@ -66,7 +66,7 @@ SANS = (
     "sans-serif"
 )
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
-SMALLEST = 11.0  # pixels of a text, at a size of 100 %
+SMALLEST = 11.0  # width of a text in pixels, at a size of 100 %
 
 _DARK_HOSTS = (
     'body[data-jp-theme-light="false"]',

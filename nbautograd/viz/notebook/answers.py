@@ -66,7 +66,7 @@ def picture_of(root: Any, names: Mapping[str, Any], blame: Any = None, message: 
     """
     try:
         model = build(root, names, fold=None)
-    except Exception:  # the answer stands without a picture
+    except Exception:  # answer without a picture
         return None
     key = model.entire.handles.of(blame) if blame is not None else None
     key = model.stands.get(key, key) if key is not None else None
@@ -85,7 +85,7 @@ def marked(
     """
     try:
         model = build(root, names, fold=None).without_values()
-    except Exception:  # the answer stands without a picture
+    except Exception:  # answer without a picture
         return None
     members: dict[str, list[Any]] = {}
     for node, key in model.entire.handles.ops.items():

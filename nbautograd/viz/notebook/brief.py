@@ -8,8 +8,8 @@ from nbautograd.viz.language import say
 
 __all__ = ["LONG", "ROOM", "brief"]
 
-LONG = 5_000  # characters from which on a text is shortened
-ROOM = 2_700  # characters of a shortened one, about 900 tokens, without its last line
+LONG = 5_000  # a longer text is shortened
+ROOM = 2_700  # length of a shortened text without its last line: about 900 tokens
 WIDE = 300  # of a line
 
 

@@ -125,7 +125,7 @@ class Code:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        program.lines = [replace(line, node=None) for line in program.lines]  # so that no graph is kept alive
+        program.lines = [replace(line, node=None) for line in program.lines]  # so that it keeps no graph alive
 
     @property
     def text(self) -> str:
@@ -201,7 +201,7 @@ def _section(lines: list[str]) -> str:
     text = highlighted("\n".join(rest) + "\n")
     if not heading.startswith(("# ", "def ")):
         return f"{highlighted(heading)}\n{text}"
-    opened = "" if heading.startswith("def ") else " open"  # a function is read when it is asked for
+    opened = "" if heading.startswith("def ") else " open"  # a function is read on request
     return f"<details{opened}><summary>{highlighted(heading)}\n</summary>{text}</details>"
 
 

@@ -183,7 +183,7 @@ def _backward(root: Any, walk: GraphWalk) -> str:
     ones = library.ones_like(root.detach())
     try:
         library.autograd.grad([root], leaves, [ones], retain_graph=True, allow_unused=True)
-    except Exception:  # any: what can be known is still told
+    except Exception:  # any error: the rest is still reported
         return "cost_failed"
     return ""
 

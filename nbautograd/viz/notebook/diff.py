@@ -26,8 +26,8 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["Difference", "diff"]
 
 READ = 100_000  # nodes
-COMPARED = 3000  # operations between the first and the last difference that are matched one by one
-SHOWN = 6  # lines of each kind
+COMPARED = 3000  # limit of the operations compared one by one between the first and the last difference
+SHOWN = 6  # limit of the lines of each kind
 
 
 @dataclass(frozen=True, slots=True)

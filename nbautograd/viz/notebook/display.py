@@ -49,8 +49,8 @@ class Locator:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.count = max(1, shell.execution_count - 1)
-        self.uncounted: dict[str, int] = {}  # cells that left no history, by the file name of their code
-        self.typed: dict[int, str] = {}  # and what was typed into them, by their numbers
+        self.uncounted: dict[str, int] = {}  # cells without history, by the file name of their code
+        self.typed: dict[int, str] = {}  # and their typed text, by number
 
     def before_cell(self, info: Any) -> None:
         """Note that a cell is about to run (IPython's event ``pre_run_cell``)."""
@@ -109,7 +109,7 @@ class TensorFormatter:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.ready: tuple[Any, str] | None = None  # a tensor, and its HTML that is known already
+        self.ready: tuple[Any, str] | None = None  # a tensor, and its cached HTML
 
     def __call__(self, tensor: Any) -> str | None:
         """The HTML, or None for a tensor of which only the text is shown."""
@@ -178,7 +178,7 @@ class LiveTensor(TensorFormatter):
             text = f"<pre>{escape(picture.head, limit=20_000)}</pre>"
             self.html.ready = tensor, text + shown["text/html"]
             return shown | {"text/plain": picture.head}
-        except Exception:  # any: the formatter of the HTML says what is wrong
+        except Exception:  # any error: the formatter of the HTML reports it
             return {}
 
 
@@ -201,7 +201,7 @@ class TensorImage(TensorFormatter):
             graph = settings.tensors == "graph"
             svg = self.graph(tensor).svg if graph else self.card(tensor)
             return output.images(svg).get(self.kind)
-        except Exception:  # the HTML says what is wrong
+        except Exception:  # the HTML reports the error
             return None
 
 

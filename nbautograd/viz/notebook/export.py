@@ -29,7 +29,7 @@ _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 """Tiles that are too small to be seen where a large graph is an image."""
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
 """Parts of a script for human readers only: indentation, and comments on lines of their own."""
-PACKED = 200_000  # characters of data that are compressed in a page
+PACKED = 200_000  # data with more characters is compressed in a page
 PLAYER = (
     "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage", "playback",
     "wave", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "pours",

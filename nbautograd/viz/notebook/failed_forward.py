@@ -39,5 +39,5 @@ def show_failed_forward(error: BaseException, shell: Any) -> None:
         if picture is not None:
             error.picture = picture  # type: ignore[attr-defined]
             display(picture)  # type: ignore[no-untyped-call]
-    except Exception:  # any: what the user is to see is the error
+    except Exception:  # any error: show the user's error
         return

@@ -25,21 +25,21 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["DRAWN", "Arrangements", "Figure"]
 
-DRAWN = 3000  # boxes; more than that is shown as text
-LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
+DRAWN = 3000  # limit of the boxes; a larger graph is shown as text
+LARGEST = 2_500_000  # limit of a widget's state in bytes: Jupyter passes about three million in three seconds
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
-NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
-CLEARLY = 0.95  # of the size of a drawing, where another one is better
-ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
+NARROWER = 0.75  # of a narrow window, which also has lines and texts beside its boxes
+CLEARLY = 0.95  # size of a drawing above which another one is better
+ROWS, FEW = 4, 60  # size of a drawing cut into rows, and its nodes; larger ones are drawn for wide windows only
 LAPTOP, STILL = WINDOWS[3:]
 """The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
-VIEWS = 16  # groups of a drawing that can be opened without a kernel
-VIEW_BYTES = 1_000_000  # and how much they may take
-SEARCHED = 4000  # operations that are found also where they are folded
-STEPS = 16  # operations and groups of a folded graph that are seen at first
-LARGE = 260  # nodes of a drawing of which there are no further views
+VIEWS = 16  # limit of the groups that open without a kernel
+VIEW_BYTES = 1_000_000  # and their room
+SEARCHED = 4000  # limit of the operations that search finds in folded groups
+STEPS = 16  # limit of the operations and groups of a folded graph at first sight
+LARGE = 260  # a drawing with more nodes has no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
 
 
@@ -196,7 +196,7 @@ class Figure:
         """Return the layout for each window, each made once."""
         new = [window for window in windows if (id(model), window) not in self._places]
         for window, made in zip(new, self.arranged(scene, model, new) if new else (), strict=True):
-            self._places[id(model), window] = model, made  # so that the model stays, and its id is no other's
+            self._places[id(model), window] = model, made  # keeps the model and its id
         return [self._places[id(model), window][1] for window in windows]
 
     @cached_property
@@ -226,10 +226,10 @@ class Figure:
     # -- views -------------------------------------------------------------------
 
     def view(self, scene: int, groups: Collection[str]) -> GraphModel:
-        """A scene with these groups open besides those that are open at first; at a level, where they name one.
+        """Return a scene with these groups open as well; at a level, where they name one.
 
-        What is open at a level is drawn with all that is around it if that fits a window, else with what is before and
-        after it as one box each.
+        The open groups of a level are drawn with all their surroundings if these fit a window, else with one box each
+        for the part before and the part after.
         """
         first, opened = self.scenes[scene], self.opened | set(groups)
         level = next((int(match[1]) for key in groups if (match := _LEVEL.fullmatch(key))), 0)
@@ -294,7 +294,7 @@ class Figure:
         for key in dict.fromkeys(("", seen)):
             base = known.get(key, first)
             closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
-            for group in closed[: -VIEWS - 1 : -1]:  # the first ones of a pass
+            for group in closed[: -VIEWS - 1 : -1]:  # of the first frames of a pass
                 groups = sorted({key, group} - {""})
                 view = self.view(scene, groups)
                 if len(view.nodes) <= LARGE:
@@ -353,7 +353,7 @@ class Figure:
             except ImportError:
                 self._note = say("no_anywidget", command=command("anywidget"))
                 return None
-            del data["texts"]  # the widgets of a kernel share them
+            del data["texts"]  # shared by the widgets of a kernel
             self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=brief(self.text))
             self._widget.on_msg(self._asked)
         return self._widget
@@ -407,7 +407,7 @@ class Figure:
             return export.frame(export.player_page(self.data(room), self.svg), self.label, 520) + hidden
 
         whole = playable(VIEW_BYTES)
-        fits = len(whole) <= output.LARGEST  # else without views that few will miss, which needs no word
+        fits = len(whole) <= output.LARGEST  # else omits rarely needed views, without a note
         return output.within([lambda: whole if fits else playable(0), lambda: still], self.label, self.text)
 
     def save(self, path: Any) -> Any:

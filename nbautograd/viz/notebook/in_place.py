@@ -195,7 +195,7 @@ def _is_silenced(frame: FrameType) -> bool:
         return False
     _, end, _, column = place
     rest = linecache.getline(frame.f_code.co_filename, end, frame.f_globals).encode()[column:]
-    return SILENCED.match(rest.decode("utf-8", "replace")) is not None  # marimo's columns are without indentation
+    return SILENCED.match(rest.decode("utf-8", "replace")) is not None  # marimo's columns have no indentation
 
 
 def _frames() -> Iterator[FrameType]:

@@ -20,7 +20,7 @@ __all__ = ["MIME", "bundle", "write"]
 
 MIME = "application/vnd.nbautograd.pass+json"
 VERSION = 1
-PASS_BYTES = 150_000  # of a pass in an output; a larger one is shown as a picture where its kernel is gone
+PASS_BYTES = 150_000  # limit of a pass in an output; without a kernel, a larger one is shown as a picture
 
 
 def bundle(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from nbautograd.viz.read.tiles import is_tiled
 
 __all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
-MAX_DRAWN = 40  # lines of a ledger whose gradients are drawn
+MAX_DRAWN = 40  # limit of the lines of a ledger with tiles
 
 
 def ledger_head() -> list[str]:

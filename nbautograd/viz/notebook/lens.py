@@ -17,8 +17,8 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["chosen", "lens_data", "pass_data"]
 
-PAGE = 2_500_000  # bytes of passes in a saved page
-FIRST_LETTER = 35  # of a histogram, which is written as a letter per bin
+PAGE = 2_500_000  # limit of the bytes of passes in a saved page
+FIRST_LETTER = 35  # bins of a histogram, written as a letter each
 
 
 def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _told(value: float, written: str) -> float | str | None:
 def pass_data(recording: Recording) -> dict[str, Any]:
     """A pass as the player gets it, without what all passes have in common."""
     data = recording.data(0)
-    data["svgs"] = [drawings[:2] for drawings in data["svgs"]]  # for a window on a laptop, and for another one
+    data["svgs"] = [drawings[:2] for drawings in data["svgs"]]  # for the window of a laptop, and for a wider one
     return {key: value for key, value in data.items() if key not in ("texts", "theme")}
 
 

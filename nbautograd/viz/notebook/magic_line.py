@@ -34,7 +34,7 @@ def parsed(magic: Any, line: str) -> tuple[Any, bool]:
     try:
         words = [_as_expression(word, short) for word in arg_split(bare)]
         options, unknown = parser.parse_known_args(words)
-    except (UsageError, ValueError) as error:  # ValueError: a quotation that does not end
+    except (UsageError, ValueError) as error:  # ValueError: an unclosed quotation
         raise UsageError(f"%{name}: {error}") from None
     _as_in_python(parser, name, getattr(options, "expression", []))
     if unknown:

@@ -220,7 +220,7 @@ class AutogradMagics(Magics):
         try:
             block = autograd(**new)
         except traitlets.TraitError as error:
-            if str(error).startswith("image: "):  # something is not installed
+            if str(error).startswith("image: "):  # an optional package is missing
                 raise UsageError(f"%autograd --{error}") from None
             wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
             known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
@@ -264,7 +264,7 @@ class AutogradMagics(Magics):
     def _execute(self, cell: str) -> Any:
         """Run the code of a cell magic's body so that its lines are known; returns the last expression's value."""
         shell = self.shell
-        code = "\n" + shell.transform_cell(cell)  # the magic's own line is the first
+        code = "\n" + shell.transform_cell(cell)  # the first line is the magic's own line
         name = shell.compile.cache(code, shell.execution_count, raw_code=cell)
         if isinstance(SourceLocator.locate, Locator):
             SourceLocator.locate.part_of_cell(name)
@@ -349,7 +349,7 @@ class _Loaded:
         shell.register_magics(AutogradMagics)
         self.tracing, self.settings = tracing.is_on(), {name: getattr(settings, name) for name in NAMES}
         settings.tracing = True
-        settings.update_config(shell.config)  # which may set other values
+        settings.update_config(shell.config)  # which may use other settings
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
         self.former_places = SourceLocator.locate, SourceLocator.earlier

@@ -31,14 +31,14 @@ class Mixing:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.named: set[str] = set()  # error count before the running cell
-        self.told: set[tuple[str, int]] = set()  # names that a message had, with their objects
+        self.told: set[tuple[str, int]] = set()  # names in a message, with their objects
 
     def before_cell(self, info: Any) -> None:
         """Look at the imports of a cell that is about to run (IPython's event ``pre_run_cell``)."""
         code = getattr(info, "raw_cell", None)
         if not code or info.silent or THEIRS not in code or "import" not in code or stands_in():
             return
-        if not is_installed():  # the import will fail, and that is explained then
+        if not is_installed():  # the import will fail, and its error explains why
             return
         try:
             tree = ast.parse(self.shell.transform_cell(code))

@@ -27,7 +27,7 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]
 
-MEASURED = 32  # leaves that are watched
+MEASURED = 32  # limit of the observed leaves
 
 
 class Monitor:

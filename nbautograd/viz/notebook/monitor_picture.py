@@ -14,8 +14,8 @@ from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["LINES", "WIDE", "card", "drawn", "unstarted"]
 
-LINES = 8  # leaves that get a line each
-POINTS = 240  # points of one line
+LINES = 8  # limit of the leaves with a line each
+POINTS = 240  # limit of the points of one line
 WIDE, HIGH = 640, 150  # of one plot
 LEFT, RIGHT = 78, 140  # room for the axis, and for the names of the lines
 INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"))

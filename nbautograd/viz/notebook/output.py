@@ -13,8 +13,8 @@ documentation, reopened notebooks    ``text/html`` that plays by itself: ask wit
 a terminal, a screen reader          ``text/plain``: the whole graph in words; the table below the picture
 ===================================  ===============================================================================
 
-There is no image beside the HTML unless somebody asks: ``nbconvert --to pdf`` fails on ``image/svg+xml`` where Inkscape
-is not installed, and every image would make a notebook larger by half.
+The output has an image beside the HTML only on request: without Inkscape, ``nbconvert --to pdf`` fails on
+``image/svg+xml``, and every image would make a notebook larger by half.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "within",
 ]
 
-LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
+LARGEST = 2_000_000  # limit of one output in bytes: Jupyter drops more than a megabyte per second
 
 
 def has_front_end() -> bool:

@@ -22,10 +22,10 @@ from nbautograd.viz.notebook.recording import Recording
 
 __all__ = ["PassRing"]
 
-LAST, OUTSTANDING = 50, 20  # passes that are kept
-SMALL, ELEMENTS = 60, 20_000  # operations, and elements of leaves, of a graph that is recorded without being asked for
+LAST, OUTSTANDING = 50, 20  # limit of the kept passes
+SMALL, ELEMENTS = 60, 20_000  # limits of a graph that is recorded without a request: operations, elements of leaves
 WATCHED = 100_000  # of PyTorch's operations
-SHARE, AT_FIRST = 0.1, 0.3  # of the loop's time that recording may take, and how many seconds in any case
+SHARE, AT_FIRST = 0.1, 0.3  # limits of the recording time: share of the loop's time, and seconds
 
 
 class PassRing:
@@ -83,7 +83,7 @@ class PassRing:
         return dict(sorted([*first, *self.outstanding, *self.last], key=lambda entry: entry[0]))
 
     def _arm(self) -> None:
-        if not self._active:  # outside of the block nothing would remove the observer
+        if not self._active:  # outside the block, the observer would stay forever
             return
         wanted = self.record
         if wanted is None:

@@ -24,7 +24,7 @@ KINDS = ("gradient", "leaf", "passes", "fails")
 """The kinds of questions, which take turns."""
 LEVELS = (1, 2, 3, 4)
 OURS = __name__.partition(".")[0]
-LARGEST = 60.0  # of all numbers in a program and in its answer
+LARGEST = 60.0  # limit of the numbers in a program and its answer
 STEPS = 4  # numbers are multiples of 1 / STEPS
 ATTEMPTS = 500
 STARTS = (-3, -2, -1, 1, 2, 3, 4)

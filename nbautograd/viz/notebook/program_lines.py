@@ -1,4 +1,4 @@
-"""The program of a graph, for what shows it: names and lines of the notebook, and the boxes that lines are of."""
+"""Show the program of a graph: names and lines of the notebook, and the boxes of each line."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def player_lines(
         return []
     try:
         program = program_of(tensor, gradient, namespace, "numpy", helpers=False, flat=True)
-    except Exception:  # what cannot be written is played without
+    except Exception:  # a pass plays even without its program
         return []
     boxes = {leaf.name: leaf.id for leaf in whole.leaves}
     lines = []

@@ -26,9 +26,9 @@ from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
 
-CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and from how many terms on there is one
-TELEPHONES = WINDOWS[1][0] + 34, WINDOWS[1][1]  # with the margins of a drawing, which need not be seen
-ABOVE = 10.0  # of a tile that is a sum: how many are summed
+CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and smallest number of terms that gets one
+TELEPHONES = WINDOWS[1][0] + 34, WINDOWS[1][1]  # including the margins of a drawing, which may be cut
+ABOVE = 10.0  # for a tile of a sum: the number of terms
 
 
 class Recording(Figure):
@@ -157,10 +157,10 @@ class Recording(Figure):
         for key in labels.keys() & grids.keys():
             (wide, high), text = grids[key].size, labels[key]
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
-        for key, count in several(model).items():  # beside it, how many are summed, and their sizes as a curve
+        for key, count in several(model).items():  # beside it, the number of terms, and a curve of their sizes
             if key in labels:
                 curve, said = (CURVE if count >= CURVED else 0.0), width(f"Σ {count:,}", SMALLEST)
-                (wide, high), is_tiled = labels[key], key in grids  # above a tile, else in the line of the number
+                (wide, high), is_tiled = labels[key], key in grids  # above a tile, else on the line of the number
                 room = curve and curve + 6 if is_tiled else max(said, curve) + 6
                 labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * ABOVE * is_tiled
         return labels

@@ -19,7 +19,7 @@ from nbautograd.viz.read import values
 
 __all__ = ["Scatter", "scatter"]
 
-KEPT = 48  # states of a training; when there are more, every other one is dropped
+KEPT = 48  # limit of the states of a training run; above it, every other one is dropped
 CLASSES = len(INKS)
 
 Array = np.ndarray[Any, Any]

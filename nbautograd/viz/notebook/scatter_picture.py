@@ -17,12 +17,12 @@ from nbautograd.viz.language import say
 
 __all__ = ["GRID", "INKS", "Look", "Plane", "drawn"]
 
-GRID = 60  # places in a row and in a column
+GRID = 60  # cells per row and per column
 INKS = tuple(LIGHT[name] for name in ("leaf", "ochre", "out", "teal"))
-ONE, ROW = 300, 140  # the side of a picture that is alone, and of one in a row
+ONE, ROW = 300, 140  # side of a single picture, and of one in a row
 LEFT, TOP, GAP, BELOW = 52, 58, 8, 40
 LEGEND = 130  # room for a class's name
-MOST = 2000  # points that are drawn
+MOST = 2000  # limit of the drawn points
 
 Array = np.ndarray[Any, Any]
 

@@ -27,10 +27,10 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
-KEPT = 4096  # bytes of a gradient that is kept, so that the next look can tell what was added
+KEPT = 4096  # limit of the bytes of a kept gradient, which shows the change at the next look
 WIDEST = 40  # characters of a name
-MAX_NAMED = 200  # tensors of a list whose names are told apart
-MAX_ROWS = 40  # leaves of one table
+MAX_NAMED = 200  # limit of the tensors of a list with separate names
+MAX_ROWS = 40  # limit of the leaves of one table
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._seen: dict[int, _Seen] = {}
-        self.counts = False  # whether it observes every pass
+        self.counts = False  # True if it observes every pass
 
     def __call__(self, event: protocol.Event) -> None:
         """Count an accumulation."""
@@ -149,7 +149,7 @@ def norm_text(grad: Any) -> str:
     try:
         array = values.host(grad)
         norm = float(np.linalg.norm(array.reshape(-1).astype(np.complex128)))
-        return number_text(norm, SUMMARY if array.size > 1 else "")  # of a single number, its size
+        return number_text(norm, SUMMARY if array.size > 1 else "")  # of a single number: its size
     except Exception as error:
         return f"<{type(error).__name__}>"
 

@@ -19,10 +19,10 @@ from nbautograd.viz.read.numbers import SUMMARY, number_text
 __all__ = ["Tangent", "tangent"]
 
 WIDE, HIGH = 640, 260
-LEFT, RIGHT, TOP, BOTTOM = 72, 14, 40, 30  # room for the axes, and for the title
+LEFT, RIGHT, TOP, BOTTOM = 72, 14, 40, 30  # room for axes and title
 SAMPLES = 160  # points of the curve
-MAX_POINTS = 60  # points that are shown
-STAY, GLIDE = 4, 6  # frames at a point, and on the way to the next one
+MAX_POINTS = 60  # limit of the shown points
+STAY, GLIDE = 4, 6  # frames at each point, and between two points
 SECONDS = 0.6  # from point to point
 
 

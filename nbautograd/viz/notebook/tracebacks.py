@@ -123,7 +123,7 @@ class UserFrames:
     ) -> None:
         """Show one error (IPython's handler of exceptions)."""
         hidden = [hidden for _, hidden, _ in _walk(traceback)]
-        if all(hidden) or (isinstance(error, SyntaxError) and hidden[-1]):  # of a cell, or of the body of %%autograd
+        if all(hidden) or (isinstance(error, SyntaxError) and hidden[-1]):  # of a cell, or the body of %%autograd
             shell.showindentationerror() if isinstance(error, IndentationError) else shell.showsyntaxerror()
             return
         files = {frame.f_code.co_filename for frame, _ in walk_tb(traceback)}

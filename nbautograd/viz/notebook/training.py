@@ -22,11 +22,11 @@ __all__ = ["BINS", "LOWEST", "PER_BIN", "LeafStep", "Run", "TrainingStep"]
 
 BINS, PER_BIN, LOWEST = 24, 2, -40
 """Bins of a histogram, binary orders of magnitude in each, and log2 of where the first begins: 1e-12 to 256."""
-SAMPLE = 4096  # elements of a leaf that its histogram and its update are read from
-LARGE = 65536  # elements from which on a norm is summed in the gradient's own precision
+SAMPLE = 4096  # limit of the elements of a leaf in its histogram and update
+LARGE = 65536  # above this size a norm is summed in the gradient's own precision
 KEPT, RECENT, OUTSTANDING, ROOM = 600, 200, 60, 100
 """Steps that are kept; how many of the last ones all stay, how many that stand out, and room for those to come."""
-PAST, ENOUGH = 20, 8  # losses with which a step is compared, and how many of them are enough
+PAST, ENOUGH = 20, 8  # number of losses to compare a step with, and the smallest sufficient number
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Run:
         self._before[name] = now
         try:
             return _gradient(grad, ratio) if grad is not None else LeafStep(math.nan, ratio, b"")
-        except Exception:  # a loop must not fail because of its picture
+        except Exception:  # an error in the picture must not stop a loop
             return LeafStep(math.nan, ratio, b"")
 
     def _stands_out(self, step: TrainingStep) -> bool:
@@ -127,7 +127,7 @@ def _leaps(value: float, past: deque[float]) -> bool:
 def _flat(value: Any) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any]
     try:
-        array = value.detach().numpy().reshape(-1)  # what most of them can
+        array = value.detach().numpy().reshape(-1)  # common to most of them
     except Exception:
         array = values.host(value).reshape(-1)
     return np.asarray(np.abs(array)) if array.dtype.kind == "c" else array
@@ -153,7 +153,7 @@ def _gradient(grad: Any, ratio: float) -> LeafStep:
     flat = _flat(grad)
     wide = flat if flat.size > LARGE else flat.astype(np.float64)
     square = float(wide @ wide)
-    if not math.isfinite(square) or square < 1e-30:  # it may only be the square that is
+    if not math.isfinite(square) or square < 1e-30:  # perhaps only the square is
         square = float((flat.astype(np.float64) ** 2).sum())
     sample = flat[:: flat.size // SAMPLE + 1]
     bad = 0, 0

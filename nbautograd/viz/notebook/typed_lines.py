@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["as_typed", "typed_lines"]
 
 GENERATED = "get_ipython()"
-_MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is no Python
+_MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is not Python
 
 
 def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
@@ -23,10 +23,10 @@ def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
     >>> as_typed(["y = x * 2\n", "get_ipython().run_line_magic('backward', 'y')\n"], ["y = x * 2", "%backward y"])
     ['y = x * 2\n', '%backward y\n']
     """
-    body = ran[:1] == ["\n"] and typed[:1] and typed[0].startswith("%%")  # of a cell that a magic has run itself
+    body = ran[:1] == ["\n"] and typed[:1] and typed[0].startswith("%%")  # of a cell that a magic ran itself
     if not body and not any(GENERATED in line for line in ran):
         return list(ran)
-    if not body:  # IPython leaves out empty lines at the beginning
+    if not body:  # IPython drops leading empty lines
         typed = list(dropwhile(lambda line: not line.strip(), typed))
     whole = ["\n".join(typed).rstrip()] if len(ran) == 1 else list(_joined(typed))
     known = [*whole, *[""] * len(ran)]
@@ -54,7 +54,7 @@ def typed_lines(lines: Callable[[str], list[str]], files: Iterable[str]) -> Iter
 
     :param lines: the lines of a file as they were typed.
     """
-    cache: dict[str, Any] = linecache.cache  # an entry whose file has not been read yet has another length
+    cache: dict[str, Any] = linecache.cache  # an unread entry has another length
     former = {name: cache[name] for name in files if len(cache.get(name, ())) == 4}
     try:
         for name, (size, when, _, full) in former.items():

@@ -307,7 +307,7 @@ def _reach(name: str, walk: GraphWalk | None) -> dict[str, tuple[int, int]]:
         reach[cell] = (start[1] if cell == start[0] else 0, 10**9)
         if cell == start[0]:
             break
-    for node in walk.order if walk is not None else ():  # functions of other files
+    for node in walk.order if walk is not None else ():  # functions in other files
         place = line_of(node)
         if place is not None:
             reach.setdefault(place[0], (0, 10**9))

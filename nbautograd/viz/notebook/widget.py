@@ -20,7 +20,7 @@ __all__ = ["BackwardPlayer"]
 
 KEPT = ("svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program")
 _models: dict[str, _Shared] = {}  # by digest
-_shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: which run of it, and what that has shown
+_shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: the number of its run, and the outputs of that run
 
 
 def _here() -> tuple[str, str]:
@@ -58,7 +58,7 @@ class _View(anywidget.AnyWidget):
     _esm = export.loader_js()
     _kind = "player"
 
-    shared = traitlets.Unicode("").tag(sync=True)  # the model that holds what is packed; empty if it is here
+    shared = traitlets.Unicode("").tag(sync=True)  # the model that holds the packed data; empty if the data is here
     packed = traitlets.Bytes(b"").tag(sync=True)
     digest = traitlets.Unicode("").tag(sync=True)
 

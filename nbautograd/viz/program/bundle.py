@@ -61,7 +61,7 @@ class Bundle:
             own = self.names[key] = self._free(name)
             self.imports[own] = f"from {module} import {name}" + (f" as {own}" if own != name else "")
             self.needs_package = True
-            if is_body:  # what the package has under that name is the operation on tensors
+            if is_body:  # in the package, this name is the operation on tensors
                 self.statements[own] = _Taken(True)
                 self.statements[own].text = f"{own} = {own}.__wrapped__\n"
         return self.names[key]
@@ -148,7 +148,7 @@ class Bundle:
             waiting.add(name)
             for needed in sorted(statement.now):
                 visit(needed)
-            if statement.runs:  # it may call functions, which look up what they need
+            if statement.runs:  # it may call functions, which look up their names
                 for needed in self._reached(name):
                     if not self._needs_now(needed) & waiting:
                         visit(needed)

@@ -121,7 +121,7 @@ class Expressions:
         tree = parsed(text)
         if dtype is None or dtype.kind != "c":
             tree = without_conj(tree)
-        tree = with_options(with_metadata(tree, operands), operands)  # so that what does not hold is not written
+        tree = with_options(with_metadata(tree, operands), operands)  # so that no false statement is written
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         return writer.visit(tree)  # type: ignore[no-any-return]
 
@@ -195,7 +195,7 @@ class _Writer(ast.NodeTransformer):
         form = forms[-1 if self.style == OTHERWISE else 0] if forms else None
         if form is not None and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
             return tree
-        made = "<locals>" in op.body.__qualname__  # by a function, so that it has no source of its own to take over
+        made = "<locals>" in op.body.__qualname__  # created by a function, so its own source is missing
         expression = expression_of(op.body) if self.style != PLAIN or made else None
         if expression is not None and not _is_helper_of_ours(expression):
             tree = self.inlined(op, call, expression, starred, in_body=True)

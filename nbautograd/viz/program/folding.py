@@ -157,7 +157,7 @@ def fold(
 
     :param order: the nodes of the operations, in the order in which they ran: what segments count.
     :param results: the expressions of the leaves' gradients.
-    :param names: those that are taken.
+    :param names: the names in use.
     :param wanted: what users call the variables.
     """
     place = {node: i for i, node in enumerate(order)}
@@ -207,8 +207,8 @@ class _Folding:
     # -- which statements belong to a segment --------------------------------------------------------------------------
 
     def scheduled(self, statements: list[Statement]) -> list[Statement]:
-        """The statements of the backward pass by the operations that they are of, the last one first, as far as
-        values allow it: the engine takes what only passes a gradient on before its turn.
+        """Return the statements of the backward pass by operation, the last one first where values allow it: the engine
+        runs a node that only passes a gradient along before its turn.
         """
         after: list[list[int]] = [[] for _ in statements]
         waits = [0] * len(statements)

@@ -71,7 +71,7 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
         stored = a.transpose(order)
         back = tuple(order.index(d) for d in range(a.ndim))
         suffix = f".transpose({back})"
-        if not stored.flags.c_contiguous and a.size:  # elements are apart: with the bytes between them
+        if not stored.flags.c_contiguous and a.size:  # elements with gaps: include the bytes between them
             span = 1 + sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) // a.itemsize
             stored = np.lib.stride_tricks.as_strided(a, (span,), (a.itemsize,)).copy()
             text = _written(stored) if load is None or span <= MAX_INLINE_ELEMENTS else load(stored)

@@ -91,7 +91,7 @@ class Roller:
         return 2 * len(self.place) - max(places) if statements[0].part == BACKWARD else min(places)
 
     def forget(self, statements: Iterable[Statement]) -> None:
-        """Use no list any more that is made in statements which others cannot see."""
+        """Stop using lists made in statements that other statements cannot see."""
         gone = {name for statement in statements for name in statement.writes()}
         self.listed = {name: place for name, place in self.listed.items() if place[0] not in gone}
 
@@ -172,7 +172,7 @@ class _Rolling:
         body = self.body(slots, trees, kinds, ahead)
         before = [*self.lists, *self.made(ahead)]
         lines = len(text_of([*before, *body])) + 1
-        if lines >= sum(map(len, self.steps)) and lines >= len(text_of(_all(self.steps))):  # each is a line at least
+        if lines >= sum(map(len, self.steps)) and lines >= len(text_of(_all(self.steps))):  # each takes at least a line
             raise _Unlike
         self.commit(sums)
         loop = Loop(self.counter, self.numbers if ahead else self.numbers[::-1], body)
@@ -375,7 +375,7 @@ class _Rolling:
             elsewhere = {s for name in names for s in self.index.uses.get(name, ()) if name in s.writes()} - inside
             if ahead and elsewhere:
                 raise _Unlike
-            if not ahead and (elsewhere or own.others):  # sums that have begun before
+            if not ahead and (elsewhere or own.others):  # sums that began earlier
                 self.begun.append(Statement(_assigned(own.name, ast.Dict([], [])), part=part))
                 continue
             others = sorted(own.others.items())

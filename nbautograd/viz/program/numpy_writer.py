@@ -39,7 +39,7 @@ class Ready:
         return len(self.waiting)
 
     def add(self, call: Call) -> None:
-        """Another one, or one that is there already."""
+        """Return a new or an existing one."""
         if id(call) not in self.calls:
             self.calls[id(call)] = call
             heapq.heappush(self.waiting, (-call.node._seq, id(call)))
@@ -154,7 +154,7 @@ class NumpyWriter(Variables):
             self.choices.failed(key, style)
             self.bundle.restore(before)
             self.expressions.written.clear()  # their functions may have been dropped
-        if reordered is not None:  # written once more: its definitions have been dropped with the bundle's state
+        if reordered is not None:  # written again: its definitions were dropped with the bundle's state
             tree = written(reordered)
             return _ordered(tree, self.computed(tree), expected) or tree
         last = reasons[-1]

@@ -251,7 +251,7 @@ def _folded(
         program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
         with backend.quiet(), no_grad():
             gradients = program.computed({**scope, "data": writer.stored})
-    except Exception:  # the flat program, which is known to be right, is at hand
+    except Exception:  # the flat program is known to be right
         return None
     expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
     return program if all(map(alike, gradients, expected)) else None

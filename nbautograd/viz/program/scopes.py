@@ -68,7 +68,7 @@ def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: lis
         for name in kind._fields:
             value = parts.get(name)
             for part in value if value.__class__ is list else (value,):
-                if isinstance(part, ast.AST) and part._fields:  # an operator or a context has none
+                if isinstance(part, ast.AST) and part._fields:  # an operator or a context has no name
                     _find_globals(part, scopes, now, found)
     elif isinstance(node, _FUNCTIONS):
         for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())):

@@ -128,7 +128,7 @@ def restride(a: Any, shape: Any, strides: Any, shift: int = 0) -> Any:
     if shift >= 0 and a.flags.c_contiguous:
         try:
             return np.ndarray(shape, a.dtype, a, shift * a.itemsize, steps)
-        except (ValueError, TypeError):  # it leaves the array, but not the memory that this is part of
+        except (ValueError, TypeError):  # it may exceed the array, but not the underlying memory
             pass
     return np.asarray(Memory(a, shape, strides, shift, a.itemsize))
 

@@ -51,7 +51,7 @@ class Statement:
     def writes(self) -> dict[str, None]:
         """Return the names that it assigns, wholly or in an element."""
         match self.tree:
-            case ast.Assign([ast.Name(name)]):  # nearly all are so
+            case ast.Assign([ast.Name(name)]):  # the common case
                 return {name: None}
         if isinstance(self.tree, ast.Assign):
             targets = self.tree.targets
@@ -228,7 +228,7 @@ def wrapped(text: str, comment: str = "") -> list[str]:
     if call.startswith("return "):
         call = f"return ({call.removeprefix('return ')})"
     call = call.replace(" - ", "\0-\0")
-    whole = f"{targets}\0=\0{call}" if equals else call  # no line ends before or behind the sign
+    whole = f"{targets}\0=\0{call}" if equals else call  # no line ends before or after the sign
     broken = textwrap.wrap(
         whole, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",
         break_long_words=False, break_on_hyphens=False,

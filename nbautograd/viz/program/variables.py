@@ -102,7 +102,7 @@ class Variables:
         text = array_text(array, load)
         scope = {"np": np, "data": self.stored}
         value = evaluated(text, scope, {})
-        if not same(value, array):  # its elements are apart: they are stored with the bytes between them
+        if not same(value, array):  # its elements have gaps: they are stored with the bytes between them
             raise ProgramError(
                 f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
                 f"{array.strides}; a clone() of it can be written"
@@ -137,7 +137,7 @@ class Variables:
         op = call.op
         operands: dict[str, Operand] = {}
         for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
-            value = None if name == RANDOM else call.arguments.get(name)  # tracing leaves out what is None
+            value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
                 variable = self.variable[value]
                 operands[name] = Operand(ast.Name(variable, ast.Load()), self.values[variable])

@@ -28,9 +28,9 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "build"]
 
-READ = 100_000  # nodes of a graph that is read whole; of a larger one the part nearest to the roots
-TURNS = 4  # operations of a graph in which loops are looked for
-DESCRIBED = 500  # operations of a graph that are all described, so that a group that is opened can tell everything
+READ = 100_000  # limit of the nodes of a graph that is read whole; beyond it, only those nearest to the roots
+TURNS = 4  # limit of the operations of a graph with folded loops
+DESCRIBED = 500  # limit of the operations with full descriptions, for groups that are opened
 
 
 def build(
@@ -80,17 +80,17 @@ class _Builder:
 
     def __init__(self, walk: GraphWalk, lines: SourceLines, namespace: Mapping[str, Any]) -> None:
         self.walk, self.lines, self.namespace = walk, lines, namespace
-        self.paths: dict[int, str] | None = None  # of modules by id(), when they are asked for
+        self.paths: dict[int, str] | None = None  # by id() of the module, on request
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
         self.handles = Handles()
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
-        self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box that stands for the result
-        # Of a large graph, what is not going to be drawn is not described: that is what takes the time.
+        self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result
+        # In a large graph, only the drawn part is described: description takes the time.
         self.bare: set[Any] = set()
         self.bare_leaves: set[Any] = set()
-        self.rest = ""  # the node that stands for the part of the graph that was not read
+        self.rest = ""  # the node for the unread part of the graph
 
     def leave_ops_bare(self, tree: folding.Segment) -> None:
         """Do not describe the operations inside closed groups."""

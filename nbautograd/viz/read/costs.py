@@ -41,7 +41,7 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
                 forward = 2 * math.prod(first) * (second[-1] if len(second) > 1 else 1)
             elif not out and base != "Dot":
                 return None
-            else:  # one was not saved, since the other gets no gradient
+            else:  # the other one gets no gradient, so this one was not saved
                 forward = 2 * math.prod(out) * (first[-1] if first else second[-2 if len(second) > 1 else -1])
             return forward, forward * _wanted(walk, node, PRODUCTS[base])
         if base == "Convolution":
@@ -53,12 +53,12 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
             query, key, value = (shapes[name] for name in ("query", "key", "value"))
             pairs = math.prod(query[:-1]) * key[-2]
             forward = 2 * pairs * (query[-1] + value[-1])
-            again = 2 * pairs * query[-1]  # the scores are computed once more
+            again = 2 * pairs * query[-1]  # the scores are computed again
             return forward, 2 * forward + again if _wanted(walk, node, ("query", "key", "value")) else 0
         if base == "MkldnnRnnLayer":
             forward = 2 * math.prod(shapes["input"][:2]) * sum(math.prod(shapes[f"weight{i}"]) for i in (0, 1))
             return forward, 2 * forward
-    except (KeyError, IndexError):  # a shape that nothing tells
+    except (KeyError, IndexError):  # an unknown shape
         pass
     return None
 

@@ -1,6 +1,6 @@
 """The call of an operation that raised an error, as a node of the graph so far: its operands, their shapes, the line.
 
-What a traceback holds is enough: of the functions below the user's code that were given tensors, the innermost one that
+A traceback is enough: among the functions below the user's code with tensor arguments, the innermost one that
 the library declares as an operation, or of ``nn.functional``, is what failed. A backward pass has frames of its own,
 and a picture of its own (see ``capture.failures``).
 """
@@ -31,8 +31,8 @@ __all__ = ["FailedCall", "failed_call", "graph_so_far"]
 _LIBRARY = str(Path(__file__).parents[2])
 _NOT_CALLS = tuple(str(Path(_LIBRARY, part)) for part in ("autograd", "viz", "cli"))
 _NAMED = re.compile(r"(\w+)\(\): ")
-MAX_OPERANDS = 8  # operands that are drawn
-MAX_CHARACTERS = 110  # characters of a line below the picture
+MAX_OPERANDS = 8  # limit of the drawn operands
+MAX_CHARACTERS = 110  # limit of the characters of a line below the picture
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
         return tree
     for segment in everything:
         if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
-            _close([rest], kept)  # of all steps but the last
+            _close([rest], kept)  # of all steps except the last
             if not rest.closed:
                 _close(rest.children, kept)
     drawn = tree.size()
@@ -301,7 +301,7 @@ def _merged_edges(
     edges: dict[Any, Edge] = {}
     drawn_for: dict[str, str] = {}
     results = [edge for edge in model.edges if edge.kind == "result" and edge.src in stands]
-    made = {edge.dst: stands[edge.src] for edge in results}  # what uses a root that a group made gets it from the group
+    made = {edge.dst: stands[edge.src] for edge in results}  # users of a root that a group created use the group
     for edge in model.edges:
         src, dst = made.get(edge.src, stands.get(edge.src, edge.src)), stands.get(edge.dst, edge.dst)
         if src == dst or src not in nodes or dst not in nodes:
@@ -312,7 +312,7 @@ def _merged_edges(
         if same in edges:
             edges[same] = replace(edges[same], count=edges[same].count + edge.count)
             drawn_for[edge.id] = edges[same].id
-        else:  # slots of groups are numbers that no operation has
+        else:  # slots of groups use numbers that no operation has
             slot = 10_000 + len(edges) if merges else edge.slot
             edges[same] = replace(edge, src=src, dst=dst, slot=slot)
     return tuple(edges.values()), drawn_for
@@ -360,13 +360,13 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
         for key in leaves:
             if key not in piles and groups.issuperset(users[key]):
                 name = model.by_id[key].name
-                stem = _DIGITS.sub("", name) if by_name and "." not in name else ""  # parameters go by module
+                stem = _DIGITS.sub("", name) if by_name and "." not in name else ""  # parameters are grouped by module
                 alike.setdefault((stem, *sorted(users[key])), []).append(key)
         for keys in alike.values():
             if len(keys) > 3:
                 piles |= dict.fromkeys(keys, f"{keys[0]}s")
     alone = [key for key in leaves if key not in piles]
-    if len(alone) > most:  # then by neighborhood, in the order of the drawing
+    if len(alone) > most:  # then by neighborhood, in drawing order
         length = -(-len(alone) // most)
         for i in range(0, len(alone), length):
             piles |= dict.fromkeys(alone[i : i + length], f"{alone[i]}s")
@@ -376,7 +376,7 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
 def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Counter[str]) -> Node:
     own = [model.by_id[node] for node, pile in stands.items() if pile == key]
     arrivals = sum(node.arrivals for node in own)
-    ends = (own[0].name, own[-1].name)  # as the walk met them; in the order of their numbers where they have some
+    ends = (own[0].name, own[-1].name)  # in the order of the walk; by number, if they are numbered
     low, high = sorted(ends, key=lambda name: [int(n) for n in _DIGITS.findall(name)[:4] if len(n) < 10])
     module = _owner(node.name for node in own)
     shapes = {node.shape for node in own}

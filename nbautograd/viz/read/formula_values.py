@@ -34,7 +34,7 @@ class _ShapeOnly:
 
     def __init__(self, shape: tuple[int, ...], dtype: str = "float32") -> None:
         self.shape, self.ndim, self.dtype = shape, len(shape), np.dtype(dtype)
-        self.size = math.prod(n for n in shape if isinstance(n, int))  # of a list of tensors it is a list of shapes
+        self.size = math.prod(n for n in shape if isinstance(n, int))  # for a list of tensors, a list of shapes
 
 
 class TooLarge(_ShapeOnly):
@@ -75,14 +75,14 @@ def kept_operands(node: Any) -> dict[str, Any]:
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = TooLarge(tuple(operand.shape), operand.dtype or "float32")
         elif operand.slot is not None and isinstance(operand.value, (int, float)):
-            operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number in the place of a tensor
+            operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number instead of a tensor
         else:
             operands[operand.name] = _copied(operand.value)
     if trace is not None and trace.value is not None:
         operands["result"] = _copied(trace.value)
     operands |= {name: _copied(value) for name, value in introspect.saved_values(node).items()}
     for name, attribute_name in introspect.saved_names(node).items():
-        if name not in operands:  # reading it may run a hook, which some users allow once
+        if name not in operands:  # reading it may run a hook, which some users allow only once
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name == "dim" else value
     if trace is None and not hasattr(node, "formula_slots"):
@@ -91,7 +91,7 @@ def kept_operands(node: Any) -> dict[str, Any]:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node, node_name(node))
     slots: Mapping[str, str] = attribute(declared, "formula_slots") or {}
-    for what, slot in slots.items():  # an index of several parts is kept whole there, elsewhere its tensors alone
+    for what, slot in slots.items():  # PyTorch keeps an index of several parts whole; elsewhere only its tensors
         if type(parts := getattr(node, slot, None)) is tuple and what.isidentifier():
             operands[what] = tuple(map(_copied, parts))
     for what, slot in slots.items():
@@ -102,7 +102,7 @@ def kept_operands(node: Any) -> dict[str, Any]:
             elif not metadata and what.isidentifier():
                 operands.setdefault(name, _copied(getattr(node, slot)))
     several = {int(what[7:-1]): operands.get(slot[2:]) for what, slot in slots.items() if what.startswith("result[")}
-    if several:  # of an operation with several results, those that are saved: PyTorch may call the second one indices
+    if several:  # of several results, only the saved ones: PyTorch may call the second one indices
         if several.get(1, 0) is None:
             several[1] = operands.get("indices")
         operands["result"] = [several.get(i) for i in range(max(several) + 1)]

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 Mark = list[Any]
-MAX_CHARACTERS = 2000  # characters of a formula that is read
+MAX_CHARACTERS = 2000  # limit of the characters of a formula
 
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
@@ -386,7 +386,7 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     if name == "each" and len(operands) == 3:  # of a loss: the mean divides by the number of elements
         upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
         return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
-    if name == "mm_like":  # its last argument is the memory order of the product
+    if name == "mm_like":  # its last argument is the memory layout of the product
         operands = operands[:2]
     if len(operands) == 2 and name in ("times", "ratio", *_MATRIX):
         left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in operands)
@@ -411,9 +411,7 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
         and (opposite := _opposite(operands[0])) is not None
     ):
         operands = [opposite, operands[2], operands[1]]
-    if (
-        name == "where" and len(operands) == 3 and _is_zero(operands[2])
-    ):  # Iverson's bracket: 1 where it holds, 0 elsewhere
+    if name == "where" and len(operands) == 3 and _is_zero(operands[2]):  # Iverson's bracket: 1 if true, else 0
         held = [["o", "["], *_marks(operands[0], names, 0), ["o", "]"]]
         value = _marks(operands[1], names, 2)
         written = held if value == [["n", "1"]] else [*value, ["o", "·"], *held]

@@ -1,4 +1,4 @@
-"""Reading the objects of an autograd library, whichever it is, by what they look like; and what their variables say."""
+"""Read the objects of any autograd library by their attributes, and the names of their variables."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ class Names:
         self.by_name: dict[str, Any] = {}
         self.by_output: dict[tuple[Any, int], list[str]] = {}
         self.tensors: dict[tuple[Any, int], Any] = {}
-        self.sequences: list[tuple[str, Any]] = []  # variables along which no gradient goes, such as a loop's inputs
+        self.sequences: list[tuple[str, Any]] = []  # variables without a gradient, such as a loop's inputs
         for name, value in self._pairs(namespace):
             self.by_tensor.setdefault(id(value), []).append(name)
             self.by_name[name] = value

@@ -38,7 +38,7 @@ __all__ = [
 
 DIAGONAL, MATRIX, OUTER, MOVE, OTHER = "diagonal", "matrix", "outer", "move", "other"
 
-_ELEMENTWISE = {"conj", "cast_back", "spread", "each", "zeros_of", "sum_to"}  # of g, whatever the other arguments are
+_ELEMENTWISE = {"conj", "cast_back", "spread", "each", "zeros_of", "sum_to"}  # of g, for any other arguments
 _PRODUCTS = {"mm", "mm_like", "bmm"}
 _OUTER = "outer_product"
 _PERMUTES = {

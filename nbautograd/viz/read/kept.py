@@ -15,8 +15,8 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["GraphMemory", "Runs", "Storage", "modules_of", "read_kept"]
 
-FEWEST = 10  # runs of a line that are worth a word
-KEYS = 20  # lines that are asked whether they run again and again
+FEWEST = 10  # number of runs of a line that is worth a message
+KEYS = 20  # limit of the lines checked for repeated runs
 Line = tuple[str, int]
 
 
@@ -82,8 +82,8 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
     scopes = _scopes(walk, namespace)
     modules = modules_of(walk, namespace, scopes)
     seen: set[Any] = set()
-    held: list[Any] = []  # so that no id is given again
-    first: dict[Any, int] = {}  # by operation: bytes that it was the first to save
+    held: list[Any] = []  # so that no id is reused
+    first: dict[Any, int] = {}  # by operation: bytes that it saved first
     for node, module in zip(walk.order, modules, strict=True):
         saved, gone = _saved(node)
         kept.freed += gone
@@ -215,7 +215,7 @@ def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any
     kind = ""
     deepest = max(map(len, scopes), default=0)
     for depth in range(deepest):
-        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # a module may be gone
+        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # the module may have been freed
         found = [key for key in dict.fromkeys(level) if key is not None]
         if len(found) > 1:
             keys = level

@@ -22,7 +22,7 @@ from nbautograd.viz.read.turns import Turns
 
 __all__ = ["count", "divide", "view"]
 
-ALIKE = 3  # equal layers, from which on they are one segment
+ALIKE = 3  # this many equal layers form one segment
 LOOPS = ("loop", "turns")  # of equal steps, and of all turns of a loop in the code
 Key = tuple[int, int]
 
@@ -176,14 +176,14 @@ def view(
     for segment in segments:
         if segment.kind in LOOPS and not segment.closed:
             for child in segment.children:
-                child.closed = child.closed and child.kind != "loop"  # which is no level of its own
+                child.closed = child.closed and child.kind != "loop"  # which is not a level of its own
     if alone:
         inner = [segment for segment in segments if segment in kept and segment is not tree]
         if inner:
             tree = _beside(tree, min(inner, key=lambda one: one.stop - one.start))
     seen = fold.collapse(whole, tree, budget)
     known = {**whole.stands, **seen.stands}
-    others: dict[str, str] = {}  # what the model draws for several, which steps may name
+    others: dict[str, str] = {}  # a box drawn for several nodes, which steps may refer to
     for key, stand in model.stands.items():
         if stand and stand not in whole.by_id:
             others.setdefault(stand, known.get(key, key))

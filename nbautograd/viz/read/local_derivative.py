@@ -1,7 +1,7 @@
-"""The local derivative of an operation with its numbers: what one step of the chain rule multiplies by.
+"""Compute the local derivative of an operation in numbers: the factor of one step of the chain rule.
 
-What a formula comes to is compared with what was sent, so no wrong number is shown; where there is none, it is told
-why. Of formulas of other libraries' nodes, only arithmetic of single numbers is computed.
+The value of a formula is compared with the sent gradient, so no wrong number is shown; if there is no number, the
+reason is shown. For nodes of other libraries, only arithmetic of single numbers is computed.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def local_derivative(
         if any(array.dtype.kind == "c" for array in (*arrays.values(), wanted)):
             return replace(nothing, unknown="complex")
         evaluate = evaluator(node, parameter, source, wanted.shape, known)
-    except Exception:  # a picture is drawn also of objects that cannot be read
+    except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")
     if evaluate is None:
         only = next(iter(arrays.values()))
@@ -100,7 +100,7 @@ def local_derivative(
     try:
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
-    except Exception:  # something that the formula names is not there
+    except Exception:  # the formula refers to a missing value
         lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
         large = any(isinstance(known.get(name), TooLarge) for name in lacks)
         return replace(nothing, unknown="large" if large else "unsaved")
@@ -127,7 +127,7 @@ class _Formula:
         """A part of the formula with another ``g``, for each of the gradients that came where it is a mapping."""
         several = hasattr(introspect.declared(self.node, node_name(self.node)), "count")
         given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
-        norm = node_name(self.node).startswith("Native")  # PyTorch tells of the first of its three results alone
+        norm = node_name(self.node).startswith("Native")  # PyTorch keeps only the first of its three results
         count = max(self.count, 3 if norm else 1)
         parts = [given.get(i) for i in range(count)] if several else next(iter(given.values()))
         result = self.evaluator(part, g=parts)
@@ -190,7 +190,7 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
                 counted = part if part.func.id == "count" else part.args[1]
                 result = evaluate(ast.unparse(counted))  # type: ignore[misc]
                 return int(result) if part.func.id == "count" else math.prod(result)
-    except Exception:  # a picture is drawn even where a formula cannot be evaluated
+    except Exception:  # the picture is drawn even if a formula cannot be evaluated
         return None
     return None
 

@@ -13,9 +13,9 @@ from nbautograd.viz.read.turns import name_of
 
 __all__ = ["Loop", "loop_of"]
 
-MIN_STEPS = 3  # steps that are drawn
-MIN_SHARED = 0.75  # of the steps hand something on, and use a shared weight
-MIN_INSIDE = 0.5  # of the operations that are drawn are inside of the loop
+MIN_STEPS = 3  # number of drawn steps
+MIN_SHARED = 0.75  # share of the steps that pass tensors on and use a shared weight
+MIN_INSIDE = 0.5  # share of the drawn operations that are inside the loop
 
 Span = tuple[int, int]
 
@@ -65,7 +65,7 @@ def _spans(model: GraphModel) -> list[Span]:
     begins = max(first - length, 0)
     step, before = Counter(names[first:]), Counter(names[begins:first])
     if first - begins >= MIN_SHARED * length and not before - step and (first <= length or before == step):
-        spans.insert(0, (begins, first))  # a first step, which only begins with something else
+        spans.insert(0, (begins, first))  # a first step, which only starts differently
     return spans
 
 
@@ -89,7 +89,7 @@ def _columns(model: GraphModel, spans: Sequence[Span]) -> dict[str, int] | None:
         for key in outside:
             drawn = stands.get(key, key)
             if place.setdefault(drawn, where) != where:
-                return None  # a group of operations inside and outside
+                return None  # a group with operations inside and outside
     return place
 
 

@@ -73,7 +73,7 @@ class ResultNames:
         self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
         self.leaves = self.name_leaves()
         self.results: dict[tuple[Any, int], str] = {}
-        self.by_text: dict[Any, str] = {}  # of the results that are called by their expressions
+        self.by_text: dict[Any, str] = {}  # limit of the results named by their expressions
         self.name_results()
         self.taken = {*self.variables.by_name, *self.results.values(), *self.leaves.values()}
 

@@ -44,7 +44,7 @@ def trace_of(node: Any) -> Any:
         elif callable(trace):  # noted without formatting
             trace = known[KEY] = trace(node)
         return trace
-    except Exception:  # a picture is drawn of any object
+    except Exception:  # any object gets a picture
         return None
 
 

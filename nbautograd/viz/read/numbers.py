@@ -17,8 +17,8 @@ INTEGERS, BOOLS, SUMMARY = "d", "b", "m"
 """The forms of a tile's numbers that are no floating elements: a mean or a norm has three digits."""
 _PRINTED = re.compile(r"(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\w.)\]])-(?=inf)")
 _COMPLEX = re.compile(r"\dj")
-LEAST, MOST = 1e-4, 1e8  # between which there is no power of ten
-WHOLE = 1e6  # up to which a whole mean or norm is not rounded
+LEAST, MOST = 1e-4, 1e8  # range without a power of ten
+WHOLE = 1e6  # whole means and norms up to this are not rounded
 
 
 def printed(value: float, decimals: bool = False) -> str:

@@ -65,11 +65,11 @@ class OperationReader:
     def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
         """The version of a tensor that has the value that is shown, and the one that it has now if that is later."""
         now, trace = introspect.version_of(tensor), trace_of(node) if node is not None else None
-        if node is not None and attribute(tensor, "grad_fn") is not node:  # the history of another operation by now
+        if node is not None and attribute(tensor, "grad_fn") is not node:  # now the history of another operation
             return (0, 0) if trace is None or trace.version is None else (trace.version, now)
         if not now or trace is None or self.value(node, 0) is not trace.value:
             return now, 0
-        if trace.version is None or trace.output() is not tensor:  # made in place, or one of several results
+        if trace.version is None or trace.output() is not tensor:  # computed in place, or one of several results
             return (now, 0) if np.array_equal(values.host(tensor), trace.value, equal_nan=True) else (0, 0)
         return trace.version, now if now != trace.version else 0
 

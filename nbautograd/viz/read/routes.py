@@ -10,7 +10,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Path", "Routes", "product"]
 
-MAX_PATHS = 10**6  # paths that are counted
+MAX_PATHS = 10**6  # limit of the counted paths
 Path = tuple[tuple[Any, int], ...]
 """Nodes from the result on, each with the edge that goes on."""
 

@@ -13,7 +13,7 @@ from nbautograd.viz.language import say
 
 __all__ = ["Segment", "label_of", "plan"]
 
-MAX_SEGMENTS = 600  # segments of one step of a loop
+MAX_SEGMENTS = 600  # limit of the segments of one step of a loop
 MAX_SCOPES = 30  # nested scopes
 
 
@@ -140,7 +140,7 @@ def _rolled(
         if stop - start < (4 if period == 1 else 3) * period:
             continue
         most = (stop - start) // period
-        # A step begins where the least is handed on; else such that the last one ends with the segment, as the first
+        # A step begins where the fewest tensors are passed on; else the last one ends with the segment, as the first
         # step of a loop is often a little different.
         phases = [start + p for p in range(period) if (stop - start - p) // period == most]
         start = min(phases, key=lambda i: (carried[segments[i + period].start], (stop - i) % period))

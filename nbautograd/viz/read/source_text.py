@@ -27,8 +27,8 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
 
-SHORT, LONG = 16, 24  # characters of a text: of results, which stand in formulas, and of others
-MOST_PARTS = 4  # of an expression that are left out
+SHORT, LONG = 16, 24  # limits of the characters of a text: in formulas, and elsewhere
+MOST_PARTS = 4  # limit of the omitted parts of an expression
 _KINDS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -206,11 +206,11 @@ class SourceTexts:
     def __init__(self, walk: GraphWalk, namespace: Mapping[str, Any]) -> None:
         self.walk, self.namespace = walk, namespace
         self.files: dict[str, Mapping[Place, _Expression]] = {}
-        self.calls: dict[Any, _Expression] = {}  # of each operation the expression that called it
-        self.made: dict[Any, _Expression] = {}  # and of those whose results are the values of expressions
-        self.turns: dict[Any, str] = {}  # of those that ran in a loop, the variables that got their results
+        self.calls: dict[Any, _Expression] = {}  # for each operation, the expression that called it
+        self.made: dict[Any, _Expression] = {}  # and of those whose results are values of expressions
+        self.turns: dict[Any, str] = {}  # for those inside a loop, the variables that got their results
         ran: dict[tuple[Any, int], list[Any]] = {}
-        inside = Counter[Any]()  # operations in each call of a module
+        inside = Counter[Any]()  # limit of the operations per call of a module
         for node in walk.order:
             trace = trace_of(node)
             if trace is not None and trace.code is not None:
@@ -226,7 +226,7 @@ class SourceTexts:
             self.calls |= dict.fromkeys(nodes, expression)
             used = {to for node in nodes for to, _ in walk.next[node]}
             last = [node for node in nodes if node not in used]
-            others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)  # of a module in it
+            others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)  # of a module inside it
             if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
                 self.made[last[0]] = expression
 
@@ -294,7 +294,7 @@ class SourceTexts:
         if module is not None:
             live = module.module()
             function = getattr(live, "_function", live.forward)
-        elif isinstance(call.func, ast.Call):  # a module that is gone, as in ``nn.MSELoss()(a, b)``
+        elif isinstance(call.func, ast.Call):  # a freed module, as in ``nn.MSELoss()(a, b)``
             function = getattr(_named("nn", called(call.func)), "_function", None)
         elif self.is_function(call.func):
             function = _named("", function_name)

@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 __all__ = ["SHOWN", "Terms", "Work", "terms_of"]
 
-UNITS = 256  # elements of g that are followed one by one
-ENTRIES = 1 << 18  # of a Jacobian that is computed whole
-WHOLE = 4096  # terms of all elements of a step that are kept
-SHOWN = 9  # terms of one element, where those of all are too many
-ROW = 256  # and how many of them are kept where they can be marked in a picture
-DIGITS = 6  # of a local derivative that are kept
-BITS = 22  # elements that are followed at once where elements move: as many as a float32 holds exactly
-CALL_COST = 600  # what a call costs beside its elements, in elements
+UNITS = 256  # limit of the elements of g that are traced one by one
+ENTRIES = 1 << 18  # limit of a Jacobian that is computed whole
+WHOLE = 4096  # limit of the kept terms of all elements of a step
+SHOWN = 9  # limit of the terms of one element, if those of all are too many
+ROW = 256  # and how many of them are kept if a picture can mark them
+DIGITS = 6  # limit of the kept elements of a local derivative
+BITS = 22  # limit of the elements traced at once for moves: the integers that a float32 holds exactly
+CALL_COST = 600  # cost of a call in addition to its elements, in elements
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -121,7 +121,7 @@ def _moved(call: Linear, came: Array, sent: Array) -> tuple[Places, Places, Arra
     places, ups = (np.concatenate(side) for side in zip(*pairs, strict=True))
     order = np.lexsort((ups, places))
     places, ups = places[order], ups[order]
-    other = np.cos(np.arange(came.size) + 1.0)  # a number that comes twice would have been taken for another one
+    other = np.cos(np.arange(came.size) + 1.0)  # a repeated number would be ambiguous
     expected = np.bincount(places, other[ups], sent.size)
     return (places, ups, np.ones(ups.size)) if np.allclose(call(other), expected, 1e-3, 1e-4) else None
 

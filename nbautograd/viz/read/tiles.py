@@ -20,10 +20,10 @@ __all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "tile"]
 
 MOST = 16
 """Rows and columns of a tile."""
-LARGEST = 4_000_000  # elements of a tensor that is read
+LARGEST = 4_000_000  # limit of the elements of a tensor that is read
 BINS = 24
-EXACT = 2**53  # up to which a float is every integer
-MANY = 64  # cells: the numbers of a tile with more are kept as they are shown
+EXACT = 2**53  # up to here a float holds every integer
+MANY = 64  # limit of the cells; larger tiles keep their numbers as shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def tile(value: Any) -> Tile | None:
         if not values.is_near(value, LARGEST):
             return None
         array = values.host(value)
-    except Exception:  # a picture is drawn even of objects that cannot be read
+    except Exception:  # objects that cannot be read still get a picture
         return None
     if array.dtype.kind not in "biuf" or not array.size:
         return None
@@ -112,7 +112,7 @@ def tile(value: Any) -> Tile | None:
             cells = tuple(v if isinstance(v, str) else float(printed(v)) for v in cells)
         return Tile(shape, columns, cells, **counts, form=form)
     if array.dtype.kind in "iu":
-        return None  # means of labels say nothing
+        return None  # the mean of labels is meaningless
     block = math.ceil(rows / MOST), math.ceil(columns / MOST)
     means = _block_means(np.where(finite, matrix, np.nan), block)
     if finite.any():

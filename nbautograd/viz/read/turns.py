@@ -20,7 +20,7 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Turns", "name_of", "turns_of"]
 
-MAX_OPS = 2000  # operations of a graph whose turns are told
+MAX_OPS = 2000  # limit of the operations of a graph with numbered turns
 
 Turns = Sequence[Mapping[tuple[int, int], str]]
 """Of each operation, for each loop that it ran in, by its column and line, what the turn is called."""
@@ -50,7 +50,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
         for loop in files[trace.filename].get(trace.lineno, ()):
             ran.setdefault(loop, []).append(place)
     begins = {loop: min(traces[place].instruction for place in places) for loop, places in ran.items()}
-    outer: list[tuple[int, ...]] = [() for _ in nodes]  # the numbers of the turns of the loops around
+    outer: list[tuple[int, ...]] = [() for _ in nodes]  # the turn numbers of the enclosing loops
     for loop, places in sorted(ran.items(), key=lambda item: (item[0].col_offset, item[0].lineno)):
         inner = {other: at for other, at in begins.items() if other is not loop and _is_inside(other, loop)}
         points = {place: _point(traces[place], inner, files[traces[place].filename]) for place in places}
@@ -126,7 +126,7 @@ def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
 
     :param wanted: how many turns there should be; 0: not known.
     """
-    if len(set(points)) == 1:  # one call a turn, which may be of several operations
+    if len(set(points)) == 1:  # one call per turn, which may be of several operations
         each, rest = divmod(len(points), wanted or 1)
         return [place // each for place in range(len(points))] if wanted and each and not rest else [0] * len(points)
     numbers, turn = [], 0

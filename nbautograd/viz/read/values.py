@@ -32,13 +32,13 @@ __all__ = [
     "told",
 ]
 
-MANY = 6  # numbers that are written out
+MANY = 6  # limit of the printed numbers
 ROWS = 4
 ROOM = 36  # characters of a line
-SAMPLE = 100_000  # elements that a summary looks at
-FAR = 1000  # the same where they must be copied from another device
-ROUNDINGS = 16  # a mean of so many rounding errors is 0
-PLAIN = (np.ndarray, np.generic)  # what needs no translation
+SAMPLE = 100_000  # limit of the elements that a summary reads
+FAR = 1000  # the same for elements that must be copied from another device
+ROUNDINGS = 16  # a mean of this many rounding errors counts as 0
+PLAIN = (np.ndarray, np.generic)  # texts that need no translation
 EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64", "complex64", "complex128")}
 
 
@@ -121,7 +121,7 @@ def is_finite(value: Any) -> bool:
         kept = None if isinstance(value, PLAIN) else stored(value)
         value = value if kept is None else kept
         array = getattr(value, "_a", value)
-        if hasattr(array, "get") and hasattr(array, "dtype"):  # CuPy's: only the answer is copied
+        if hasattr(array, "get") and hasattr(array, "dtype"):  # for CuPy: only the result is copied
             return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
         array = host(value)
         return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
@@ -166,7 +166,7 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     if callable(numpy):
         try:
             value = numpy()
-        except TypeError:  # a dtype that NumPy does not have, such as bfloat16
+        except TypeError:  # a dtype unknown to NumPy, such as bfloat16
             value = value.float().numpy()
     return np.asarray(value)
 

@@ -14,8 +14,8 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["GraphWalk"]
 
-NEAREST = 5000  # nodes that are read of a graph that has too many
-NEAR = 16  # how far back, in operations, an input still tells one step of a loop from another
+NEAREST = 5000  # limit of the nodes read of a graph that is too large
+NEAR = 16  # number of operations, going back, in which inputs distinguish steps of a loop
 
 
 class GraphWalk:

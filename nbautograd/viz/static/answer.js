@@ -1,6 +1,6 @@
-const WITHIN = 0.02; // of the value, by which an answer may be off
-const PRINTED = 0.0001; // from numbers of this size on, labels are rounded to four places
-const NOISE = 1e-6; // of the upstream: smaller is rounding, and 0 is right
+const WITHIN = 0.02; // relative error of an accepted answer
+const PRINTED = 0.0001; // from this size on, labels are rounded to four places
+const NOISE = 1e-6; // relative to the upstream: smaller values are rounding, and 0 is right
 const FUNCTIONS = Object.fromEntries(
   ["sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs"].map((name) => [name, Math[name]]),
 );

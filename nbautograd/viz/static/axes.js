@@ -1,5 +1,5 @@
 
-const LOG_FROM = 30; // times that the largest number is the smallest one, from which on an axis is logarithmic
+const LOG_FROM = 30; // ratio of the largest to the smallest number above which an axis is logarithmic
 const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** `10⁻³`; 1 and 10 as they are. */

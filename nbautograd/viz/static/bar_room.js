@@ -1,4 +1,4 @@
-const MEASURED = 60; // steps whose height is asked for; of more, of each kind the one that says most comes first
+const MEASURED = 60; // limit of the measured steps; of more, the longest text of each kind comes first
 
 /** The bar's contents in a step, one for each edge along which the step sends. */
 function contentsOf(bar, frame) {

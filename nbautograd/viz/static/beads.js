@@ -1,10 +1,10 @@
 const BEAD = 8; // radius of a bead on an edge
-const ALONG = [0.5, 0.62, 0.38, 0.74, 0.26]; // of an edge's length: where a bead may be, the best first
-const SIGN = "h-6l3.4 3.6l-3.4 3.6h6"; // a Σ, from its upper right end
+const ALONG = [0.5, 0.62, 0.38, 0.74, 0.26]; // fractions of an edge's length for a bead, the best first
+const SIGN = "h-6l3.4 3.6l-3.4 3.6h6"; // offset of a Σ from its upper right end
 
 /** The beads of the joints: as much of the ring as terms have come; full when all have. */
 function paintBeads(stage, state) {
-  stage.beads ??= beadsIn(stage.svg); // to look for them at each step takes longer than to paint them
+  stage.beads ??= beadsIn(stage.svg); // searching them at each step takes longer than painting
   for (const { bead, ring } of stage.beads.leaves) {
     const id = bead.dataset.bead, leaf = state.leaves.get(id);
     const of = leaf?.of || Number(ring.getAttribute("pathLength")), got = leaf?.got || 0;

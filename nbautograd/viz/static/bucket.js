@@ -1,6 +1,6 @@
 
-const BUCKET = { wide: 120, narrow: 84, high: 18 }; // of the bar that shows a leaf's .grad
-const FAINT = 34; // per cent of color of the first pass; the last one has all of it
+const BUCKET = { wide: 120, narrow: 84, high: 18 }; // sizes of the bar of a leaf's .grad
+const FAINT = 34; // per cent of color of the first pass; the last one has 100
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
 function amountOf(tile) {
@@ -82,7 +82,7 @@ class Buckets {
     const parts = (entry.terms || []).map(([, via], i) => ({ via, amount: amountOf(this.tiles[entry.tiles?.[i]]) }));
     const segment = this.segment(pass, entry.total_tile ?? -1, parts);
     if (!entry.after) { stack.waiting = segment; return; }
-    if (stack.segments.at(-1)?.pass === pass) stack.segments.pop(); // a failed pass tells it once more
+    if (stack.segments.at(-1)?.pass === pass) stack.segments.pop(); // a failed pass repeats it
     stack.segments.push(segment);
     Object.assign(stack, { waiting: null, emptied: [], after: this.tiles[entry.after_tile] });
   }

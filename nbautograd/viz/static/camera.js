@@ -1,6 +1,6 @@
-const MARGIN = 12; // pixels of the window around what is brought into view
-const CLOSE = 0.6; // of the window: into how much of it a node and what is close to it fit
-const LETTER = 7, LINE = 14; // pixels of a text on an edge
+const MARGIN = 12; // margin around the target, in pixels of the window
+const CLOSE = 0.6; // share of the window for a node and its neighbors
+const LETTER = 7, LINE = 14; // height of a text on an edge, in pixels
 
 const joined = (a, b) => {
   const x = Math.min(a.x, b.x), y = Math.min(a.y, b.y);

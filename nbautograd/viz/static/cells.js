@@ -1,5 +1,5 @@
-const GAP = 1, TIGHT = 5; // pixels between two cells, and the side of those that have nothing between them
-const LEVELS = 8; // colors on each side of zero, on which numbers can be read
+const GAP = 1, TIGHT = 5; // gap between two cells in pixels, and the side of cells without a gap
+const LEVELS = 8; // colors on each side of zero that keep numbers readable
 const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
 const FULL = "var(--nb-value-6)"; // a cell of a mask
 const DASH = 0.9; // pixels: the height of the minus sign

@@ -1,5 +1,5 @@
 const PRODUCTS = ["diagonal", "matrix", "outer"]; // kinds of steps whose local derivative is one tensor
-const TERMS = { most: 9, wide: 150, lines: 2 }; // of a sum that are written out
+const TERMS = { most: 9, wide: 150, lines: 2 }; // limit of the written terms of a sum
 
 /** Which elements of the upstream gradient and of the local derivative an element that was sent is made of. */
 class Chain {
@@ -9,8 +9,8 @@ class Chain {
       (name) => tiles[step[name]] || null,
     );
     this.came = [step.upstream, ...(step.more || [])].map((number) => tiles[number] || null);
-    this.rows = step.rows || null; // of a node that is no product, the terms of each element, or of one
-    // every element has a cell of its own
+    this.rows = step.rows || null; // for a node that is not a product: the terms of each element, or of one
+    // every element has its own cell
     const own = (tile) => !!tile && !tile.block;
     this.whole = [...this.came, this.sent].every(own)
       && (this.rows ? true : own(this.factor) && !this.product?.block);

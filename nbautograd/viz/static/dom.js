@@ -1,7 +1,6 @@
 // Shows a graph and plays a recorded backward pass. One module for the Jupyter widget (render) and for saved pages
-// (mount), put together from the files of this folder in the order that viz/notebook/export.py says.
-// Text only ever becomes text nodes; the drawing, which Python made, is parsed as XML and filtered. No network, no
-// eval.
+// (mount), joined from the files of this folder in the order of viz/notebook/export.py. Text only becomes text nodes;
+// the drawing, created by Python, is parsed as XML and filtered. No network, no eval.
 
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWABLE = new Set(["svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text",
@@ -83,7 +82,7 @@ function drawing(text) {
     }
   }
   const [title, description] = (root.getAttribute("aria-labelledby") || "").split(" ");
-  if (description) { // which is as long as the graph: no name
+  if (description) { // the whole graph is too long for a name
     root.setAttribute("aria-labelledby", title);
     root.setAttribute("aria-describedby", description);
   }

@@ -1,4 +1,4 @@
-const DRAWER = "nbautograd-drawer"; // where the browser remembers which tab was open
+const DRAWER = "nbautograd-drawer"; // the browser's storage key of the open tab
 
 /** Tabs beside the picture, closed at first: the step, the leaves, the program, the graph in words, and the tools. */
 class Drawer {

@@ -1,15 +1,15 @@
 const ROOM = { wide: 230, high: 62, least: 24 }; // of a tile in the bar, in pixels
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
-const SENTENCES = [300, 220], TABS = 110; // pixels: what is said beside them, and the buttons for several edges
-const STACKED = 780; // pixels: a narrower player has its drawer below it
-const BESIDE = 1000; // in a wider one what goes through the pass stands beside the equation
-const MOVES = 38; // how high that is below it
-const SIGNS = { matrix: "@", outer: "⊗" }; // between the upstream gradient and the local derivative
-const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // of a step's time: when the parts of the equation appear
+const SENTENCES = [300, 220], TABS = 110; // pixels: the words beside them, and the buttons for several edges
+const STACKED = 780; // pixels: a narrower player has its drawer below
+const BESIDE = 1000; // in a wider one the pass's own tensors are beside the equation
+const MOVES = 38; // its height below the equation
+const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative
+const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // fractions of a step's time at which the parts of the equation appear
 const LONG_NAME = 20; // letters of a role and a name that may be cut
 const PARTS = { upstream: "upstream", factor: "local", sent: "sent" }; // of the chain rule, as the page calls them
-const FLOWS_BY = { CopySlices: "written_over" }; // what is said of operations of the engine itself
-const asShown = (text) => drawnText(text).replaceAll("-", "−").replace(/\.$/, ""); // what the kernel has written
+const FLOWS_BY = { CopySlices: "written_over" }; // texts for operations of the engine itself
+const asShown = (text) => drawnText(text).replaceAll("-", "−").replace(/\.$/, ""); // texts from the kernel
 const LOCAL = { kind: "local" }; // the scale of a local derivative
 
 /**
@@ -20,13 +20,13 @@ class EquationBar {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-equation-bar", role: "group", "aria-label": player.t("equation") });
-    this.key = ""; // the step and the edge for which an element may be chosen
+    this.key = ""; // the step and the edge whose elements can be chosen
     this.chosen = 0; // which of the node's edges
     this.pinned = null; // the element that was clicked
     this.scale = { kind: "gradients", largest: this.largest() };
     this.tall = this.high();
     this.element.style.setProperty("--nb-tile", `${this.tall}px`);
-    const { frames } = player.history; // what any of the steps needs has its room in all of them
+    const { frames } = player.history; // reserves the room of the largest step in all of them
     this.element.classList.toggle("nb-fails", frames.some(({ kind }) => kind === "error"));
   }
 
@@ -306,7 +306,7 @@ class EquationBar {
       body = view.svg;
     }
     const shape = tile?.cells.length > 1 && !(part === "factor" && this.now.rows) ? tile.shape.join("×") : "";
-    const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // a number stands in the tile
+    const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // the tile holds a number
     const cell = h(
       "div",
       { class: `nb-equation-cell nb-is-${part.replace(/\d+$/, "")}`, "data-part": PARTS[part.replace(/\d+$/, "")] },
@@ -315,7 +315,7 @@ class EquationBar {
         h("span", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape)),
       h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null),
     );
-    cell.style.minWidth = `${body.getAttribute("width") || 0}px`; // narrower is only what is written above the tile
+    cell.style.minWidth = `${body.getAttribute("width") || 0}px`; // only the text above the tile is narrower
     return cell;
   }
 
@@ -396,7 +396,7 @@ class EquationBar {
     const heads = 150, tiles = Object.values(this.views || {}).map(({ svg }) =>
       Math.max(Number(svg.getAttribute("width")) + SIGN_WIDE, heads));
     const free = this.wide - AROUND_PARTS - tiles.reduce((sum, width) => sum + width, 0);
-    const least = this.player.whole < TELEPHONE && this.frame.chain.length > 1 ? 1 : 2; // lines are few there
+    const least = this.player.whole < TELEPHONE && this.frame.chain.length > 1 ? 1 : 2; // it has few lines there
     return Math.max(least, Math.min(TERMS.most, Math.floor(free / TERMS.wide) * TERMS.lines));
   }
 
@@ -447,7 +447,7 @@ class EquationBar {
     if (phase === before || !this.frame?.chain) return;
     this.element.dataset.phase = phase;
     const step = this.frame.chain[this.chosen],
-      comes = (at) => before < at && at <= phase; // a slow page shows not every phase
+      comes = (at) => before < at && at <= phase; // a slow page skips phases
     if (step && comes(1)) fly(this, cameAlong(this), "upstream", true);
     if (step && comes(3)) fly(this, step.edge, "sent", false);
   }

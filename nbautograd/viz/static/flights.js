@@ -1,7 +1,7 @@
-// Numbers that fly between the edges of the graph and the equation below it.
+// Moves numbers between the edges of the graph and the equation below it.
 
 const FLIGHT = 320; // milliseconds
-const GHOST = { wide: 120, high: 48, line: 15 }; // the room for a tile that flies
+const GHOST = { wide: 120, high: 48, line: 15 }; // room for a moving tile
 
 /** The edge along which a gradient came; to a value without a box the only one that leads from there. */
 function cameAlong({ player, frame: { node, received = [] } }) {

@@ -1,9 +1,9 @@
-const LEAST_SPAN = 0.05; // powers of ten by which sizes differ that have a curve
-const VANISHED = -99; // the size of zeros
-const CURVE = { wide: 40, high: 11, least: 8 }; // of the sizes of so many gradients that are drawn as one line
+const LEAST_SPAN = 0.05; // powers of ten between the sizes that get a curve
+const VANISHED = -99; // the size shown for zeros
+const CURVE = { wide: 40, high: 11, least: 8 }; // limit of the sizes of gradients drawn as one line
 
-const MANY_CELLS = 64; // from which on the numbers of a tile are kept as they are shown
-const ROUGH = 5e-5, LITTLE = 1e-3; // by how much these may be off, and a sum, of its largest number
+const MANY_CELLS = 64; // tiles with more cells keep their numbers as shown
+const ROUGH = 5e-5, LITTLE = 1e-3; // rounding error of these, and of a sum relative to its largest number
 
 /** The lines of a view that stand for several gradients of one value: how many. */
 function severalIn(view) {
@@ -103,6 +103,6 @@ function curveOf(sizes, x, y) {
   const d = sizes.map((size, i) => [x + (i / (sizes.length - 1 || 1)) * CURVE.wide, y + down(size)])
     .filter(([, at]) => Number.isFinite(at))
     .map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
-  const floor = `M${x} ${y - CURVE.high / 2}v${CURVE.high + 2}h${CURVE.wide}`; // it is no line that leads somewhere
+  const floor = `M${x} ${y - CURVE.high / 2}v${CURVE.high + 2}h${CURVE.wide}`; // a line without a target
   return [s("path", { class: "nb-curve-floor", d: floor, fill: "none" }), s("path", { d, fill: "none" })];
 }

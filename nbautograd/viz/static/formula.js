@@ -1,6 +1,6 @@
 const MATH = "http://www.w3.org/1998/Math/MathML";
-const LONG = 14; // letters from which on a formula may be broken anywhere
-const BREAKS = new Set(["=", "+=", "+", "−", "·", "/", "@"]); // before which a long formula may go on on the next line
+const LONG = 14; // a longer formula may be broken anywhere
+const BREAKS = new Set(["=", "+=", "+", "−", "·", "/", "@"]); // characters before which a long formula may break
 
 /** A name as it stands in a formula: in brackets where it is an expression with an operator. */
 function atom(name) {
@@ -62,7 +62,7 @@ function lengthOf(marks) {
 /** The marks of a formula in pieces between which a line may end. */
 function piecesOf(marks, long) {
   const pieces = [[]];
-  let depth = 0, opens = false; // whether a line may begin after what was last
+  let depth = 0, opens = false; // true if a line may begin after the last part
   for (const [i, mark] of marks.entries()) {
     const [kind, text] = mark, operator = kind === "o";
     if (operator && "([".includes(text)) depth += 1;

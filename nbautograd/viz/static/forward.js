@@ -1,6 +1,6 @@
-const INFIX = "+−-×·/÷@"; // signs that stand between two operands
-const TAKEN = 500; // milliseconds in which what an operation takes travels to it
-const WIDE_TOKEN = 12; // characters of a value, from which on its shape travels instead
+const INFIX = "+−-×·/÷@"; // signs between two operands
+const TAKEN = 500; // milliseconds for the inputs to reach an operation
+const WIDE_TOKEN = 12; // limit of the characters of a value; a longer one moves as its shape
 
 /**
  * The forward pass, which comes before step 0: its steps have negative numbers, from `first`, before which nothing has
@@ -10,7 +10,7 @@ class ForwardPass {
   constructor(player) {
     this.player = player;
     this.known = new Map(); // by view: its steps
-    this.links = new Map(); // and how its nodes hang together
+    this.links = new Map(); // and the edges between its nodes
     const [frame] = player.history.frames, { forward = [] } = player.data.timeline;
     this.pass = (frame && frame.kind !== "created" && forward[frame.scene]) || { steps: [], cells: {} };
     this.cells = Object.assign({}, ...forward.map(({ cells }) => cells));
@@ -77,7 +77,7 @@ class ForwardPass {
   panel(frame) {
     const { panel, t } = this.player;
     if (!frame.node) return [heading(frame.title), h("p", { class: "nb-hint" }, frame.caption), ...panel.listing(null)];
-    const tiled = [...frame.used, ...frame.out].every((id) => this.tileOf(id)); // then the equation bar has them
+    const tiled = [...frame.used, ...frame.out].every((id) => this.tileOf(id)); // then the equation bar shows them
     return [
       heading(frame.title, frame.subtitle),
       ...(frame.where ? panel.listing(frame.where, frame.node) : []),

@@ -1,6 +1,6 @@
 /** In a frame that a page holds as `srcdoc`: as high as what is shown, and light or dark as the page around it. */
 function joinPage() {
-  const frame = window.frameElement; // null without a frame, or where it belongs to another site
+  const frame = window.frameElement; // null without a frame, or if it belongs to another site
   if (!frame) return;
   const own = document.documentElement, page = frame.ownerDocument;
   own.dataset.nbFramed = "";
@@ -15,10 +15,10 @@ function joinPage() {
         else to.setAttribute(name, value);
       }
     }
-    own.style.colorScheme = getComputedStyle(frame).colorScheme; // where they differ, a frame is never transparent
+    own.style.colorScheme = getComputedStyle(frame).colorScheme; // if they differ, browsers make a frame opaque
   };
   follow();
-  addEventListener("keydown", (event) => { // a notebook's shortcuts, which it cannot hear from here
+  addEventListener("keydown", (event) => { // a notebook's shortcuts, which do not reach the notebook from here
     const heard = new page.defaultView.KeyboardEvent("keydown", event);
     if (isForPage(event) && !frame.dispatchEvent(heard)) event.preventDefault();
   });

@@ -1,8 +1,8 @@
-const ANSWER = 6000; // milliseconds in which a kernel answers
-const DOUBLE = 500; // milliseconds in which a second click belongs to the first
-const STEPS = 16; // operations and groups of a folded graph that are seen at first
-const WHOLE = 1.01; // windows that a drawing may fill, which is seen whole
-const IS_LEVEL = /^(L\d+|open)$/; // of the keys of a view, the one that says how much is folded
+const ANSWER = 6000; // milliseconds to wait for a kernel's answer
+const DOUBLE = 500; // milliseconds within which a second click belongs to the first
+const STEPS = 16; // limit of the operations and groups of a folded graph at first sight
+const WHOLE = 1.01; // windows that a whole drawing may fill
+const IS_LEVEL = /^(L\d+|open)$/; // of the keys of a view, the one with the amount folded
 
 /**
  * Which level of a scene is seen, which groups are open there, and which of the drawn views shows that. Levels nest:
@@ -11,11 +11,11 @@ const IS_LEVEL = /^(L\d+|open)$/; // of the keys of a view, the one that says ho
 class Groups {
   constructor(player, views) {
     this.player = player;
-    this.views = views; // "scene:level,open groups" -> the number of the scene that is drawn for it
+    this.views = views; // "scene:level,open groups" -> the number of its drawn scene
     this.opened = new Set();
-    this.level = new Map(); // scene -> the key of its level; none: as it was drawn first
+    this.level = new Map(); // scene -> the key of its level; none: as drawn first
     this.asked = 0;
-    this.changed = -Infinity; // when a group was opened or closed
+    this.changed = -Infinity; // time at which a group was opened or closed
     this.folds = Object.keys(views).some((view) => IS_LEVEL.test(view.split(":")[1]));
     this.viewOf = (number) => this.player.history.scenes[this.drawnFor(number)];
     this.chips = h("div", { class: "nb-chips" });
@@ -54,7 +54,7 @@ class Groups {
 
   /** As long as nothing was played or opened: the level of each scene at which most is drawn and the whole is seen. */
   fit() {
-    if (this.changed > -Infinity || this.player.predict.on) return false; // what is folded is not asked
+    if (this.changed > -Infinity || this.player.predict.on) return false; // folded nodes do not ask questions
     const { player } = this, said = () => [...this.level].filter(([, key]) => key).join(), before = said();
     for (const number of player.ownScenes) {
       const levels = this.levelsOf(number), from = levels.slice(levels.indexOf(""));
@@ -107,7 +107,7 @@ class Groups {
     const before = [...opened], enters = !opened.delete(id);
     if (enters) opened.add(id);
     if (!(this.keyOf(scene) in this.views) && !hooks.onopen) {
-      // a page without a kernel knows views with one group open
+      // a page without a kernel has views with one open group each
       for (const key of [...opened]) if (key !== id) opened.delete(key);
     }
     const key = this.keyOf(scene), first = enters && this.begins(id);

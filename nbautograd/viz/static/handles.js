@@ -1,7 +1,7 @@
-const PIXELS = 2; // of dragging for a step
+const PIXELS = 2; // pixels of dragging per step
 const BY_KEY = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }; // steps
 const LEAST_HANDLE = 26; // pixels
-const STOPS = 8; // numbers that the tab key comes to
+const STOPS = 8; // limit of the numbers reached by the Tab key
 
 /** The numbers in the boxes of leaves: each can be dragged, or moved with the arrow keys, to see what would change. */
 class Handles {
@@ -31,7 +31,7 @@ class Handles {
       group.append(s("path", { class: "nb-handle-line", d, fill: "none" }), handle);
       this.known.set(id, handle);
     }
-    if (!this.known.size) return; // the picture as a whole is one image
+    if (!this.known.size) return; // the whole picture is one image
     stage.svg.setAttribute("role", "group");
     for (const part of stage.svg.children) {
       if (!part.querySelector(".nb-handle")) part.setAttribute("aria-hidden", "true");
@@ -69,7 +69,7 @@ class Handles {
   /** Give a leaf, or an element of it, another value. */
   move(id, place, value) {
     const { nudge } = this.player;
-    this.said = ""; // selecting the leaf says something else
+    this.said = ""; // selecting the leaf has another meaning
     if (!nudge.grab(id, place)) return;
     this.used = true;
     nudge.set(value(nudge));
@@ -106,7 +106,7 @@ class Handles {
       event.stopPropagation();
       const steps = Math.round((event.clientX - from.x) / PIXELS);
       if (!from.moved && Math.abs(steps) < 2) return;
-      if (!from.moved) this.player.tiles.leave(); // its card would lie over what changes
+      if (!from.moved) this.player.tiles.leave(); // its card would cover the changing part
       from.moved = true;
       this.move(from.id, from.place, ({ base, step }) => base + steps * step);
     }, true);

@@ -1,11 +1,11 @@
-const RECEIVED = 6; // gradients that a group's step lists
-const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // of a state: what a new pass begins without
+const RECEIVED = 6; // limit of the gradients listed in a group's step
+const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // parts of a state that a new pass resets
 
 /** What a view draws for a node or an edge of the whole graph, or nothing. */
 const see = (view, id) => view?.stands?.[id] ?? id;
 const seen = (view, ids = []) => [...new Set(ids.map((id) => see(view, id)))].filter(Boolean);
 const isGroup = (node) => ["group", "pile"].includes(node?.kind);
-const OF_GROUPS = ["op", "accumulate"]; // kinds of frames that are shown together where they happen in one group
+const OF_GROUPS = ["op", "accumulate"]; // kinds of frames that are merged if they happen in one group
 const isEdge = (id) => id.startsWith("e");
 
 /**
@@ -18,8 +18,8 @@ class History {
     this.frames = timeline.frames;
     this.scenes = timeline.scenes;
     this.tiles = timeline.tiles || [];
-    this.added = new Map(); // the numbers of tiles that were computed here
-    const former = new Map(); // rows of the ledger tell only which terms are new
+    this.added = new Map(); // the numbers of tiles computed here
+    const former = new Map(); // rows of the ledger mark only the new terms
     for (const frame of this.frames) {
       for (const [id, row] of Object.entries(frame.ledger || {})) {
         const place = `${frame.scene} ${frame.backward} ${id}`;
@@ -99,7 +99,7 @@ class History {
       ...frame, node: see(view, frame.node), active: all("active"), received: all("received"), bad: all("bad"),
       freed: all("freed"), labels: keyed("labels"), sizes: keyed("sizes"),
       tiles: keyed("tiles"), leaves: own("leaves"),
-      ledger: Object.fromEntries(entries("ledger")), // also of leaves that are inside of a group
+      ledger: Object.fromEntries(entries("ledger")), // includes leaves inside a group
       chain: (frame.chain || []).map((step) => Object.assign({}, step, { edge: see(view, step.edge) })),
       hooks: run.flatMap((f) => f.hooks || []).map(([id, text]) => [see(view, id), text]),
     };
@@ -186,7 +186,7 @@ class History {
 
   /** What stands on the edges of a frame, as text and as tiles. */
   write(state, { labels = {}, sizes = {}, tiles = {} }, view) {
-    const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one last
+    const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one comes last
     for (const [id, value] of Object.entries(labels)) {
       const line = see(view, id), mixed = isMixed(view, line);
       put(state.labels, line, mixed ? "" : value);

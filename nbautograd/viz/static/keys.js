@@ -33,7 +33,7 @@ const KEYS = [
 ];
 const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", "-": "−", E: "⇧E",
   "=": "" };
-const SPOKEN = { " ": "Space", "+": "Plus", E: "Shift+E" }; // as ARIA writes keys
+const SPOKEN = { " ": "Space", "+": "Plus", E: "Shift+E" }; // key names of ARIA
 
 const keysOf = ({ plays }) => KEYS.filter(([, where]) => !where || (where === "plays") === plays);
 

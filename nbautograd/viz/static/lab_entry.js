@@ -1,4 +1,4 @@
-// What JupyterLab loads of a prebuilt extension: the interface of a module that webpack federates.
+// The entry of a prebuilt extension for JupyterLab: the interface of a module federated by webpack.
 (() => {
   const code = import(new URL("lab.mjs", document.currentScript.src));
   let shared = {};

@@ -1,10 +1,10 @@
-const ROWS = 200; // leaves that get a line
-const MANY = 14; // parts of a sum, from which on its middle is left out
-const TILE = { wide: 150, high: 32, line: 16 }; // the room for a tile
-const SHARE = 0.135, SPARE = 16; // of the table: a column's width, and what of it stays empty
-const LINE_HIGH = 27, TILE_HIGH = 38; // pixels of a line of text, and of one with tiles
+const ROWS = 200; // limit of the leaves with a line
+const MANY = 14; // a longer sum omits its middle parts
+const TILE = { wide: 150, high: 32, line: 16 }; // room for a tile
+const SHARE = 0.135, SPARE = 16; // of the table: a column's width, and the empty share of it
+const LINE_HIGH = 27, TILE_HIGH = 38; // height of a line of text, and of one with tiles, in pixels
 
-const LONG_LEAF = 10, WIDE_NAME = 38, TABLE_NAME = 16; // characters: of a name that has its own line; that fit there
+const LONG_LEAF = 10, WIDE_NAME = 38, TABLE_NAME = 16; // characters: of a name that needs its own line; that fit there
 
 /** Names that are cut where they are too long: what all begin with goes first, then their middle. */
 function cutNames(names, most) {
@@ -22,7 +22,7 @@ class Ledger {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-ledger" });
-    this.known = new Map(); // tiles that have been drawn
+    this.known = new Map(); // cache of the drawn tiles
   }
 
   /** The room for a tile, which a narrow column cuts. */

@@ -2,10 +2,10 @@
 const PLOT = { high: 150, top: 26, bottom: 126, left: 64, right: 172 }; // one plot, and room for the names of its lines
 const INKS = ["leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"];
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
-const HEALTHY = [3e-4, 3e-3]; // of an update beside its weights
-const NEAR = 14; // pixels from a line at which it is meant
+const HEALTHY = [3e-4, 3e-3]; // share of an update, next to its weights
+const NEAR = 14; // pixels from a line within which it is hovered
 const APART = 14; // pixels between two names
-const SETTLED = 160; // milliseconds without a further step, after which its pass is shown
+const SETTLED = 160; // milliseconds without another step until its pass is shown
 
 const nonFinite = (value) => (value === null || Number.isNaN(value) ? "NaN" : numberOf(value));
 
@@ -173,7 +173,7 @@ class Lens {
     const { data, t } = this, { leaves } = data, several = leaves.length > INKS.length;
     const numbers = (values) => values.map((value) =>
       (typeof value === "string" ? Number(value.replace("inf", "Infinity")) : value));
-    const part = (i) => Math.round((100 * i) / (leaves.length - 1)); // of the way from the first layer to the last
+    const part = (i) => Math.round((100 * i) / (leaves.length - 1)); // position between the first and the last layer
     const look = (i) => (several
       ? { ink: `color-mix(in oklab, var(--nb-grad) ${part(i)}%, var(--nb-leaf))`, dash: "" }
       : { ink: `var(--nb-${INKS[i]})`, dash: DASHES[i % DASHES.length] });

@@ -2,7 +2,7 @@
 class Links {
   constructor(scene) {
     this.nodes = scene?.nodes || {};
-    this.inner = scene?.inner || {}; // of lines that lead from a group: what the value is called that it made
+    this.inner = scene?.inner || {}; // for lines that leave a group: the name of the value inside
     this.edges = (scene?.edges || []).map(([id, src, dst, kind, slot]) => ({ id, src, dst, kind, slot }));
     this.into = new Map();
     this.from = new Map();
@@ -12,7 +12,7 @@ class Links {
     }
     this.byId = new Map(this.edges.map((edge) => [edge.id, edge]));
     this.failed = Object.keys(this.nodes).find((id) => this.nodes[id].failed); // the operation that was not computed
-    this.lines = new Map(); // "In [3], line 5" -> the nodes that this line made
+    this.lines = new Map(); // "In [3], line 5" -> the nodes of this line
     for (const [id, node] of Object.entries(this.nodes)) {
       if (node.where) this.lines.set(node.where, [...(this.lines.get(node.where) || []), id]);
     }

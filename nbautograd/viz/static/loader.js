@@ -1,5 +1,6 @@
-// What a widget runs first. The script, the style sheet and the texts are in a model of their own, which a kernel makes
-// once for all its widgets; a page unpacks each once. Where widgets cannot see other models, each holds them itself.
+// The first script of a widget. The script, the style sheet and the texts are in a model of their own, which a kernel
+// creates once for all its widgets; a page unpacks each once. If widgets cannot see other models, each holds them
+// itself.
 const modules = (globalThis[Symbol.for("nbautograd.modules")] ??= new Map());
 const LARGE = ["packed", "svgs", "timeline", "views", "program", "lens", "svg"];
 

@@ -1,5 +1,5 @@
-const PATIENCE = 700; // milliseconds in which a kernel answers
-const QUIET = 60; // between two questions to the kernel
+const PATIENCE = 700; // milliseconds to wait for a kernel's answer
+const QUIET = 60; // milliseconds between two questions to the kernel
 const SPAN = 200; // steps of the range
 const GHOST_HIGH = 17; // pixels
 const VALUES = new Set(["leaf", "op", "output", "tensor"]);
@@ -14,7 +14,7 @@ class Nudge {
     this.serial = 0;
     this.active = false;
     this.answered = null;
-    this.changed = []; // what puts back the numbers that have been changed in the drawing
+    this.changed = []; // restores the changed numbers of the drawing
   }
 
   /** The range for an element of a leaf, and the line of what it comes to; nothing where its numbers are not known. */

@@ -1,5 +1,5 @@
-const MOST_ELEMENTS = 1024; // of a convolution's result through which a gradient is followed
-const DEEP = 4; // operations without a tile through which an element is followed
+const MOST_ELEMENTS = 1024; // limit of the elements of a convolution's result for tracing a gradient
+const DEEP = 4; // limit of the operations without a tile for tracing an element
 const FLOWS = new Set(["flow", "constant"]);
 
 const countOf = (shape) => shape.reduce((product, n) => product * n, 1);

@@ -1,7 +1,7 @@
-const LINES = 60; // of a cell that are listed
+const LINES = 60; // limit of the listed elements of a cell
 const NEIGHBORS = 8; // that a node names
-const CULPRIT = 1; // which part of the story of an error tells of the line that is to be changed
-const WIDE_LINE = 22; // characters of a matrix' row, from which on a product takes more room
+const CULPRIT = 1; // the part of an error's story with the line to change
+const WIDE_LINE = 22; // characters of a matrix row above which a product takes more room
 
 const rowIf = (there, name, content) => (there ? [h("dt", {}, name), h("dd", {}, ...content())] : []);
 const alarming = (text) => (notFinite(text) ? " nb-bad-text" : "");
@@ -68,7 +68,7 @@ class Panel {
   step(frame) {
     if (frame.kind === "forward") return this.player.forwardPass.panel(frame);
     const { t } = this.player, adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
-    const written = this.player.equation.writes(frame); // its numbers are there; nothing is said twice
+    const written = this.player.equation.writes(frame); // its numbers are here already
     const listing = frame.where ? this.listing(frame.where, frame.node, frame.changed) : [];
     const { kept, freed } = this.player.links.nodes[frame.node] || {};
     const told = frame.kind === "error" && !frame.story?.length ? frame.alarms || [] : []; // by the equation bar

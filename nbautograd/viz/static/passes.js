@@ -1,5 +1,5 @@
 
-const FEW_TABS = 4; // passes that are called by their whole name
+const FEW_TABS = 4; // limit of the passes shown with their whole name
 
 /** The passes of a recording as tabs, and another pass to compare the present one with. */
 class Passes {
@@ -130,7 +130,7 @@ class Passes {
       show: (segment, bar) => card.show(segment, bar),
       wide: player.whole < ROOMY ? BUCKET.narrow : BUCKET.wide });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
-    const said = { class: many ? "nb-many" : "nb-soft", "aria-hidden": "true" }; // the bar's name says it, too
+    const said = { class: many ? "nb-many" : "nb-soft", "aria-hidden": "true" }; // the bar's name says it as well
     const cell = h("td", { class: "nb-each" }, view.svg, h("span", said, words));
     cell.title = trail.join(" → ");
     return cell;

@@ -1,6 +1,6 @@
 const SHOWN_PATHS = 12; // that are listed
-const HUES = 6; // colors of paths; further ones begin again
-const LONG_PATH = 13; // parts of a path that are written out
+const HUES = 6; // colors of paths; they repeat after the last
+const LONG_PATH = 13; // limit of the written parts of a path
 const STRIPE = 10; // pixels: paths that share an edge take turns along it
 const SMALL_ROOM = { wide: 200, high: 48 }; // of a path's tile
 
@@ -78,7 +78,7 @@ function proportion(cells, whole) {
 
 /** The paths from the root to a node: the first few as lists of edges, and how many there are. */
 function pathsTo(links, roots, target) {
-  const inner = new Map(); // how many ways lead from a node down to the target
+  const inner = new Map(); // number of paths from a node to the target
   const below = new Set([target]), queue = [target];
   while (queue.length) {
     for (const { dst, kind } of links.users(queue.pop())) {
@@ -152,7 +152,7 @@ class PathList {
     const step = first && map.steps.get(first.id);
     const seed = map.tile(step?.upstream ?? map.came.get(edges[0]?.id));
     const nodes = [root, ...edges.map(({ src }) => src)], factors = [];
-    const folded = nodes.some((id) => isGroup(links.nodes[id])); // what happens inside is not told here
+    const folded = nodes.some((id) => isGroup(links.nodes[id])); // the inner steps are not described here
     let cells = seed && !seed.block && !folded ? seed.cells : null, plain = cells?.length === 1;
     if (plain) factors.push(cells[0]);
     edges.forEach((edge, i) => {
@@ -260,7 +260,7 @@ class PathList {
     paths.forEach(({ edges }, i) => edges.forEach(({ id }) => users.set(id, [...(users.get(id) || []), i])));
     this.overlay = s("g", { class: "nb-path-lines", "aria-hidden": "true" });
     for (const [id, numbers] of users) {
-      const edge = stage.part("flow", id); // the whole way; that of the value may share its beginning with others
+      const edge = stage.part("flow", id); // the whole path; that of the value may share its beginning with others
       if (!edge) continue;
       numbers.forEach((number, turn) => {
         const line = s("path", { class: `nb-path-line nb-hue-${number % HUES}`, "data-path": number,

@@ -1,5 +1,5 @@
-const STEP = 900; // milliseconds in which the numbers of a step travel, at normal speed
-const REST = 900; // and for which the step then stays
+const STEP = 900; // milliseconds for the numbers of a step to move, at normal speed
+const REST = 900; // milliseconds for which the step then stays
 const FIRST_REST = 350; // before the first step
 
 /** Plays the steps one after the other: the timer, the speed, the repetition, and the numbers on their way. */
@@ -7,10 +7,10 @@ class Playback {
   constructor(player) {
     this.player = player;
     this.speed = 1;
-    this.waves = false; // whether whole ranks are played at once
+    this.waves = false; // true if whole ranks play at once
     this.loops = false;
     this.timer = 0;
-    this.running = 0; // the animation frame that has been asked for
+    this.running = 0; // the requested animation frame
   }
 
   get playing() { return this.timer !== 0; }

@@ -1,10 +1,10 @@
-const RESULTS = 4; // leaves, or terms of one, that one line has
-const AROUND = 20; // pixels of a page that are around the player
-const CHIPS = 32; // of the text above the drawing where groups are open
+const RESULTS = 4; // limit of the leaves, or terms of a leaf, on one line
+const AROUND = 20; // pixels of a page around the player
+const CHIPS = 32; // height of the text above the drawing when groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
-const TALL = 1600; // pixels: as high may be what is seen on a telephone before anything is played
-const ROOMY = 1000; // pixels: a player that has room for wide tables
-const AHEAD = 24; // steps for which the camera makes room
+const TALL = 1600; // pixels: limit of the height of a player on a telephone before it is played
+const ROOMY = 1000; // pixels: width of a player with room for wide tables
+const AHEAD = 24; // limit of the steps that the camera reserves room for
 
 /** A number without the point that PyTorch writes behind a whole one. */
 const bare = (text) => drawnText(text).replace(/\.$/, "");
@@ -59,7 +59,7 @@ class Player {
     if (data.svgs.length) this.go(first, false, this.plays && !first && !data.ask);
     else this.controls.count.textContent = data.label;
     this.drawer.restore();
-    if (this.links.failed) this.select(this.links.failed, this.stage.overflows); // what could not be computed
+    if (this.links.failed) this.select(this.links.failed, this.stage.overflows); // values that could not be computed
   }
 
   build(place, texts) {
@@ -92,10 +92,10 @@ class Player {
     place.replaceChildren(this.root);
     const pick = (id, twice) => (twice ? this.doubled(id) : this.clicked(id));
     this.stage = new Stage(canvas, pick, (node, edge) => this.hover(node, edge));
-    this.root.addEventListener("pointerup", (event) => { // where the drawer has opened by the second of two clicks
-      if (!event.composedPath().includes(canvas)) this.stage.twice(event); // its target may be gone
+    this.root.addEventListener("pointerup", (event) => { // the drawer opened by the second of two clicks
+      if (!event.composedPath().includes(canvas)) this.stage.twice(event); // its target may have been removed
     });
-    this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
+    this.whole = this.root.clientWidth; // its width, measured again only after a possible change
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
     this.stage.pours = new Pours(this);
@@ -147,7 +147,7 @@ class Player {
   forward() { return this.index < 0 ? this.index + 1 : this.stops[this.position(this.index) + 1] ?? this.last; }
 
   backward() {
-    if (this.rests) return this.last; // which is what is seen
+    if (this.rests) return this.last; // the visible part
     return this.index > 0 ? this.stops[this.position(this.index) - 1] ?? 0
       : Math.max(this.index - 1, this.forwardPass.first);
   }
@@ -192,7 +192,7 @@ class Player {
     this.load(this.groups.drawnFor(state.scene));
     if (begins && this.stage.tall > this.room) this.shrink();
     this.stage.still();
-    this.stage.last = null; // a click after a step is a first one
+    this.stage.last = null; // a click after a step counts as the first
     this.card.hide();
     this.choose(null);
     this.predict.say("");
@@ -229,7 +229,7 @@ class Player {
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
   drawingOf(scene) {
     const drawings = this.data.svgs[scene] || this.data.svgs[0], needs = (svg) => [this.beyond(svg), sizeOf(svg)[3]];
-    const isLess = ([a, b], [c, d]) => a < c - 0.01 || (a < c + 0.01 && b < d); // of those that fit, the lowest
+    const isLess = ([a, b], [c, d]) => a < c - 0.01 || (a < c + 0.01 && b < d); // the lowest of the fitting ones
     return drawings.reduce((best, svg) => (isLess(needs(svg), needs(best)) ? svg : best));
   }
 
@@ -268,7 +268,7 @@ class Player {
     const above = this.groups.opened.size ? CHIPS : 0;
     this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
     root.classList.toggle("nb-rests", rests);
-    const room = rests && stage.wide < TELEPHONE ? Math.max(this.room, TALL) : this.room; // there, one scrolls anyway
+    const room = rests && stage.wide < TELEPHONE ? Math.max(this.room, TALL) : this.room; // one scrolls there anyway
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
   }
 
@@ -371,7 +371,7 @@ class Player {
     stage.measure();
     this.equation.measured = null;
     this.reserve();
-    if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has drawn it again
+    if ((this.rests || !this.stepped) && this.groups.fit()) return; // which has redrawn it
     if (this.drawingOf(this.scene) === stage.text) stage.fit();
     else this.draw();
     const state = this.state();

@@ -1,4 +1,4 @@
-const HINTS = 2; // upstream and local; one more wrong answer, and the gradient itself is shown
+const HINTS = 2; // upstream and local; after one more wrong answer, the gradient itself is shown
 
 /**
  * Predict, then see: the learner types each gradient before it is shown. What is not answered yet is taken out of the
@@ -8,11 +8,11 @@ class Predict {
   constructor(player) {
     const { t } = (this.player = player);
     this.on = false;
-    this.answers = new Map(); // by question: how many answers were wrong, and whether it is done
+    this.answers = new Map(); // by question: the number of wrong answers, and true if done
     this.asked = new Map(); // by the number of a frame: its questions
-    this.floor = 0; // steps up to this one had been seen before
+    this.floor = 0; // the last step seen before
     this.message = "";
-    this.resumes = false; // whether the player plays on once the step is complete
+    this.resumes = false; // true if the player continues once the step is complete
     this.button = h("button", { type: "button", class: "nb-button nb-ask", "aria-pressed": "false",
       "aria-label": t("ask"), title: t("ask"), onclick: () => this.toggle() }, "?");
     this.score = h("span", { class: "nb-score", hidden: "" });
@@ -122,7 +122,7 @@ class Predict {
     const factors = PRODUCTS.includes(step?.kind);
     bar.views = {};
     const tiles = [question.upstream, bar.tiles[step?.factor]].filter(Boolean);
-    bar.now = { whole: false, tiles }; // no element can be pointed at: the bar would write it out
+    bar.now = { whole: false, tiles }; // hide elements: the bar would show the answer
     const upstream = wrong > 0
       ? bar.cell("upstream", t("upstream"), step?.upstream_name ?? frame.receives?.[0]?.[0] ?? "", question.upstream)
       : this.closed("upstream", t("upstream"));
@@ -307,7 +307,7 @@ class Predict {
     const { player } = this;
     if (!this.on) { this.start(player.index >= player.last ? 0 : player.index); return; }
     this.turn(false);
-    player.resize(); // the room that a question needs goes to the drawing
+    player.resize(); // the drawing gets the room of a question
     player.again();
     player.root.focus({ preventScroll: true });
   }
@@ -336,7 +336,7 @@ class Predict {
     this.resumes = false;
     this.button.setAttribute("aria-pressed", String(on));
     this.button.classList.toggle("nb-pressed", on);
-    this.player.equation.element.classList.toggle("nb-asks", on); // each step has the room that a question needs
+    this.player.equation.element.classList.toggle("nb-asks", on); // each step reserves the room of a question
     this.score.hidden = !on;
   }
 }

@@ -1,4 +1,4 @@
-const CODE_LETTER = 7.25, BESIDE_CODE = 40; // pixels: of code; what is left and right of it
+const CODE_LETTER = 7.25, BESIDE_CODE = 40; // pixels: of code; its margins left and right
 
 /** The program of the pass, below the player: the lines that run are marked, and a click on one goes to its step. */
 class ProgramLines {
@@ -9,7 +9,7 @@ class ProgramLines {
       const row = { part, node, element: h("code", { class: "nb-program-line" }, text,
         comment ? h("i", {}, `  # ${comment}`) : "") };
       if (this.stepOf(row) !== null) {
-        const go = () => player.step(this.stepOf(row)); // another one where other groups are open
+        const go = () => player.step(this.stepOf(row)); // another one if other groups are open
         Object.assign(row.element, { tabIndex: 0, onclick: go });
         row.element.setAttribute("role", "button");
         row.element.onkeydown = (event) => {

@@ -2,8 +2,8 @@
 class Search {
   constructor(player) {
     this.player = player;
-    this.hits = []; // { id, at }: what was found, and the node that is drawn for it
-    this.hit = -1; // which of them is the current one
+    this.hits = []; // { id, at }: the match, and its drawn node
+    this.hit = -1; // index of the current match
     const label = player.t("search");
     this.field = h("input", { type: "search", class: "nb-search", placeholder: player.t("search_hint"),
       "aria-label": label, title: label, spellcheck: "false", autocomplete: "off",

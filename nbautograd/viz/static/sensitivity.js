@@ -1,6 +1,6 @@
 const CARD_ROOM = { wide: 200, high: 90 }; // of a card's tile
 const BESIDE_POINTER = 14; // pixels
-const FAR = 1e5; // pixels that a place is worse which covers something
+const FAR = 1e5; // cost in pixels of a place that covers something
 const CARD_NUDGE = 0.01;
 
 /** What a gradient means, in words: for an element of a tensor, or for a number. */
@@ -96,7 +96,7 @@ class SensitivityCard {
     const tops = [beside(y, y, high), ...spoken.map((box) => beside(box.y, box.y + box.height, high))].flat();
     const within = (at, size, whole) => Math.max(Math.min(at, whole - size - 6), 6);
     const cost = ([left, top]) => Math.hypot(left + w / 2 - x, top + high / 2 - y)
-      + (left < x && x < left + w && top < y && y < top + high ? FAR : 0) // what is pointed at
+      + (left < x && x < left + w && top < y && y < top + high ? FAR : 0) // the hovered element
       + FAR * spoken.filter((box) => shared(box, { x: left, y: top, width: w, height: high })).length;
     const spots = lefts.flatMap((left) => tops.map((top) =>
       [within(left, w, around.width), within(top, high, around.height)]));

@@ -1,8 +1,8 @@
-const SIZED_FROM = 20; // operations from which on gradients are drawn as wide as they are large
+const SIZED_FROM = 20; // with fewer operations, gradients have no width by size
 const BOUNDS = [-6, -3, 2, 5]; // log10 per element: vanished, small, usual, large, exploding
 const BOUND_TEXTS = ["10⁻⁶", "10⁻³", "10²", "10⁵"];
-const BETWEEN = [-6.5, -4.5, 0, 3.5, 6]; // of each class a size, for the legend
-const ACTIVE = 2; // pixels at least of a line that is active
+const BETWEEN = [-6.5, -4.5, 0, 3.5, 6]; // a size of each class, for the legend
+const ACTIVE = 2; // smallest width of an active line in pixels
 
 const bin = (size) => BOUNDS.filter((bound) => size > bound).length;
 

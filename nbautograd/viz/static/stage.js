@@ -44,7 +44,7 @@ class Stage extends Camera {
       for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
     }
     const slots = [...this.find].filter(([key]) => key.startsWith("slot "));
-    this.painted = new Map(); // of each part what is shown of it: a step touches only what it changes
+    this.painted = new Map(); // the drawn state of each part: a step touches only the changes
     for (const [key, element] of this.find) {
       const [kind, id] = key.split(" ");
       if (kind !== "slot") this.painted.set(key, { kind, id, element, look: "" });

@@ -1,7 +1,7 @@
-const NUMBERS = 16; // cells up to which each shows its number
+const NUMBERS = 16; // limit of the cells with a number each
 const NUMBER_COLUMNS = 4;
-const LOWEST = 15, LEAST_ROW = 12; // pixels of a row with a number: usual, and at least
-const DIGIT = 6.95, LARGE_DIGIT = 9.05; // pixels: how wide a character is, and that of a single number
+const LOWEST = 15, LEAST_ROW = 12; // pixels of a row with a number: usual, and smallest
+const DIGIT = 6.95, LARGE_DIGIT = 9.05; // pixels: width of a character, and of a single number
 
 /** Where PyTorch begins to write powers of ten, and up to where a whole mean or norm is not rounded. */
 const LEAST_PLAIN = 1e-4, MOST_PLAIN = 1e8, MOST_WHOLE = 1e6;
@@ -38,7 +38,7 @@ function roundedNumber(number, brief = false) {
   if (brief) return Number(number.toPrecision(3));
   if (size < LEAST_PLAIN || size > MOST_PLAIN) return Number(number.toExponential(4));
   const between = Number.isInteger(number * 32) && !Number.isInteger(number * 16); // two numbers of four decimals
-  return between ? (2 * Math.round(number * 5000)) / 1e4 : Number(number.toFixed(4)); // to the even one
+  return between ? (2 * Math.round(number * 5000)) / 1e4 : Number(number.toFixed(4)); // rounds half to even
 }
 
 /** The largest number of a tile that has colors. */
@@ -61,7 +61,7 @@ function rowHeight(tile, high) {
 /** How many columns a tile has in so much room, how wide and high a cell is, and whether it holds its number. */
 function cellsIn(tile, said, wide, high) {
   const { cells, columns } = tile, one = cells.length === 1;
-  const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // also of later texts
+  const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // including later texts
   const least = one ? 84 : 50, tall = rowHeight(tile, high);
   const large = one && longest * LARGE_DIGIT + 8 <= wide, needs = longest * (large ? LARGE_DIGIT : DIGIT) + 3;
   const most = isWritten(tile) && tall >= LEAST_ROW ? { width: Math.max(needs, least), written: true, large } : null;

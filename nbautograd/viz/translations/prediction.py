@@ -33,7 +33,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forward_start": ("Before the forward pass", "前向计算之前"),
     "forward_hint": (
         "Nothing has been computed yet: only the leaves have values. Press → to run one operation.",
-        "尚未计算：只有叶子有值。按 → 执行一个运算。",
+        "尚未计算：只有叶子节点有值。按 → 执行一个运算。",
     ),
     "forward_saves": ("Saved for backward: {saved}", "为反向传播保存：{saved}"),
     "forward_dots": ("The dots are what it keeps for the backward pass.", "圆点是它为反向传播保存的值。"),

@@ -55,11 +55,11 @@ PLAYER: dict[str, tuple[str, str]] = {
     ),
     "story_norm": (
         "Upstream minus its mean, minus the part along the normalized values, divided by the deviation.",
-        "上游减去其均值，再减去沿归一化数值方向的部分，除以标准差。",
+        "上游减去其均值，再减去沿规范化数值方向的部分，除以标准差。",
     ),
     "story_norm_weight": (
         "Upstream × normalized values, summed over all elements that {name} scales.",
-        "上游 × 归一化后的数值，对 {name} 缩放的所有元素求和。",
+        "上游 × 规范化后的数值，对 {name} 缩放的所有元素求和。",
     ),
     "story_bias": (
         "{name} was added at every place: the sum of the upstream of all places.",

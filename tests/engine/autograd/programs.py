@@ -158,11 +158,11 @@ def trace(T: Any, choose: Choose, steps: int) -> list[Step]:
     program = Program(choose, T)
     found = [program.seen()]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the gradients of tensors that are no leaves
+        warnings.simplefilter("ignore")  # gradients of the non-leaf tensors
         try:
             for _ in range(steps):
                 found.append(program.advance())
-        except EndOfProgramError:  # of the last step, too, whether it raised
+        except EndOfProgramError:  # of the last step as well, if it raised
             found.append([program.what, program.error, None, [], [], []])
     return found
 
@@ -171,9 +171,9 @@ def is_over(ours: Step, theirs: Step) -> bool:
     """Return whether the libraries differ as ``docs/differences.md`` says, so that nothing more can be compared."""
     our_error, their_error = ours[1], theirs[1]
     if ours[0] != theirs[0] and {ours[0].split()[1], theirs[0].split()[1]} == {"flat", "itself"}:
-        return True  # the layouts of results may differ, and what is contiguous
+        return True  # layouts of results may differ, and so may contiguity
     if their_error and not our_error:
-        if their_error in KEPT:  # PyTorch raises an error for cases that are kept here on purpose
+        if their_error in KEPT:  # cases for which PyTorch raises an error are kept on purpose
             return True
         raise DisagreementError(f"only PyTorch raised: {their_error}")
     if our_error == INFERENCE:  # PyTorch allows it for tensors detached in normal mode
@@ -186,8 +186,8 @@ def is_over(ours: Step, theirs: Step) -> bool:
 KEPT = (
     "please report a bug to PyTorch",
     "modified by an inplace operation",  # a copy of the saved tensor is kept
-    "modified inplace",  # through detach(): history that goes on is right
-    "a leaf Variable that requires grad is being used",  # a view whose base got a history, which was not looked at yet
+    "modified inplace",  # through detach(): a continued history is correct
+    "a leaf Variable that requires grad is being used",  # a view whose base got a history that was not read yet
 )
 
 # -- computing -------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def view_in_place(p: Program) -> None:
         return
     name = p.choose(["unsqueeze_", "squeeze_", "transpose_"])
     arguments = {"unsqueeze_": (0,), "squeeze_": (0,), "transpose_": (0, -1)}[name]
-    mode = "grad" if p.tensors[x].requires_grad else p.mode()  # a history of another shape is of no use
+    mode = "grad" if p.tensors[x].requires_grad else p.mode()  # a history of another shape is useless
     p.run(name, lambda T, t: getattr(t, name)(*arguments) is t, x, mode=mode)
     p.end_if_family_does_not_know(x)
 
@@ -331,7 +331,7 @@ def require(p: Program) -> None:
     value = p.choose([True, True, False])
 
     def demand(T: Any, t: Any) -> None:
-        if value or not (t.requires_grad and t.is_leaf):  # a leaf that no longer is one crashes PyTorch's engine
+        if value or not (t.requires_grad and t.is_leaf):  # a former leaf crashes PyTorch's engine
             t.requires_grad_(value)
 
     p.run(f"requires_grad_({value})", demand, p.pick(), mode=p.mode())
@@ -340,7 +340,7 @@ def require(p: Program) -> None:
 @step
 def hook(p: Program) -> None:
     def register(T: Any, t: Any) -> None:
-        if not (t.is_leaf and t._is_view()):  # PyTorch crashes where a view that was not recorded requires grad
+        if not (t.is_leaf and t._is_view()):  # PyTorch crashes if an unrecorded view requires grad
             t.register_hook(lambda g: g * 3)
 
     p.run("register_hook", register, p.pick())
@@ -467,7 +467,7 @@ def gradient(p: Program) -> None:
         return None if g is None else g.detach().clone()
 
     result = p.run("grad", differentiate, x, y)
-    if result is None:  # PyTorch has called the hooks of a lone root all the same
+    if result is None:  # PyTorch has called the hooks of a single root anyway
         p.tensors[x].grad = None
     if result is not RAISED:
         p.result = [[0, result]]

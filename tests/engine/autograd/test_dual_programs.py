@@ -75,7 +75,7 @@ WRITES = [
 ]
 
 
-# After some writes PyTorch takes a dual tensor, which is a view, for a leaf, or sees a write that did not concern it.
+# After some writes PyTorch takes a dual tensor, which is a view, for a leaf, or counts a write to another tensor.
 OF_HISTORY = ("a leaf Variable that requires grad is being used", "is a view and its base or another view")
 
 

@@ -222,7 +222,7 @@ def test_message(T, misuse, message):
     with pytest.raises(Exception) as caught:
         misuse(T)
     assert re.search(message, str(caught.value), re.DOTALL), str(caught.value)
-    return caught.value  # whose type is compared
+    return caught.value  # which compares the types
 
 
 EXPRESSIONS = [

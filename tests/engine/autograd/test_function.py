@@ -115,7 +115,7 @@ MISUSES = [
 def test_misuse(T, call, message):
     with pytest.raises((RuntimeError, TypeError, NotImplementedError), match=message) as caught:
         call(T, leaf(T))
-    return caught.value  # whose type is compared
+    return caught.value  # which compares the types
 
 
 def test_a_backward_that_writes_into_its_gradient_harms_nobody():

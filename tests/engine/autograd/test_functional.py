@@ -48,7 +48,7 @@ CALLS = [
 def test_results(index):
     def program(T):
         found = CALLS[index](T, T.autograd.functional, *inputs(T))
-        if index == 5:  # PyTorch gives lists here, and leaves a useless graph
+        if index == 5:  # PyTorch returns lists here, and keeps a useless graph
             return [[t.detach() for t in row] for row in found]
         return found
 

@@ -137,7 +137,7 @@ def test_what_runs_in_between_may_write_to_what_was_saved(made):
         spoilt = Spoil.apply(T.ones(3, requires_grad=True), saved).sum()
         kept = x.exp()
         saved.append(kept.detach())
-        (kept.sin().sum() + spoilt).backward()  # Spoil's node is older: it runs when the others have
+        (kept.sin().sum() + spoilt).backward()  # Spoil's node is older: it runs after the others
         return x.grad
 
     def by_a_hook(x):

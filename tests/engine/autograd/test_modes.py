@@ -21,7 +21,7 @@ from tests import oracle
 def test_anomaly_names_the_node_and_the_forward_line(T):
     with pytest.warns(UserWarning) as caught, T.autograd.detect_anomaly():
         x = T.tensor([0.0, 1.0], requires_grad=True)
-        y = (x * 0).sqrt()  # the line that made it
+        y = (x * 0).sqrt()  # the line of the call
         out = (y * 0).sum()
         with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
             out.backward()

@@ -18,7 +18,7 @@ import nbautograd
 from tests import oracle
 from tests.engine.autograd.traces import Changes, DisagreementError, programs_agree
 
-K = 8  # elements of all leaves together
+K = 8  # total number of elements of all leaves
 
 UNARY = {
     "sin": (np.sin, np.cos),
@@ -59,7 +59,7 @@ class Slot:
     def __init__(self, tensor, twin, number, leaf=None, is_one_of_several=False):
         self.tensor, self.twin, self.number, self.leaf = tensor, twin, number, leaf
         self.is_one_of_several = is_one_of_several
-        self.expected = None  # the .grad that should be there
+        self.expected = None  # the expected .grad
 
 
 RAISED = object()
@@ -122,7 +122,7 @@ class Program:
         if tensor is not RAISED:
             self.count += 1
             self.slots.append(Slot(tensor, twin, self.count, **about))
-            if len(self.slots) > 14:  # forget an old one
+            if len(self.slots) > 14:  # drop an old one
                 del self.slots[3]
 
     def cut(self, twin, recorded):
@@ -210,7 +210,7 @@ class Program:
         x = self.pick()
         y = self.pick(lambda slot: slot.twin.value.shape in ((), x.twin.value.shape))
         if x is not y and np.shares_memory(x.twin.value, y.twin.value):
-            return  # PyTorch raises an error for memory that overlaps; here it is the old values that are read
+            return  # PyTorch raises an error for overlapping memory; here the old values are read
         twin = self.combined(name, x, y)
 
         def step(T, a, b):
@@ -302,7 +302,7 @@ def is_over(ours, theirs):
     if ours[1] == theirs[1]:
         return False
     if theirs[1] and theirs[0].startswith(("backward", "second")):
-        return True  # a copy of the saved tensor is kept here
+        return True  # a copy of the saved tensor is kept
     raise DisagreementError("only PyTorch raised" if theirs[1] else "only nbautograd raised")
 
 

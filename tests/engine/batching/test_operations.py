@@ -110,7 +110,7 @@ def test_each_sample_has_its_own_result_and_pytorchs(case):
         theirs, theirs_alone = oracle.answer(program).parts
         try:
             result = mapped(nb, case, samples, dims)
-        except RuntimeError as error:  # what is written to is one for all samples
+        except RuntimeError as error:  # a written tensor is the same for all samples
             assert "inplace arithmetic" in str(error) and (None in dims or case.name == WRITES)
             assert theirs is None
             continue

@@ -159,7 +159,7 @@ def present(module: Any) -> Iterator[Any]:
     before, kept = sys.modules.get("cupy"), backend.cuda
     fresh = backend._CupyBackend()
     sys.modules["cupy"] = module
-    strict = strict_backend.StrictBackend()  # its arrays are made otherwise than CuPy's
+    strict = strict_backend.StrictBackend()  # its arrays are created differently from CuPy's
     fresh.scipy, fresh.strided = strict.scipy, strict.strided  # type: ignore[method-assign]
     fresh.kernels = strict.kernels  # type: ignore[method-assign]
     backend.cuda = backend._BY_TYPE["cuda"] = fresh

@@ -16,7 +16,7 @@ def test_operations_are_marked_on_the_device() -> None:
             nb.ones(2).log()
         table = prof.key_averages().table(sort_by="cuda_time_total")
     times = {event.name: event.device_time_total for event in prof.events()}
-    assert times == {"both": 3000.0, "aten::exp": 1500.0, "aten::log": 1500.0}  # 1.5 ms is what the module always says
+    assert times == {"both": 3000.0, "aten::exp": 1500.0, "aten::log": 1500.0}  # the module always returns 1.5 ms
     assert "CUDA total" in table and "Self CUDA time total: 3.000ms" in table
 
 

@@ -67,7 +67,7 @@ def test_a_cache_of_kernels_that_cannot_be_written(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     folder.mkdir()
     folder.chmod(0o500)
-    file = tmp_path / "file"  # root may write into any folder, but a file is none
+    file = tmp_path / "file"  # root may write to any folder, but not into a file
     file.write_text("")
     for place in (folder, file / "cache"):
         code = (
@@ -75,7 +75,7 @@ def test_a_cache_of_kernels_that_cannot_be_written(tmp_path: Path) -> None:
         )
         try:
             assert "device='cuda:0'" in run(code, CUPY_CACHE_DIR=str(place))
-        except AssertionError as error:  # an error is fine where it says what is wrong
+        except AssertionError as error:  # an error is fine if its message names the reason
             assert "cache" in str(error).lower() or "Errno" in str(error)
 
 

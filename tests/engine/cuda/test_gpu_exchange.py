@@ -54,7 +54,7 @@ def test_from_pytorch(kind: str, layout: Any) -> None:
         assert ours.data_ptr() == theirs.data_ptr()
         ours.zero_()
         assert not theirs.any()
-    made = nb.tensor(theirs)  # by its interface, and a copy
+    made = nb.tensor(theirs)  # through its interface, and as a copy
     assert (made.device.type, tuple(made.shape)) == ("cuda", tuple(theirs.shape))
 
 
@@ -175,7 +175,7 @@ def test_copies_and_pickles() -> None:
     file.seek(0)
     first, second = nb.load(file)
     first[0, 0] = 9
-    assert second[0, 0].item() == 9  # they share memory as they did
+    assert second[0, 0].item() == 9  # they share memory as before
 
 
 @real

@@ -101,7 +101,7 @@ def test_gradients_of_indexing_are_the_same_each_time() -> None:
     values = nb.randn(100_000, 3, generator=generator).numpy()
     found = [gradient("cuda", values)[0] for _ in range(5)]
     assert all((again == found[0]).all() for again in found)
-    agree(gradient, np.round(values * 8) / 8)  # sums of which are exact
+    agree(gradient, np.round(values * 8) / 8)  # whose sums are exact
 
 
 @pytest.mark.parametrize("dims", [None, 0, 1, (0, 1)])
@@ -114,4 +114,4 @@ def test_sums_with_what_goes_before(dims: Any) -> None:
         ]
 
     x = nb.randn(1200, 1000, generator=nb.Generator().manual_seed(0)).numpy()
-    agree(sums, np.round(x * 8) / 8)  # sums of 1,200 squares of which are exact
+    agree(sums, np.round(x * 8) / 8)  # 1,200 squares have an exact sum

@@ -91,7 +91,7 @@ def test_few_elements(size: tuple[int, ...]) -> None:
 def test_special_values() -> None:
     values = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-40, 3e38], np.float32)
     for name in ("exp", "log", "sqrt", "sin", "tanh", "abs", "sign", "relu", "sigmoid", "rsqrt", "isnan", "floor"):
-        for value in values:  # each has a bound of its own
+        for value in values:  # each has its own bound
             agree(lambda p, x, name=name: [getattr(nb.tensor(x, device=p), name)()], np.asarray(value))
 
 

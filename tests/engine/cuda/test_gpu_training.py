@@ -147,7 +147,7 @@ def test_mixed_precision() -> None:
     scaler._per_optimizer_states.clear() if REHEARSAL else None
     scaler.step(optimizer)
     scaler.update()
-    np.testing.assert_array_equal(host(model[0].weight), before)  # a step with infinities is left out
+    np.testing.assert_array_equal(host(model[0].weight), before)  # a step with infinities is skipped
     assert scaler.get_scale() < scale
 
 

@@ -51,7 +51,7 @@ def test_special_values(name: str) -> None:
 @pytest.mark.parametrize("name", BINARY.split())
 def test_special_values_in_pairs(name: str) -> None:
     pairs = itertools.product(SPECIAL, repeat=2)
-    if name in ("fmod", "remainder"):  # of numbers so far apart PyTorch's quotients overflow
+    if name in ("fmod", "remainder"):  # with numbers this far apart, PyTorch's quotients overflow
         pairs = itertools.product(SPECIAL[:-2], repeat=2)
     first, second = (list(part) for part in zip(*pairs, strict=True))
     alike(lambda T: getattr(T, name)(T.tensor(first), T.tensor(second)), atol=1e-6)
@@ -260,7 +260,7 @@ def test_dtypes(kind: str, name: str) -> None:
     try:
         expected = call(torch, place)
     except (RuntimeError, NotImplementedError):
-        if (kind, name) != ("bool", "argmax"):  # which is where True is, here
+        if (kind, name) != ("bool", "argmax"):  # the positions of True
             with pytest.raises((RuntimeError, TypeError)):
                 call(nb, "cuda")
         return
@@ -321,7 +321,7 @@ def test_matrices(call: Any, kind: str) -> None:
 def test_singular_matrices_raise(call: Any) -> None:
     with pytest.raises(RuntimeError):
         call(nb.zeros(3, 3, device="cuda"))
-    assert nb.linalg.det(nb.zeros(3, 3, device="cuda")).item() == 0  # and everything works afterwards
+    assert nb.linalg.det(nb.zeros(3, 3, device="cuda")).item() == 0  # and later calls work
     info = nb.linalg.cholesky_ex(nb.zeros(3, 3, device="cuda")).info
     assert info.item() > 0 and info.device.type == "cuda"
 

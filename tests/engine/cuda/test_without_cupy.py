@@ -95,7 +95,7 @@ def test_what_only_asks_or_tidies_up_works(kind: str) -> None:
             lambda: nb.cuda.device(-1).__enter__(),
         ):
             assert call() is None
-        assert (nb.get_rng_state() == before).all()  # seeding CUDA leaves the CPU alone
+        assert (nb.get_rng_state() == before).all()  # seeding CUDA does not change the CPU's stream
         assert nb.cuda.memory_allocated() == nb.cuda.max_memory_allocated() == nb.cuda.memory_reserved() == 0
         assert not nb.cuda.is_initialized()
         assert not nb.ones(2).is_pinned()

@@ -51,7 +51,7 @@ __all__ = [
     "family",
 ]
 
-for module in (common_utils, core):  # PyTorch looks through the stack for a unittest, with its source: none exists
+for module in (common_utils, core):  # PyTorch searches the stack for a unittest with its source: none exists
     module.extract_test_fn = lambda: None
 
 OUT_OF_SCOPE = re.compile(
@@ -168,7 +168,7 @@ def translated(function: Any, name: str = "") -> Any:
 
 
 def with_ours(function: types.FunctionType) -> Any:
-    def seeded(op: Any, *args: Any, **kwargs: Any) -> Any:  # the database's own sets PyTorch's seed
+    def seeded(op: Any, *args: Any, **kwargs: Any) -> Any:  # the database itself sets PyTorch's seed
         nb.manual_seed(42)
         return op(*args, **kwargs)
 
@@ -196,7 +196,7 @@ def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True)
     :raises DisagreementError: something differs, or ours raised.
     """
     info = entry.info
-    # In half precision PyTorch rounds after each step of a derivative, we at its end: values are compared only.
+    # In half precision PyTorch rounds after each step of a derivative, nbautograd at its end: only values are compared.
     exact = dtype not in (torch.float16, torch.bfloat16)
     differentiable = exact and info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
     function = entry.ours

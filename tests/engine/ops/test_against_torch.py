@@ -11,7 +11,7 @@ from tests.engine.ops import cases
 
 CASES = [case for case in cases.CASES if case.oracle]
 
-# One declaration serves overloads that PyTorch numbers apart, or the last step of a composite is another one.
+# One declaration serves overloads with separate numbers in PyTorch, or the last step of a composite differs.
 NAMED_OTHERWISE = {
     "pad circular 3d": "CircularPad3DBackward0",
     "rsub tensor": "RsubBackward1",

@@ -66,7 +66,7 @@ def test_cuda_rounds_and_widens(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_intercepted_outside() -> None:
     functions = (nb.mm, nb.matmul, nb.nn.functional.linear, nb.Tensor.addmm_, nb.linalg.svd)
-    for function in functions:  # which compile themselves when they are first called
+    for function in functions:  # which compile themselves at the first call
         codes = function.__code__
         with nb.autocast("cpu"):
             nb.ones(2, 2) @ nb.ones(2, 2)

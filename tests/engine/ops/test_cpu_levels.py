@@ -71,7 +71,7 @@ def test_no_further_off_than_torch(name: str) -> None:
         unit = np.spacing(np.abs(true[fine]).astype(np.float32)).astype(np.float64)
         return float(np.max(np.abs(getattr(T, name)(T.tensor(x)).numpy()[fine] - true[fine]) / unit))
 
-    oracle.check(some)  # what is true in float64
+    oracle.check(some)  # the exact values in float64
     assert units_off(nb) <= max(oracle.answer(units_off, exact=True), 1)
 
 

@@ -50,7 +50,7 @@ INDEXING = re.compile(
 def operation(message: str) -> str | None:
     """The callable whose name a message begins with, or has with parentheses."""
     first = re.match(r'"?(?:(?:torch|linalg|fft|special)[._])?(\w+)', message)
-    anywhere = re.search(r"(\w+)\(\)", message)  # as in "... negative dimension -1: [-1] in zeros()"
+    anywhere = re.search(r"(\w+)\(\)", message)  # for example "... negative dimension -1: [-1] in zeros()"
     names = [match[1].removeprefix("fft_") for match in (first, anywhere) if match]
     homes = (nb, nb.Tensor, F, nb.linalg, nb.fft, nb.special, nb.signal.windows)
     names = ["grid_sample" if name == "grid_sampler" else name for name in names]  # as PyTorch calls it

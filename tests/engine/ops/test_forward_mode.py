@@ -13,7 +13,7 @@ from tests.engine.ops.test_against_torch import shown
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
 
 CASES = [case for case in cases.CASES if case.oracle]
-WRONG_IN_PYTORCH = {  # reverse mode says otherwise, and agrees with finite differences
+WRONG_IN_PYTORCH = {  # reverse mode differs, and agrees with finite differences
     "cholesky_inverse": "takes the tangent for lower triangular",
     "cholesky_inverse upper": "takes the tangent for upper triangular",
     "scatter_reduce prod": "the tangent of a product is 0",
@@ -57,7 +57,7 @@ def gradients(T, case):
             out = case.call(T, *inputs)
             weights = np.cos(1 + np.arange(out.numel())).reshape(tuple(out.shape))
             cotangent = T.tensor(weights.astype(str(out.dtype).removeprefix("torch.")))
-            # PyTorch's formulas of determinants and solvers are right in a recorded pass only.
+            # PyTorch's formulas of determinants and solvers are correct in a recorded pass only.
             found = T.autograd.grad(out, inputs, cotangent, allow_unused=True, create_graph=T is not nb)
         except NotImplementedError as error:
             if "Trying to use forward AD with" in str(error):

@@ -36,7 +36,7 @@ def transforms(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]
 @given(transforms(), st.sampled_from(["reflect", "constant", "replicate", "circular"]))
 def test_istft_inverts_stft(drawn: tuple[np.ndarray, np.ndarray, dict[str, Any]], pad_mode: str) -> None:
     signal, window, options = drawn
-    # The pieces reach up to where hops fit into the continued signal; what lies beyond them cannot be told.
+    # The pieces end at the last hop that fits into the continued signal; the rest is undefined.
     covered = signal.shape[-1] // options["hop_length"] * options["hop_length"]
 
     def there_and_back(signal: np.ndarray, window: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ def test_first_derivatives_against_torch_and_all_by_differences(one):
         out = one.call(T, *inputs)
         cotangent = T.tensor(np.cos(np.arange(out.numel())).reshape(tuple(out.shape)))
         gradients = T.autograd.grad(out, inputs, cotangent)
-        if one.name == "hardsigmoid":  # PyTorch's sixth is one of single precision
+        if one.name == "hardsigmoid":  # PyTorch's constant 1/6 has single precision
             gradients = [g.float() for g in gradients]
         return out, *gradients, out.grad_fn.name() if not one.name.startswith("attention") else ""
 

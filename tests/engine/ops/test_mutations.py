@@ -196,12 +196,12 @@ def noticed(case: Case) -> bool:
 
 
 EQUIVALENT = {
-    ("cast", "input", "identity"),  # the engine brings gradients to their tensors' dtypes, too
+    ("cast", "input", "identity"),  # the engine also casts gradients to their tensors' dtypes
     ("cast_back", "input", "identity"),
     ("real", "input", "identity"),
     ("_prelu", "weight", "transposed"),  # of shape (1, channels, 1)
     ("cholesky", "input", "transposed"),  # a symmetric gradient
-    ("nextafter", "input", "identity"),  # differs where both inputs are equal: test_registry.py draws those
+    ("nextafter", "input", "identity"),  # differs for equal inputs: test_registry.py draws those
     ("clamped", "input", "identity"),  # differs below exp(-100): test_functional.py
     ("fill", "value", "transposed"),  # of a number
     ("masked_fill", "value", "transposed"),

@@ -17,7 +17,7 @@ torch = needs.package("torch")
 from tests.engine.ops import opinfo
 from tests.engine.ops.opinfo_values import converted
 
-# PyTorch's own samples use it, and say so once, in whichever test comes first.
+# PyTorch's own samples use it and warn once, in whichever test comes first.
 pytestmark = pytest.mark.filterwarnings("ignore:torch.qr is deprecated:UserWarning")
 
 PRESENT = [entry for entry in opinfo.ENTRIES if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE]
@@ -30,7 +30,7 @@ def test_values_and_derivatives(entry):
 
 
 OTHER_DTYPES = ["float32", "complex128", "int64", "bfloat16"]
-if LONG:  # two more for which everything goes the way of one of these
+if LONG:  # two more that take the same path as one of these
     OTHER_DTYPES += ["float16", "bool"]
 
 

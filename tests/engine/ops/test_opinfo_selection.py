@@ -80,7 +80,7 @@ def chosen(name: str, dtype: str) -> Any:
                 try:
                     arguments(plain(given))
                     opinfo.call(entry.info.op, *opinfo.copied(sample))
-                except Exception:  # what cannot be stored, or needs another build of PyTorch
+                except Exception:  # results that cannot be stored, or need another build of PyTorch
                     continue
                 best, most = sample, size
     return best

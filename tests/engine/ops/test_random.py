@@ -199,7 +199,7 @@ def test_any_seed_shape_dtype_and_layout(method):
         if layout == ".t()" and len(shape) > 2 or layout == "[::2]" and not shape:
             layout = ""
         if 0 in shape and "float" not in dtype:
-            dtype = "float32"  # PyTorch does not look at the dtype then
+            dtype = "float32"  # PyTorch ignores the dtype then
         same(f"T.zeros({shape}, dtype=T.{dtype}){layout}.{method}", int(seed))
 
 

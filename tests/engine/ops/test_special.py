@@ -72,7 +72,7 @@ def test_of_two_variables(name: str) -> None:
 
     def call(T, pair):
         value = getattr(T.special, name)(*pair)
-        # In float64 PyTorch has ten digits of gammainc(800, 800), and SciPy, which we ask, 14 of gammaincc(0.5, 1).
+        # In float64 PyTorch has ten digits of gammainc(800, 800), and SciPy, our reference, 14 of gammaincc(0.5, 1).
         return value.float() if name.startswith("gammainc") else value
 
     one_by_one(call, [*itertools.product(finite, finite)])
@@ -82,7 +82,7 @@ def test_of_two_variables(name: str) -> None:
 @pytest.mark.parametrize("degree", [-2, -0.5, 0, 0.9, 1, 2, 5, 6, 7, 8.7, 30])
 def test_polynomials(name: str, degree: float) -> None:
     points = [-2.0, -1.0, -0.4, 0.0, 0.3, 0.5, 0.9999, 1.0, 1.7]
-    # PyTorch's kernel adds up as many terms, one upon another, whose rounding stays hidden
+    # PyTorch's kernel also sums that many terms one by one, with hidden rounding
     one_by_one(lambda T, x: getattr(T.special, name)(x, degree), points, max(1, int(degree)))
 
 

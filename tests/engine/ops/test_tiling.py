@@ -80,7 +80,7 @@ def work(expression, *names):
 def test_what_cannot_be_cut_is_computed_whole(shapes):
     x, y = (np.random.default_rng(0).uniform(1, 2, shape).astype(np.float32) for shape in shapes)
     if shapes[0][0] == 700:
-        y = y.T  # in another order of memory
+        y = y.T  # in another memory layout
     found = tiling.compute(work("x * y + x", "x", "y"), (x, y))
     np.testing.assert_array_equal(found, x * y + x)
     assert found.strides == (x * y + x).strides
@@ -89,7 +89,7 @@ def test_what_cannot_be_cut_is_computed_whole(shapes):
 def test_what_is_elementwise():
     assert work("g * sin(x)", "g", "x").scratch == 1
     assert work("(x > 0) * g", "g", "x").steps is not None
-    assert work("np.exp(x) if x > 0 else -x", "x").steps is None  # a choice depends on the whole
+    assert work("np.exp(x) if x > 0 else -x", "x").steps is None  # a choice depends on all elements
     assert work("g * x.shape[0]", "g", "x").steps is None
     assert work("total(g) * x", "g", "x").steps is None
 
@@ -119,7 +119,7 @@ def test_a_gradient_that_others_hold_is_not_overwritten():
         z.backward(cotangent, retain_graph=True)
         held = seen[0].clone(), y.grad.clone(), x.grad.clone()
         x.grad = None
-        z.backward(cotangent)  # nothing that was saved has been written to
+        z.backward(cotangent)  # no saved tensor has been written to
         assert (x.grad == held[2]).all()
         assert (cotangent == 0.5).all()
         return held

@@ -135,7 +135,7 @@ def chain(draws, x, length):
         try:
             x = take(x, step)
         except Exception as error:
-            happened.append(raised(error).kind)  # the message has an address
+            happened.append(raised(error).kind)  # the message contains an address
             continue
         taken.append(step)
         happened.append((x._is_view(), x.detach(), geometry(x)))
@@ -159,7 +159,7 @@ def test_geometry(shape):
                 is_view, values, place = theirs.parts
                 oracle.same(mine[:2], oracle.Named("tuple", [is_view, values]))
                 sizes, strides, *_ = place.parts
-                if 0 not in sizes.parts or any(strides.parts):  # NumPy has no strides of no elements
+                if 0 not in sizes.parts or any(strides.parts):  # NumPy has no strides for empty arrays
                     oracle.same(mine[2], place)
 
 
@@ -179,7 +179,7 @@ def test_writing_through_a_view(shape):
         for step in taken:
             view = take(view, step)
         if not view._is_view() or view._base is not base or overlaps(view):
-            return None  # a copy, or a view to which no order of writing is defined
+            return None  # a copy, or a view without a defined order of writing
         try:
             written = other if first else view
             getattr(written, in_place)(*([3.0] if in_place in ("mul_", "add_") else []))
@@ -192,7 +192,7 @@ def test_writing_through_a_view(shape):
     for seed in range(25):
         ours, theirs = program(nb, seed), oracle.answer(program, seed)
         if isinstance(theirs, oracle.Raised):
-            # PyTorch also raises an error on reading an output of split() or unbind() after its base was written to.
+            # PyTorch also raises an error for reading an output of split() or unbind() after a write to its base.
             assert isinstance(ours, (list, RuntimeError))
         else:
             oracle.close(ours, theirs)

@@ -36,7 +36,7 @@ def _array(copy: bool) -> Callable[..., Any]:
         if isinstance(values, StrictArray):
             changed = dtype is not None and np.dtype(dtype) != values.dtype
             return _made(values._v.astype(dtype or values.dtype)) if changed or copy else values
-        return StrictArray(np.array(values, dtype))  # to another device it is always a copy
+        return StrictArray(np.array(values, dtype))  # to another device it always copies
 
     return make
 

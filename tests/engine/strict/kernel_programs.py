@@ -89,7 +89,7 @@ def forward_functions() -> Iterator[tuple[str, ElementwiseKernel, list[Any]]]:
         categories = [category for category in op.accepts if category in op.accepts_each]
         for dtype in [np.dtype(kind) for category in categories for kind in KINDS[category].split()]:
             if (op.floating and dtype.kind in "biu") or (is_half(dtype) and op.half_policy != UPCAST):
-                continue  # cast before the body sees them
+                continue  # cast before the body gets them
             operands = [
                 options[name] if name in options else values(np.dtype(bool) if name in op.masks else dtype, seed)
                 for seed, name in enumerate(op.fused.names)

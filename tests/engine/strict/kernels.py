@@ -121,7 +121,7 @@ class Compiler:
         shim = Path(self.folder.name) / "shim.h"
         if self.runs == 1:
             shim.write_text(SHIM)
-        if self.runs == 3:  # more will come, and what it includes takes longer than a kernel
+        if self.runs == 3:  # more follow, and its includes take longer than a kernel
             self.run(shim, shim.with_suffix(".h.gch"))
         source = shim.with_name(f"part{self.runs}.cpp")
         source.write_text('#include "shim.h"\n' + "\n".join(parts))

@@ -25,7 +25,7 @@ from nbautograd._engine.arrays.device import TYPES
 
 __all__ = ["StrictArray"]
 
-TYPES.add("strict")  # so that tests can name the device before there is anything on it
+TYPES.add("strict")  # so that tests can name the device before anything is on it
 
 
 def _words(text: str) -> list[str]:
@@ -46,10 +46,10 @@ OPERATORS = _words("""
     add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs invert
     and rand or ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge
 """)
-AUGMENTED = _words("iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift")  # no imatmul in CuPy
+AUGMENTED = _words("iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift")  # CuPy has no imatmul
 
 SUPPORTED = frozenset("?bBhHiIlLqQefdFD")  # CuPy's dtypes, as NumPy's type characters
-AT_DTYPES = frozenset("iqIQefd")  # those that atomic addition knows: no complex, no bool, no small integers
+AT_DTYPES = frozenset("iqIQefd")  # dtypes of atomic addition: no complex, no bool, no small integers
 
 
 def _host(value: Any, what: str) -> Any:
@@ -111,7 +111,7 @@ def _call(
     name: str, function: Callable[..., Any], parameters: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     _check(name, parameters, args, kwargs)
-    with np.errstate(all="ignore"):  # CuPy warns of nothing
+    with np.errstate(all="ignore"):  # CuPy never warns
         result = function(*_deep(args, name), **{key: _deep(value, name) for key, value in kwargs.items()})
     return _made(result, _flat((*args, *kwargs.values())))
 
@@ -220,8 +220,8 @@ class StrictArray:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         path = ".".join([*function.__module__.split(".")[1:], function.__name__])
-        if path in DOORS:  # np.asarray(values, like=array) and its kin: copied from the host to the device
-            from tests.engine.strict.backend import _MODULE  # which is made of these arrays
+        if path in DOORS:  # np.asarray(values, like=array) and similar calls: copied from the host to the device
+            from tests.engine.strict.backend import _MODULE  # which consists of these arrays
 
             return getattr(_MODULE, path)(*args, **kwargs)
         if path not in FUNCTIONS:
@@ -232,7 +232,7 @@ class StrictArray:
             isinstance(a, StrictArray) for a in args[0]
         ):
             raise TypeError("Only cupy arrays can be concatenated")
-        if path in ("take", "take_along_axis", "put_along_axis"):  # positional, as everything with indices is
+        if path in ("take", "take_along_axis", "put_along_axis"):  # positional, as all functions with indices are
             axis = args[2 + (path == "put_along_axis")] if len(args) > 2 else kwargs.get("axis")
             args = (args[0], _wrapped(args[1], args[0].size if axis is None else args[0].shape[axis]), *args[2:])
         return _call(path, function, FUNCTIONS[path], args, kwargs)
@@ -375,7 +375,7 @@ def _augmented(name: str) -> Callable[..., Any]:
         if not isinstance(other, (StrictArray, bool, int, float, complex, np.generic)):
             raise TypeError(f"Unsupported type {type(other)} for {name}")
         with np.errstate(all="ignore"):
-            getattr(self._v, name)(_host(other, name))  # also where it is 0-d, and NumPy's own would give a scalar
+            getattr(self._v, name)(_host(other, name))  # also a 0-d array, for which NumPy returns a scalar
         return self
 
     operator.__name__ = name

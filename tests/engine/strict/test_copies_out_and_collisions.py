@@ -104,7 +104,7 @@ def test_many_values_at_one_place(how: str, include_self: bool, kind: nb.dtype) 
         before = len(SYNCS)
         x, i, v = (t.to(place) for t in (into, index, values))
         results.append(x.scatter_reduce(0, i, v, how, include_self=include_self))
-        assert len(SYNCS) - before <= 2  # whether the indices are in range
+        assert len(SYNCS) - before <= 2  # True if the indices are in range
     assert results[1].dtype == results[0].dtype
     assert results[1].tolist() == results[0].tolist()
 

@@ -74,7 +74,7 @@ def test_numbers_are_those_of_the_cpu(case: Case) -> None:
         given[key] = wide[key] = value
         if isinstance(value, nb.Tensor):
             given[key] = np.array(value.tolist(), value.dtype.numpy)
-            wide[key] = np.array(value.tolist())  # float32 is drawn from other random numbers than float64
+            wide[key] = np.array(value.tolist())  # float32 uses other random numbers than float64
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sample, other = (_drawn(case, place, given)["sample"] for place in (CPU, STRICT))

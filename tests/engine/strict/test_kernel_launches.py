@@ -244,7 +244,7 @@ def test_a_step_of_training_waits_for_nothing() -> None:
         loss.backward()
         optimizer.step()
     assert SYNCS == []
-    assert launches.raw == 3  # the embedding's gradient in two levels, and all parameters at once
+    assert launches.raw == 3  # the embedding's gradient in two levels, and one for all parameters
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_optimizers_update_all_parameters_by_one_kernel(name: str, dtype: nb.dty
     arrays = arrays_of(np.random.default_rng(0), dtype, *SHAPES * (1 + STEPS))
     comparison.agree(partial(trained, OPTIMIZERS[name]), *arrays)
     assert kernels.RawKernel.launches - launches == STEPS
-    assert len(multi_tensor._kernels) - kept <= STEPS  # step sizes are arguments, not code
+    assert len(multi_tensor._kernels) - kept <= STEPS  # step sizes are arguments, not constants in code
 
 
 def test_other_parameters_are_updated_as_before() -> None:

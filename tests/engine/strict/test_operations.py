@@ -1,6 +1,6 @@
 """All operations over arrays that are as strict as CuPy's: dispatch is right, whatever CUDA then computes.
 
-See ``strict_array.py`` for what this proves and what it cannot.
+See ``strict_array.py`` for the limits of this proof.
 """
 
 from __future__ import annotations

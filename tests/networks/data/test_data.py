@@ -316,7 +316,7 @@ def test_persistent_workers_are_the_same_processes() -> None:
     loader = data.DataLoader(numbered(nb, lambda T, i: os.getpid()), num_workers=1, persistent_workers=True)
     first, second = epochs(nb, loader)
     assert first == second
-    for _ in loader:  # left in the middle
+    for _ in loader:  # left halfway
         break
     assert len(list(loader)) == 10
     loader = data.DataLoader(numbered(nb, lambda T, i: os.getpid()), num_workers=1)

@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def checked() -> Iterator[None]:
     """PyTorch's distributions as they are without its compiler."""
-    torch = sys.modules.get("torch")  # only if it is imported
+    torch = sys.modules.get("torch")  # only if imported
     if torch is not None:
         torch.distributions.Distribution.set_default_validate_args(__debug__)
     yield

@@ -76,7 +76,7 @@ def test_shapes_and_texts(case: Case) -> None:
 @every_case
 def test_moments_entropy_and_perplexity(case: Case) -> None:
     both(case, *(lambda T, d, name=name: getattr(d, name) for name in ("mean", "mode", "variance", "stddev")))
-    case = narrow(case) if case.name == "Multinomial" else case  # PyTorch computes a part of its entropy in float32
+    case = narrow(case) if case.name == "Multinomial" else case  # PyTorch computes part of its entropy in float32
     both(case, lambda T, d: d.entropy(), lambda T, d: d.perplexity())
 
 
@@ -100,7 +100,7 @@ def test_samples_are_pytorchs_after_the_same_seed(case: Case) -> None:
         def program(T: Any, sample_shape: Any = sample_shape) -> Any:
             T.manual_seed(3)
             sample = outcome(lambda: case.build(T).sample(sample_shape))
-            return sample, T.rand(1).item().hex()  # the streams are where they were
+            return sample, T.rand(1).item().hex()  # the streams are at their former positions
 
         bitwise = case.name in BITWISE or case.name in BITWISE_IN_FLOAT32 and not is_wide(case)
         sample, _ = oracle.check(program, exact=bitwise)
@@ -192,7 +192,7 @@ def test_expand(case: Case) -> None:
     oracle.check(about)
     value = drawn(case)
     two = np.stack([value, value], 1)
-    entropy = [] if case.name == "Multinomial" else [lambda T, d: expanded(d).entropy()]  # PyTorch has none of it
+    entropy = [] if case.name == "Multinomial" else [lambda T, d: expanded(d).entropy()]  # PyTorch lacks all of it
     both(
         case,
         lambda T, d: expanded(d).log_prob(library_value(T, two)),

@@ -324,7 +324,7 @@ def test_gradients_of_samples_are_those_of_expectations(name: str, parameters: t
 @pytest.mark.parametrize("case", [case for i, case in enumerate(CASES) if i % 3 == 0], ids=str)
 def test_copies(case: Case) -> None:
     d = case.build(nb)
-    d.sample()  # what is computed once is copied as well
+    d.sample()  # cached values are copied as well
     for copied in (copy.deepcopy(d), pickle.loads(pickle.dumps(d))):
         assert repr(copied) == repr(d)
         nb.manual_seed(0)

@@ -13,7 +13,7 @@ import nbautograd as nb
 from tests import oracle
 from tests.networks.distributions.cases import CASES, OF_TRIGAMMA, TRIL, Case, narrow
 
-MORE = {  # beside the cases: parameters on both sides of an infinite divergence
+MORE = {  # in addition to the cases: parameters on both sides of an infinite divergence
     "Bernoulli": [Case("Bernoulli", {"probs": [0.0, 0.3, 1.0]}), Case("Bernoulli", {"probs": [0.5, 0.0, 1.0]})],
     "Binomial": [Case("Binomial", {"total_count": [4, 5, 6], "probs": [0.3, 0.4, 0.5]})],
     "Categorical": [Case("Categorical", {"probs": [0.0, 0.5, 0.5]}), Case("Categorical", {"probs": [0.5, 0.0, 0.5]})],
@@ -86,7 +86,7 @@ def test_every_pair(p: str, q: str) -> None:
     assert any(isinstance(theirs, oracle.Array) for theirs in found)
     for pair, theirs in zip(pairs_of(p, q), found, strict=True):
         ours = divergence(nb, *pair)
-        if not isinstance(theirs, oracle.Raised) or isinstance(ours, Exception):  # ours may broadcast more
+        if not isinstance(theirs, oracle.Raised) or isinstance(ours, Exception):  # ours may broadcast to more shapes
             oracle.close(ours, theirs)
 
 
@@ -213,7 +213,7 @@ def test_ones_own_divergences() -> None:
 
 
 def test_what_cannot_be_registered() -> None:
-    for wrong in (3, "Normal"):  # PyTorch takes any class
+    for wrong in (3, "Normal"):  # PyTorch accepts any class
         with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass"):
             nb.distributions.register_kl(wrong, nb.distributions.Normal)
         with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass"):

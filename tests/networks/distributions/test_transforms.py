@@ -173,7 +173,7 @@ def test_caches(name: str) -> None:
         assert cached.with_cache() is cached and type(cached) is type(transform)
         assert transform.with_cache(0) is transform
         y = cached(x)
-        if name not in ("composed of one twice",):  # the one cache holds the second pair only
+        if name not in ("composed of one twice",):  # the single cache holds the second pair only
             assert cached.inv(y) is x
         if not hasattr(cached, "parts"):
             assert cached(x) is y

@@ -91,7 +91,7 @@ def test_derivatives_of_derivatives_are_those_of_the_steps(
     def derivatives(T: Any) -> list[Any]:
         x = T.tensor(np.random.default_rng(0).normal(size=(2, 3, 4)), requires_grad=True)
         key = x * 2  # which depends on the query
-        with T.nn.attention.sdpa_kernel([T.nn.attention.SDPBackend.MATH]):  # which PyTorch can derive twice
+        with T.nn.attention.sdpa_kernel([T.nn.attention.SDPBackend.MATH]):  # which PyTorch can differentiate twice
             output = T.nn.functional.scaled_dot_product_attention(x, key, x.sin(), **options)
         (g,) = T.autograd.grad((output**2).sum(), x, create_graph=True)
         (second,) = T.autograd.grad((g**3).sum(), x, create_graph=True)

@@ -59,7 +59,7 @@ def test_derivatives_of_derivatives_are_those_of_the_steps(kind: str, monkeypatc
     def derivatives(T: Any) -> list[Any]:
         module = oracle.fill(T, layer(T, kind, 3, 4, bidirectional=True).double())
         x = T.tensor(np.random.default_rng(0).normal(size=(5, 2, 3)), requires_grad=True)
-        state = x[:2, :, :1] * T.ones(4, dtype=T.float64)  # which depends on the input, too
+        state = x[:2, :, :1] * T.ones(4, dtype=T.float64)  # which also depends on the input
         output, last = module(x, (state, state * 2) if kind == "LSTM" else state)
         loss = (output**2).sum() + (last[0] if kind == "LSTM" else last).sum()
         (g,) = T.autograd.grad(loss, x, create_graph=True)

@@ -53,7 +53,7 @@ def test_numbers(name: str, dtype: str) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 assert FILLS[name](getattr(T.nn.init, function))(t) is t
-            return t, t.is_leaf, T.rand(1).item().hex()  # as many random numbers were taken
+            return t, t.is_leaf, T.rand(1).item().hex()  # the same number of random numbers was used
 
         oracle.check(program, exact=function not in ("orthogonal_", "trunc_normal_"))
 

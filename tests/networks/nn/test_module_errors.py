@@ -167,7 +167,7 @@ def test_misuse(name: str) -> None:
 
     assert str(oracle.check_raises(program))
     if "answers" not in name:
-        assert values(modules[-1]) == values(net(nbautograd))  # nothing is changed by a failed call
+        assert values(modules[-1]) == values(net(nbautograd))  # a failed call changes nothing
 
 
 def test_a_failed_load_changes_nothing() -> None:

@@ -262,7 +262,7 @@ def run(T: Any, module: Any, given: Case) -> tuple[list[Any], list[Any]]:
     if T.is_grad_enabled():
         for leaf in leaves:
             leaf.requires_grad_()
-    # A leaf may not be written to in place, so layers get what was computed from it.
+    # A leaf cannot be written to in place, so layers get a tensor computed from it.
     passed = [x + 0.0 if x.requires_grad else x for x in inputs]
     T.manual_seed(6)
     with warnings.catch_warnings():

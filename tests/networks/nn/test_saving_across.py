@@ -24,7 +24,7 @@ from nbautograd.serialization.files import UnsafeFileError
 from tests import oracle
 from tests.engine.serialized import written
 
-torch = oracle.live()  # reads the files that are written here
+torch = oracle.live()  # reads the files written here
 
 DTYPES = [
     *("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"),
@@ -307,7 +307,7 @@ def both(name: str) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_go_both_ways(name: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's about nested tensors
+        warnings.simplefilter("ignore")  # PyTorch's warning about nested tensors
         theirs, ours, x = both(name)
         expected = oracle.ask(lambda T: theirs(T.from_numpy(x)).detach())
         read = torch.load(written(ours), weights_only=False)
@@ -425,7 +425,7 @@ def test_whole_optimizers() -> None:
 
 
 def test_tensors_of_the_programs_own_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Tagged(nbautograd.Tensor):  # of the function, because a class that lives on is asked in every operation
+    class Tagged(nbautograd.Tensor):  # of the function, because a class that outlives it is asked in every operation
         pass
 
     Tagged.__qualname__ = "Tagged"

@@ -73,7 +73,7 @@ def test_rates(name: str, options: dict[str, Any], kind: str) -> None:
         optimizer = optimizer_of(T, kind)
         return columns(T, followed(optimizer, schedule_of(T, name)(optimizer, **options)))
 
-    oracle.check(program, steps=20)  # as many numbers of Python are off one after another: nothing measures them
+    oracle.check(program, steps=20)  # this many of Python's numbers accumulate errors: nothing measures them
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=lambda v: v if isinstance(v, str) else "-".join(map(str, v)))
@@ -147,7 +147,7 @@ def combined(T: Any, what: str) -> Callable[[Any], Any]:
     }[what]
 
 
-@pytest.mark.filterwarnings("ignore:Detected call")  # PyTorch's too, of schedules in schedules
+@pytest.mark.filterwarnings("ignore:Detected call")  # also PyTorch's, for schedules in schedules
 @pytest.mark.parametrize("what", ["chained", "sequential", "nested"])
 def test_several_together(what: str) -> None:
     def program(T: Any) -> Any:

@@ -73,7 +73,7 @@ ours = functools.cache(functools.partial(program, nbautograd))
 def test_the_same_losses_for_a_hundred_steps(script: str) -> None:
     first, _, _, later = ours(script)
     oracle.close([first, later], [theirs(script)[0], theirs(script)[3]])
-    assert np.mean(later[-10:]) < 0.7 * np.mean(first[:10])  # and it has learned something
+    assert np.mean(later[-10:]) < 0.7 * np.mean(first[:10])  # and its loss has fallen
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -89,6 +89,6 @@ def test_pytorchs_state_goes_on_here_as_there(script: str) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_our_state_goes_on_in_pytorch_as_here(script: str) -> None:
-    oracle.live()  # reads the file that is written here
+    oracle.live()  # reads the file written here
     _, _, file, later = ours(script)
     oracle.close(later[:15], oracle.ask(gone_on, script, file))

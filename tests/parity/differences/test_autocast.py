@@ -124,7 +124,7 @@ def test_one_region_object_enters_twice(torch: Any) -> Any:
                 pass
             return dtypes(torch.mm(torch.ones(2, 2), torch.ones(2, 2))), torch.is_autocast_enabled("cpu")
     finally:
-        torch.set_autocast_enabled("cpu", False)  # the inner entry has forgotten what was before the outer one
+        torch.set_autocast_enabled("cpu", False)  # the inner entry no longer knows the state before the outer one
 
 
 @agrees

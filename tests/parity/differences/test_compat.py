@@ -213,7 +213,7 @@ def test_flags_of_cudnn(torch: Any) -> Any:
         states.append([getattr(cudnn, name) for name in names if name != "benchmark_limit"])
     states.append([cudnn.benchmark, cudnn.deterministic])
     before = cudnn.set_flags(_enabled=True, _benchmark=False, _deterministic=False)
-    cudnn.fastest = True  # modules take any attribute
+    cudnn.fastest = True  # modules accept any attribute
     return states, len(before), cudnn.version(), cudnn.is_available(), cudnn.is_acceptable(torch.ones(1))
 
 

@@ -71,7 +71,7 @@ def test_what_a_function_returns(forward: str, given: str, recorded: bool, then:
     if given == "one of several views" and then == "result written" and theirs == REFUSALS[0]:
         assert program(
             nbautograd
-        )  # a write through what is detached from one of several views: see docs/differences.md
+        )  # a write through a tensor detached from one of several views: see docs/differences.md
     else:
         oracle.same(program(nbautograd), theirs)
 

@@ -99,7 +99,7 @@ def test_files_and_pickles_keep_unsigned_integers(torch: Any) -> Any:
     return results
 
 
-def test_pickles_keep_unsigned_integers() -> None:  # PyTorch's load no more
+def test_pickles_keep_unsigned_integers() -> None:  # PyTorch no longer loads these
     x = nbautograd.tensor([1, 2], dtype=nbautograd.uint16)
     assert repr(pickle.loads(pickle.dumps(x))) == repr(x)
 

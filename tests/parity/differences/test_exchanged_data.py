@@ -37,7 +37,7 @@ def test_exchanged_data_of_computed_tensors(torch: Any) -> Any:
     b.data = torch.tensor([5.0, 6.0])
     y.backward()
     first = x.grad
-    e = x.exp()  # the result that its own node saved is not exchanged
+    e = x.exp()  # a result saved by its own node is not exchanged
     z = (e * e).sum()
     e.data = torch.zeros(2)
     x.grad = None

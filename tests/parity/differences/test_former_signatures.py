@@ -36,7 +36,7 @@ PROGRAMS: tuple[Callable[[Any, Any], Any], ...] = (
 @agrees
 def test_factors_before_tensors(torch: Any) -> Any:
     if torch.__name__ == "torch":
-        torch.set_warn_always(True)  # its warnings come once for each signature otherwise
+        torch.set_warn_always(True)  # otherwise it warns once per signature
     results = []
     try:
         for program in PROGRAMS:

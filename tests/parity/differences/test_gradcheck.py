@@ -165,15 +165,15 @@ def verdict(check: Any) -> Any:
         warnings.simplefilter("ignore")
         try:
             return check()
-        except (NameError, AttributeError):  # a fault of the test's own
+        except (NameError, AttributeError):  # an error in the test itself
             raise
         except Exception as error:
             kind = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
             return kind, [words for words in KEY_WORDS if words in str(error)]
 
 
-NOT_ALL_DIFFERENTIABLE = ("detached", "right, one output unused")  # which PyTorch's fast forward mode fails at
-DEPENDS_ON_VALUES = ("not multiplied", "batched")  # for which PyTorch's vmap raises, so that it says so
+NOT_ALL_DIFFERENTIABLE = ("detached", "right, one output unused")  # at which PyTorch's fast forward mode fails
+DEPENDS_ON_VALUES = ("not multiplied", "batched")  # for which PyTorch's vmap raises with this message
 
 
 @pytest.mark.parametrize("options", OPTIONS)

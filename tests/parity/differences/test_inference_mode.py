@@ -278,9 +278,9 @@ NOT_COMPARED = {
     # Two errors apply; PyTorch raises the other one.
     *((done, "inference, requires grad") for done in ("fill", "zero", "unsqueeze_", "transpose_")),
     *((done, "inference, integers") for done in ("write of a weight", "write of a tensor")),
-    # Views of tensors detached in normal mode: in PyTorch these may be written to, and their views may not.
+    # Views of tensors detached in normal mode: PyTorch allows writes to these, but not to their views.
     *((done, "inference, detached outside") for done in ("view written", "item assigned", "data assigned")),
-    # PyTorch raises for out= of an input that requires grad in name only.
+    # PyTorch raises for out= with an input that requires grad in name only.
     ("out= of it", "inference, requires grad"),
 }
 

@@ -20,7 +20,7 @@ def attempt(program: Callable[[], Any]) -> str:
             warnings.simplefilter("ignore")
             return repr(program())
     except Exception as error:
-        words = re.sub(r"^\w+\(\): ", "", str(error))  # we begin with the operation's name
+        words = re.sub(r"^\w+\(\): ", "", str(error))  # our message begins with the operation's name
         return words.partition(":")[0].partition(" (")[0].partition(". Please")[0]
 
 

@@ -257,7 +257,7 @@ def test_writes_to_views_of_any_layout(look: str, transposed: bool, create_graph
         x = (x.t().clone() if transposed else x.reshape(4, 3)).requires_grad_()
         a = x * 1
         if not transposed and look in ("flat", "reshaped", "part"):
-            a = a.t()  # whose transpose can be seen flat
+            a = a.t()  # whose transpose has a flat view
         v, row = STEPS[look](a), a[0]
         w = torch.arange(1.0, v.numel() + 1).view(v.shape)
         v.mul_(w)

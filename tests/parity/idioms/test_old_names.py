@@ -87,7 +87,7 @@ def test_old_names(name: str) -> None:
     ],
 )
 def test_removed_names_say_what_replaces_them(name: str, instead: str) -> None:
-    of_tensors = name in ("symeig", "lstsq", "solve", "eig")  # which PyTorch has to say that they are gone
+    of_tensors = name in ("symeig", "lstsq", "solve", "eig")  # names that PyTorch keeps to report their removal
     for owner in (nbautograd, nbautograd.ones(1)) if of_tensors else (nbautograd,):
         with pytest.raises(AttributeError, match=rf"PyTorch removed it; use torch\.{re.escape(instead)}$"):
             getattr(owner, name)

@@ -165,7 +165,7 @@ def test_what_cannot_be_recorded_is_refused(name: str) -> None:
         JIT.trace(function, torch.ones(2, requires_grad=True))
     assert not JIT.is_tracing()
     x = torch.ones(2, requires_grad=True)
-    assert (x * 2).grad_fn is not None  # nothing of the trace is left
+    assert (x * 2).grad_fn is not None  # the trace is completely undone
 
 
 def test_a_shape_that_depends_on_values() -> None:

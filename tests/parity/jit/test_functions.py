@@ -191,7 +191,7 @@ def test_writes_into_arguments_are_made() -> None:
         return total * 2
 
     traced = silently(counting, torch.ones(4))
-    assert total.tolist() == [1.0] * 4  # once, however often the trace was checked
+    assert total.tolist() == [1.0] * 4  # once, independent of the number of checks of the trace
     version = total._version
     assert traced(torch.ones(4)).tolist() == [4.0] * 4
     assert (total.tolist(), total._version) == ([2.0] * 4, version + 1)

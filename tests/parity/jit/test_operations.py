@@ -41,7 +41,7 @@ def wrong_case(case: Case, counts: dict[str, int]) -> str:
         warnings.simplefilter("ignore")
         try:
             expected, gradients = result_of(lambda *x: case.call(torch, *x), copies(leaves))
-        except Exception:  # a case that is for float64 only, or whose values may not be changed
+        except Exception:  # a case for float64 only, or with values that may not change
             return ""
         try:
             traced = silently(lambda *x: case.call(torch, *x), *leaves_of(case), strict=False)

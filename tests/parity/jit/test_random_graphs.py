@@ -91,7 +91,7 @@ def check(steps: list[tuple[int, int, int]], shape: tuple[int, int]) -> None:
         x, y = leaves(shape, 1)
         try:
             function(x, y).backward()
-        except RuntimeError:  # what a node has saved was written to: there is no gradient
+        except RuntimeError:  # a saved tensor was written to: no gradient exists
             continue
         traced = silently(function, *leaves(shape, 0))
         u, v = leaves(shape, 1)

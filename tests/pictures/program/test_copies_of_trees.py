@@ -42,7 +42,7 @@ def test_a_program_is_written_without_copying_what_hangs_on_its_trees(monkeypatc
         for part in ast.walk(ast.parse(text)):
             if not part._attributes and not isinstance(part, ast.Module):
                 monkeypatch.setattr(part, "parent", Parent(), raising=False)
-    with pytest.raises(AssertionError, match="copied"):  # each of them is what a tree read now has
+    with pytest.raises(AssertionError, match="copied"):  # each of them is in a tree read now
         deepcopy(ast.parse("a"))
     with traced():
         values = seed_one()

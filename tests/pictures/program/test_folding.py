@@ -145,7 +145,7 @@ def test_short_programs_are_one_line_after_the_other() -> None:
     names = built(mlp)
     assert code_of(names).program.folded is None
     assert code_of(names).text == code_of(names, flat=True).text
-    assert "def linear" not in code_of(names, flat=False).text  # which are two lines each
+    assert "def linear" not in code_of(names, flat=False).text  # with two lines each
     assert code_of(built(rnn), flat=True).text.count("@ W") > 30
 
 
@@ -189,7 +189,7 @@ def test_random_loops_and_modules(data: Any) -> None:
     "found",
     [
         (0, False, 5, [3, 3, 3, 0], [0], 1, True, False),  # elements of elements
-        (7, False, 6, [1, 1, 1, 1, 1], [0, 2], 3, True, True),  # a list that a later loop needs as well
+        (7, False, 6, [1, 1, 1, 1, 1], [0, 2], 3, True, True),  # a list that a later loop also needs
         (0, True, 4, [4, 5], [5, 4, 8], 3, True, False),  # a constant that is transposed in memory
     ],
 )

@@ -41,7 +41,7 @@ def wrong_case(case: Case, counts: dict[str, int]) -> str:
         warnings.simplefilter("ignore")
         try:
             program, y = written(lambda *x: case.call(nb, *x), leaves)
-        except (DtypeError, NoGraph):  # a case that is for float64 only, or has no derivative
+        except (DtypeError, NoGraph):  # a case for float64 only, or without a derivative
             return ""
         except ProgramError as error:
             return str(error)

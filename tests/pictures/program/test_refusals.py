@@ -95,7 +95,7 @@ def test_a_leaf_written_to_after_a_pass_is_noticed() -> None:
         viz.code(y, namespace={"x": x})
     big, zero = nb.ones(50, 50, requires_grad=True), nb.zeros(50, 50, requires_grad=True)
     with traced():
-        y = (big * zero).sum()  # which stays the same whatever big becomes
+        y = (big * zero).sum()  # which stays the same when big changes
     y.backward()
     with nb.no_grad():
         big -= 0.1
@@ -177,7 +177,7 @@ def several_steps(x: Any) -> Any:
 @pytest.mark.parametrize("size", [2, 40])
 def test_writes_to_views_are_new_values(call: Any, size: int) -> None:
     x = nb.tensor(np.random.default_rng(0).normal(size=(size, size)), dtype=nb.float32, requires_grad=True)
-    if call is into_zeros and size > 2:  # what a large constant was before it was written to is not kept
+    if call is into_zeros and size > 2:  # the values of a large constant before a write are not kept
         with pytest.raises(ProgramError, match=r"\(test_refusals.py, line .* has not been kept"):
             written(call, [x])
         return

@@ -180,7 +180,7 @@ def test_e_reads_operations_too_and_those_of_the_node_that_is_selected(open_page
     press(page, "e")
     expect(page.locator(".nb-sensitivity b")).to_have_text("∂y/∂x = 2")
     press(page, "e")
-    expect(page.locator(".nb-sensitivity b")).to_have_text("∂y/∂x = 2")  # it has this edge alone
+    expect(page.locator(".nb-sensitivity b")).to_have_text("∂y/∂x = 2")  # its only edge
 
 
 # -- by a screen reader -----------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_the_order_of_what_is_read(open_page: Any) -> None:
     open_tab(page, "leaves")
     said = tree(page)
     roles = [role for role, _ in said]
-    assert {"toolbar", "complementary", "application"} & set(roles) == set()  # arrow keys are steps, in the bar too
+    assert {"toolbar", "complementary", "application"} & set(roles) == set()  # arrow keys are steps, also in the bar
     drawn = next(i for i, (role, label) in enumerate(said) if role == "group" and label.startswith("Autograd graph: y"))
     order = [drawn, said.index(("slider", "Nudge w")), said.index(("group", "Upstream × local = sent")),
              said.index(("slider", "Step of the backward pass")),
@@ -237,7 +237,7 @@ def test_the_order_of_what_is_read(open_page: Any) -> None:
     assert order == sorted(order)
     live = page.locator(".nb-player :is([aria-live=polite], [role=status])")
     spoken = [element for element in live.all() if element.is_visible() and element.inner_text().strip()]
-    assert len(spoken) == 1  # a step is said once
+    assert len(spoken) == 1  # a step is announced once
     expect(page.locator(".nb-caption")).to_contain_text("y changes 2 times as fast as a")
     drawing = page.locator(".nb-stage > svg")
     title = page.locator(f"[id='{drawing.get_attribute('aria-labelledby')}']").text_content()
@@ -302,7 +302,7 @@ def test_by_touch(open_page: Any, width: int) -> None:
     before, scrolled = seen_part(page), page.evaluate("scrollY")
     fingers.slide(((x - 30, y), (x - 60, y - 20)), ((x + 30, y), (x + 60, y - 20)))
     closer = seen_part(page)
-    assert abs(closer[2] * 2 - before[2]) < 0.05 * before[2]  # twice as far apart, twice as large
+    assert abs(closer[2] * 2 - before[2]) < 0.05 * before[2]  # twice the distance, twice the size
     assert page.evaluate("scrollY") == scrolled
     fingers.slide(((x, y), (x - 40, y)))
     moved = seen_part(page)

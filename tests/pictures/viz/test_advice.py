@@ -47,7 +47,7 @@ NOT_OURS = {"cupy-cuda12x", "marimo", "notebook", "nvidia-cuda-nvrtc-cu12", "nvi
 """Packages that commands install and no extra names."""
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # examples open files and leave them
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # examples open files without closing them
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 TWICE = "w = torch.tensor([1., 2.], requires_grad=True)\ny = (w * w).sum()\n{call}\n{call}"
@@ -176,7 +176,7 @@ def is_name(piece: str, around: str) -> bool:
     if word is None:
         return bool(re.fullmatch(r"[\w]+:\d+", piece))
     if "." in piece.lstrip(".") and word[2] and re.search(rf"\b{re.escape(piece.partition('.')[0])} = ", around):
-        return False  # of a variable: it can be run
+        return False  # of a variable: it can run
     last = word[1].rpartition(".")[2]
     known = exists(word[1]) or exists(last) or word[1] in parameters()
     assert known or len(re.findall(rf"\b{re.escape(word[1])}\b", around)) > 1, f"there is no {piece}"
@@ -244,7 +244,7 @@ def test_a_hint(
     capsys.readouterr()
     run(shell, *cells)
     pieces = CODE.findall(capsys.readouterr().out)
-    assert pieces or "F" in shell.user_ns  # a name that is not the usual one
+    assert pieces or "F" in shell.user_ns  # an unusual name
     TRIED.extend(pieces)
     for piece in pieces:
         assert run(shell, piece) is None, piece
@@ -341,7 +341,7 @@ def test_one_function_writes_them() -> None:
     said = [
         path.name for path in sorted(Path(PACKAGE).rglob("*.py")) if "pip install" in path.read_text(encoding="utf-8")
     ]
-    assert said == ["dtypes.py"]  # programs without this package copy the dtypes
+    assert said == ["dtypes.py"]  # copies of the dtypes, for programs without this package
 
 
 # -- nothing is left out ---------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class TestInABrowser:
         self.end(page)
         expect(self.bar(page, "w")).to_contain_text("3 passes, not zeroed")
         expect(page.locator(".nb-bucket-note")).to_contain_text("backward() adds to .grad and never empties it")
-        # w.grad = 4 i - 2 in pass i; its segments are as wide
+        # w.grad = 4 i - 2 in pass i; its segments are that wide
         bars = self.bar(page, "w").locator(".nb-bucket-pass").all()
         widths = [bar.bounding_box()["width"] for bar in bars]
         assert [width / sum(widths) for width in widths] == pytest.approx([2 / 18, 6 / 18, 10 / 18], abs=0.02)
@@ -108,7 +108,7 @@ class TestInABrowser:
         _, widths, said = zip(*stacks[-1], strict=True)
         assert [round(10 * wide / sum(widths)) for wide in widths] == [5, 3, 2]
         assert said == ("from before: 5", "3 via w + 1", "2 via w + x")
-        assert leaf(page, "x").locator(".nb-pour").count() == 0  # one term, and nothing was there
+        assert leaf(page, "x").locator(".nb-pour").count() == 0  # one term, and .grad was empty
         expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 5. + 5. = 10.")
 
     @pytest.mark.parametrize(("how", "word"), [("none", "set to None"), ("zero", "zeroed")])
@@ -150,7 +150,7 @@ class TestInABrowser:
         expect(card.locator(".nb-tile rect")).to_have_count(2)
         page.keyboard.press("ArrowLeft")
         expect(card).to_contain_text("pass 1")
-        assert step_of(page) == step  # the player did not take the key
+        assert step_of(page) == step  # the player ignored the key
 
     def test_tabs_by_keyboard(self, open_page: Any) -> None:
         page = open_page(passes(3))

@@ -58,5 +58,5 @@ def test_the_camera_moves_once_for_a_window_full_of_steps(open_page: Any, name: 
         moves += before["view"] != after["view"]
     _, _, wide, high = steps[0]["view"]
     windows = math.ceil(walked["wide"] / wide) * math.ceil(walked["high"] / high)
-    assert 0 < moves <= windows + page.locator(".nb-leaf").count()  # a leaf may be far from all that uses it
+    assert 0 < moves <= windows + page.locator(".nb-leaf").count()  # a leaf may be far from all its users
     assert page.troubles == []

@@ -15,7 +15,7 @@ from .player_pages import open_tab, recording
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
-# Of each edge that has a card: how much of its two nodes the card covers, in pixels.
+# For each edge with a card: the pixels of its two nodes that the card covers.
 COVERED = """() => {
     const card = document.querySelector(".nb-sensitivity"), found = [];
     for (const hit of document.querySelectorAll(".nb-stage [data-hit]")) {

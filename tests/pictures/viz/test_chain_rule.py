@@ -189,7 +189,7 @@ def test_equal_gradients_share_a_tile_and_memory_is_bounded() -> None:
     kept = np.ones(5000)
     first = pool.add(kept)
     kept[:] = 2
-    assert pool.add(kept) != first  # written to in between
+    assert pool.add(kept) != first  # written to between them
     for i in range(3000):
         pool.add(np.full((16, 16), float(i)))
     assert sum(len(made.cells) for made in pool.tiles) < 500_000 and pool.add(np.full(7, -1.0)) == -1

@@ -47,7 +47,7 @@ def stored() -> list[tuple[str, str]]:
 
 STORED = stored()
 GRAPHS = [(where, html) for where, html in STORED if "<details" in html]
-# Every seventh of all, and of the graphs: enough of each kind, in both languages.
+# Every seventh file, and every seventh graph: enough of each kind, in both languages.
 each = pytest.mark.parametrize("html", [pytest.param(html, id=where) for where, html in STORED[::7]])
 each_graph = pytest.mark.parametrize("html", [pytest.param(html, id=where) for where, html in GRAPHS[::7]])
 
@@ -145,7 +145,7 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>[^<]+</text>", svg)
 
 
-@functools.cache  # there are many edits of each
+@functools.cache  # each has many edits
 def differs_written_anew(html: str) -> bool:
     return compare(html, redrawn(html, lambda one: ElementTree.tostring(ElementTree.fromstring(one), "unicode"))) != []
 

@@ -245,9 +245,9 @@ def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
         {"view": "0:" * 9999},
     ):
         picture._asked(widget, asked, [])
-    (answer,) = sent  # what does not make sense is not answered
+    (answer,) = sent  # nonsense gets no answer
     assert answer["view"] == key and steps[0] not in answer["scene"]["nodes"] and answer["svgs"][0].startswith("<svg")
-    picture._asked(widget, {"view": "0:no such group"}, [])  # from a page that is not ours: as it was
+    picture._asked(widget, {"view": "0:no such group"}, [])  # from another site's page: unchanged
     assert sent[1]["scene"]["nodes"].keys() == widget.timeline["scenes"][0]["nodes"].keys()
 
 

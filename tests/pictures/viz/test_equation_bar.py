@@ -46,10 +46,10 @@ def test_numbers_of_a_scalar_step(open_page: Any) -> None:
     page.click(".nb-forward")
     expect(page.locator(".nb-equation-bar")).to_contain_text("with this 1 the chain rule begins")
     expect(page.locator(".nb-equation-bar .nb-pre")).to_have_text("1.")
-    expect(page.locator(".nb-side")).not_to_contain_text("∂y/∂y")  # nothing is said twice
+    expect(page.locator(".nb-side")).not_to_contain_text("∂y/∂y")  # no text appears twice
     page.click(".nb-forward")
     expect(page.locator(".nb-equation-parts .nb-tile")).to_have_text(["1", "2", "2"])
-    expect(page.locator(".nb-equation-element")).to_have_count(0)  # nothing is said twice
+    expect(page.locator(".nb-equation-element")).to_have_count(0)  # no text appears twice
     expect(page.locator(".nb-equation-words")).to_contain_text("If a grows by 0.01, y changes by 0.02.")
     expect(page.locator(".nb-is-factor .nb-equation-head b")).to_have_text("∂y/∂a")
     page.click(".nb-edge-tab:not(.nb-pressed)")
@@ -76,7 +76,7 @@ def test_the_element_that_is_pointed_at(open_page: Any) -> None:
     assert text(page, ".nb-equation-element") == first  # the largest again
     page.click(".nb-is-sent rect >> nth=2")
     page.hover(".nb-more")
-    expect(page.locator(".nb-equation-words")).to_contain_text("[1, 0]")  # the one that was clicked
+    expect(page.locator(".nb-equation-words")).to_contain_text("[1, 0]")  # the clicked one
     page.focus(".nb-is-sent .nb-tile")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".nb-equation-words")).to_contain_text("[0, 0]")
@@ -149,7 +149,7 @@ def test_nothing_is_said_twice(open_page: Any) -> None:
         page.click(".nb-forward")
         caption, panel, bar = page.evaluate(said)
         assert caption not in panel and caption not in bar
-        assert "receives" not in panel and "sends" not in panel  # the bar has the numbers
+        assert "receives" not in panel and "sends" not in panel  # the bar shows the numbers
     assert page.locator(".nb-bad-text").count() == 0 and page.troubles == []
 
 

@@ -41,7 +41,7 @@ def test_every_kind_begins_as_it_should(suffix: str, picture: Any, tmp_path: Pat
     plain = tmp_path.with_name("plain")
     plain.touch()
     assert path.read_bytes().startswith(HEADS[suffix]) and os.listdir(tmp_path) == [f"graph{suffix}"]
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)  # as any new file's
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)  # like any new file
 
 
 def test_a_png_has_twice_the_drawing_s_size_within_limits(picture: Any, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_what_made_the_operands_is_drawn() -> None:
 
 def test_an_error_of_something_else_has_no_such_picture() -> None:
     assert failed(lambda n: n["missing"])[0] is None
-    assert failed(lambda n: n["h"].backward())[0] is None  # a pass has a picture of its own
+    assert failed(lambda n: n["h"].backward())[0] is None  # a pass has its own picture
     assert failed(lambda n: [1][2])[0] is None
 
 

@@ -95,7 +95,7 @@ def test_the_still_of_a_failed_pass_shows_its_cause_and_cure(library: str, tmp_p
         for told in ("The pass ended early at MulBackward0", "changed here", "version 1: [3.7183, 8.3891]", "line",
                      "Either make a new tensor: `h = h.add(1)` instead of `h.add_(1)`", "h.clone()"):  # fmt: skip
             assert told in text
-    assert "arriving this pass" not in shown and "ended early" in animation.label  # nothing has come to a leaf
+    assert "arriving this pass" not in shown and "ended early" in animation.label  # no gradient has reached a leaf
     assert (
         animation.timeline.frames[-1].caption.count(". ") >= 1
         and "; changed here: " in animation.timeline.frames[-1].caption
@@ -126,7 +126,7 @@ def test_the_culprit_stands_out(open_page: Any) -> None:
     expect(page.locator(".nb-story .nb-bad")).to_contain_text("changed here")
     expect(page.locator(".nb-code .nb-changed")).to_have_text("        h.add_(1)  # too late")
     expect(page.locator(".nb-code .nb-lit")).to_have_text("    y = h * h")
-    # one thread: the tensor that was written to, its lines, the operation that needs it; then what to write instead
+    # one thread: the modified tensor, its lines, the operation that needs it; then the code to write instead
     assert page.locator(".nb-node.nb-thread .nb-name").all_text_contents() == ["h"]
     assert page.locator(".nb-edge.nb-thread").count() == 2
     assert page.locator(".nb-op.nb-thread .nb-symbol").all_text_contents() == ["×"]
@@ -221,7 +221,7 @@ def test_each_cause_of_a_missing_graph_has_its_own_text_and_picture(library: str
     assert WORDS[cause][language == "zh"] in why and (f"line {line}" if language == "en" else f"第 {line} 行") in why
     assert f"`{new}`" in fix
     boxes = {node.name for node in animation.scenes[0].nodes if node.kind != "op"}
-    assert "y" in boxes and len(boxes) > 1  # what it should have led back to is there
+    assert "y" in boxes and len(boxes) > 1  # the intended source of the path is in the picture
     if library == "nbautograd":
         assert caught.value.cause.kind == cause and f"Write `{new}`" in str(caught.value)  # type: ignore[attr-defined]
 
@@ -242,7 +242,7 @@ def test_where_the_code_does_not_tell_no_cause_is_made_up() -> None:
         run(program, nb)
     assert caught.value.cause.kind == "unknown"
     with pytest.raises(errors.NoGraphError, match="or it was computed under no_grad"):
-        exec("nb.ones(1).detach().backward()", {"nb": nb})  # its text is not known
+        exec("nb.ones(1).detach().backward()", {"nb": nb})  # its text is unknown
 
 
 @pytest.mark.parametrize("call", ["y.backward()", "torch.autograd.backward(y)", "viz.animate(y)"])

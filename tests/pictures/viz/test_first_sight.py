@@ -101,7 +101,7 @@ def test_the_drawer_is_closed_and_stays_as_it_was_left(open_page: Any) -> None:
     page.reload()
     expect(page.locator(".nb-player")).to_be_visible()
     expect(page.locator(".nb-drawer")).to_be_hidden()
-    page.locator(".nb-leaf .nb-shape").first.click()  # opens it for the node alone
+    page.locator(".nb-leaf .nb-shape").first.click()  # opens it for this node only
     expect(page.locator(".nb-side")).to_be_visible()
     page.reload()
     expect(page.locator(".nb-player")).to_be_visible()
@@ -228,7 +228,7 @@ def test_a_box_is_entered_and_left(open_page: Any) -> None:
     drawn = page.locator(".nb-node").count()
     page.press(".nb-player", "ArrowDown")
     expect(page.locator(".nb-closer")).to_have_count(1)
-    expect(page.locator(".nb-op.nb-active")).to_have_count(1)  # the first operation of the pass that is in the box
+    expect(page.locator(".nb-op.nb-active")).to_have_count(1)  # the first operation of the pass inside the box
     page.press(".nb-player", "ArrowUp")
     expect(page.locator(".nb-closer")).to_have_count(0)
     expect(page.locator(".nb-node")).to_have_count(drawn)

@@ -21,7 +21,7 @@ needs.package("playwright")
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
-NEAR = 30.0  # pixels between two places that belong to each other
+NEAR = 30.0  # pixels between two matching positions
 
 WATCH = """() => {
     window.flights = [];
@@ -67,7 +67,7 @@ LABELS = """() => Object.fromEntries([...new Set(flights.map(({ edge }) => edge)
 def flights_of(page: Any) -> tuple[list[dict[str, Any]], int]:
     """All flights of the pass with the place of their edge's text, and how many steps have an equation."""
     page.evaluate(WATCH)
-    unfold(page)  # of a folded step, nothing flies
+    unfold(page)  # in a folded step, nothing moves
     page.select_option(".nb-speed", "4", force=True)
     flights, equations = [], 0
     for _ in range(int(page.locator(".nb-slider").get_attribute("max"))):
@@ -99,5 +99,5 @@ def test_every_number_flies_between_its_edge_and_its_cell(open_page: Any, name: 
         if math.dist(label, flight["label"]) > NEAR or math.dist(cell, own) > NEAR:
             wrong.append(flight)
     assert wrong == []
-    assert len(flights) >= equations > 0  # most steps have two: one comes, one goes
+    assert len(flights) >= equations > 0  # most steps have two: one arrives, one leaves
     assert page.troubles == []

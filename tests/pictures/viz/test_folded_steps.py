@@ -158,7 +158,7 @@ READ = """() => {
 
 def drawn_numbers(read: dict[str, Any], line: str) -> list[Any] | None:
     """Return the numbers on a line: its cells or its text; nothing if it has neither."""
-    if line in read["cells"]:  # which hold no numbers where there is no room for them
+    if line in read["cells"]:  # which hide numbers without room
         return [shown(text)[0] for text in read["cells"][line]] or None
     text = read["labels"].get(line, "")
     return shown(text) if text and text != "Σ" else None
@@ -173,7 +173,7 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
     model, frames = recording.scenes[0], recording.timeline.frames
     oracle, lines = Oracle(program, model), [edge for edge in model.edges if edge.kind == "flow"]
     large = any(frame.count > 1 for frame in frames)
-    page = open_page(recording, viewport={"width": 2400, "height": 1400})  # where the whole is seen
+    page = open_page(recording, viewport={"width": 2400, "height": 1400})  # where the whole graph is visible
     groups, sums, compared = 0, 0, 0
     steps = page.evaluate("() => Number(document.querySelector('.nb-slider').max)")
     at = 0
@@ -219,7 +219,7 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
         assert all(numbers in came for numbers in told["upstream"] if numbers)
         assert all(numbers in sent for numbers in told["sent"] if numbers)
         assert all(numbers in told["sent"] or [] in told["sent"] or read["pairs"] for numbers in went)
-        for pair in read["pairs"]:  # what has no tile
+        for pair in read["pairs"]:  # nodes without a tile
             assert [shown(pair)[-1]] in [*came, *went]
     assert at == len(frames) and compared and groups
     assert sums or not several(model)

@@ -34,7 +34,7 @@ def arriving(shown: Recording, name: str) -> list[float]:
     return [float(state.labels[edge.id]) for edge in model.edges if edge.src == leaf and edge.kind == "flow"]
 
 
-@pytest.mark.parametrize("steps", [12, 1000])  # a step for each operation; of a large graph, for each group
+@pytest.mark.parametrize("steps", [12, 1000])  # a step for each operation; in a large graph, for each group
 def test_the_lines_into_a_leaf_add_up_to_its_gradient(steps: int) -> None:
     shown, w, x = growth(steps, fold=True)
     for name, leaf in (("w", w), ("x", x)):

@@ -61,7 +61,7 @@ def test_the_steps_of_a_loop_fold_and_the_last_one_stays(traced: bool) -> None:
     (group,) = (node for node in model.nodes if node.kind == "group")
     assert group.name == "mm · mm · add · add · tanh" and group.members == 50 and group.times == 10
     assert (group.source == "h = nb.tanh(x @ U + h @ W + b)") == traced
-    assert sum(node.name == "TanhBackward0" for node in model.nodes) == 2  # of the first step, and of the last
+    assert sum(node.name == "TanhBackward0" for node in model.nodes) == 2  # of the first and the last step
     assert model.label == "loss → 3 leaves, 61 operations"
     assert model.notes == ("folded: of 61 operations 11 are drawn one by one, the others in one group",)
     assert [(node.name, node.arrivals) for node in model.leaves] == [("W", 12), ("U", 12), ("b", 12)]
@@ -103,7 +103,7 @@ def test_a_group_opens_and_closes() -> None:
     assert is_sound(opened) and set(symbols(opened)) == {f"turn {i}" for i in range(10)}
     again = fold.view(opened, fold=True)
     assert again.to_json() == model.to_json()
-    assert fold.view(model).notes == ()  # all of it, as it is small
+    assert fold.view(model).notes == ()  # all of it, because it is small
 
 
 def test_what_is_opened_beyond_the_budget_stays_open() -> None:
@@ -250,7 +250,7 @@ def test_a_recording_of_a_folded_graph() -> None:
     loss, names = recurrent(60)
     passes = viz.animate(loss, namespace=names)
     assert names["W"].grad is not None
-    assert "×58" in passes.text and "×59" in passes.svg  # which is one level higher, so that it is seen whole
+    assert "×58" in passes.text and "×59" in passes.svg  # one level higher, so that the whole is visible
     ET.fromstring(passes.svg)
 
 

@@ -66,7 +66,7 @@ def test_code_without_columns_has_lines_only() -> None:
     names: dict[str, Any] = {"nb": nb}
     with tracing.traced():
         exec(compile(code, "gone", "exec"), names)
-    assert columns(names["y"].grad_fn.trace) is None  # no text to find a column in
+    assert columns(names["y"].grad_fn.trace) is None  # no text in which to find a column
     assert columns(names["y"].grad_fn.trace._replace(instruction=-1)) is None
     assert columns(names["y"].grad_fn.trace._replace(code=None)) is None
     assert listing("gone", {1}) == ()
@@ -74,7 +74,7 @@ def test_code_without_columns_has_lines_only() -> None:
 
 def test_the_listing_is_the_whole_cell_and_part_of_a_long_file() -> None:
     run_cell("whole")
-    assert [n for n, _ in listing("whole", {5})] == [2, 3, 4, 5, 6, 7]  # without the empty line at its beginning
+    assert [n for n, _ in listing("whole", {5})] == [2, 3, 4, 5, 6, 7]  # without its leading empty line
     linecache.cache["long"] = (1, None, [f"line {n}\n" for n in range(1, 1001)], "long")
     assert [n for n, _ in listing("long", {500, 505})] == list(range(488, 518))
 
@@ -105,7 +105,7 @@ class TestPlayer:
         expect(page.locator(".nb-slider")).to_have_attribute("max", "7")
         expect(page.locator(".nb-slider")).to_have_attribute("min", "-5")
         page.locator(".nb-slider").fill("4")
-        assert step_of(page) == 4  # numbers mean steps of the backward pass, as ever
+        assert step_of(page) == 4  # numbers count steps of the backward pass, as always
 
     def test_back_to_the_beginning_and_forward_again(self, open_page: Any) -> None:
         page = open_page(played())
@@ -163,7 +163,7 @@ class TestPlayer:
         page.click(".nb-forward")
         page.click(".nb-forward")
         page.click(".nb-forward")
-        expect(page.locator(".nb-code li.nb-lit u")).to_have_text("a * (")  # of the backward step, too
+        expect(page.locator(".nb-code li.nb-lit u")).to_have_text("a * (")  # also of the backward step
 
     def test_a_loop_is_listed_as_it_is_written(self, open_page: Any) -> None:
         code = "w = nb.tensor(0.5, requires_grad=True)\nh = w\nfor _ in range(3):\n    h = nb.tanh(h * w)\n"
@@ -186,7 +186,7 @@ class TestPlayer:
         page.click(".nb-half-forward")
         assert step_of(page) < -2
         page.wait_for_function("() => Number(document.querySelector('.nb-player').dataset.step) > 0")
-        assert page.evaluate("window.seen") is True  # values were on their way
+        assert page.evaluate("window.seen") is True  # values were moving
         page.press(".nb-player", "Home")
         assert step_of(page) == 0
 
@@ -214,7 +214,7 @@ class TestPlayer:
         expect(page.locator(".nb-flag-hook, .nb-flag-bad").first).to_be_attached()
         assert page.locator(".nb-flag-bad").count() > 0
         page.press(".nb-player", "?")
-        expect(page.locator(".nb-flag-bad")).to_have_count(0)  # it would tell an answer
+        expect(page.locator(".nb-flag-bad")).to_have_count(0)  # it would reveal an answer
 
     @pytest.mark.parametrize("width", [400, 1280])
     def test_nothing_moves(self, open_page: Any, width: int) -> None:

@@ -48,12 +48,12 @@ def test_from_twenty_operations_on_sizes_are_drawn(open_page: Any) -> None:
     expect(page.locator(".nb-scale")).to_have_attribute("aria-pressed", "true")
     page.press(".nb-player", "End")
     flows = page.evaluate(CHAIN)
-    assert {size for size, *_ in flows} == {0, 1, 2}  # of 1, 0.1, 0.01, ... the last have vanished
+    assert {size for size, *_ in flows} == {0, 1, 2}  # gradients of 1, 0.1, 0.01, ...; the last have vanished
     widths = [width for _, width, _, _ in flows]
     assert max(widths) == 3.6 and min(widths) == pytest.approx(1.1)
     assert len(set(widths)) > 5  # not only by class
     assert len({color for _, _, color, _ in flows}) == 3
-    assert {effect for *_, effect in flows} == {"non-scaling-stroke"}  # as wide however small the drawing is shown
+    assert {effect for *_, effect in flows} == {"non-scaling-stroke"}  # the same width at any scale of the drawing
     page.keyboard.press("m")
     assert page.evaluate(CHAIN) == []
     expect(page.locator(".nb-legend")).to_be_hidden()

@@ -157,7 +157,7 @@ def test_a_million_nodes_answer_at_once() -> None:
     assert len(model.nodes) < 300
     assert model.notes[0] == "of a larger graph, the 5,000 nodes nearest to the result were read"
     assert "⋯ more" in graph_text(model)
-    while last is not leaf:  # or the interpreter's stack would take it apart
+    while last is not leaf:  # otherwise it recurses through the interpreter's stack
         following = last.next_functions[0][0]
         last.next_functions = ()
         last = following

@@ -14,7 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz import language, translations
 
 VIZ = Path(language.__file__).parent
-assert translations.ENGLISH["bad_at"]  # which reads the texts that are read late
+assert translations.ENGLISH["bad_at"]  # which loads the texts that are loaded late
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_captions_follow_the_language(chinese: None) -> None:
     captions = [frame.caption for frame in animation.timeline.frames]
     assert captions[-1] == "w.grad 原为 None；加上 3.；现在是 3."
     assert all(re.search(r"[\u4e00-\u9fff]", caption) for caption in captions)
-    assert "个叶子" in animation.label
+    assert "个叶子节点" in animation.label
     assert '"zh-Hans"' in animation.html()
 
 

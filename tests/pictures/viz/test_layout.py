@@ -75,7 +75,7 @@ def test_a_shared_leaf_has_a_trunk() -> None:
     pairs = [(i + 1, i) for i in range(5)] + [(6, i) for i in range(6)]
     places = layout(graph(7, pairs), {f"n{i}": (60.0, 40.0) for i in range(7)})
     assert len(places.trunks) == 1
-    assert len(places.branches) == 5  # all but the nearest use
+    assert len(places.branches) == 5  # all users except the nearest
 
 
 def test_a_cycle_is_refused() -> None:
@@ -176,7 +176,7 @@ def test_properties_in_rows(given_graph: tuple[GraphModel, dict[str, tuple[float
             box = places.boxes[key]
             assert min(abs(point[0] - box.x), abs(point[0] - box.x - box.width)) < 0.3  # it begins and ends at a side
             old = straight.boxes[key].center[1] - straight.routes[edge.id][0 if key == edge.src else -1][1]
-            assert abs(abs(box.center[1] - point[1]) - abs(old)) < 0.3  # where it does in one row
+            assert abs(abs(box.center[1] - point[1]) - abs(old)) < 0.3  # where it would be in one row
         assert all(0 <= x <= places.width and 0 <= y <= places.height for x, y in line)
 
 

@@ -83,7 +83,7 @@ def test_modules_of_pytorch() -> None:
             watch(loss)
             optimizer.step()
     assert list(watch.leaves) == ["0.weight", "2.weight", "2.bias"] and {*watch.recordings} <= {1, 2, 3}
-    assert 1 in watch.recordings  # the first is recorded whatever it takes
+    assert 1 in watch.recordings  # the first is always recorded
     assert watch.norms["0.weight"][-1] >= 0 and watch.losses[0] > watch.losses[-1]
     assert watch.run.steps[1].leaves[0].ratio > 0
 
@@ -156,7 +156,7 @@ def test_bins_are_two_binary_orders_of_magnitude() -> None:
     places = {1.0: (1 - first) // 2, 3.9: (2 - first) // 2, -4.0: (3 - first) // 2}
     counts = list(step.counts)
     assert len(counts) == training.BINS == 24 and max(counts) == 90
-    assert counts[0] and counts[-1]  # what is smaller or larger is in the outermost bins
+    assert counts[0] and counts[-1]  # smaller or larger values are in the outermost bins
     assert all(counts[place] for place in places.values()) and step.zeros == 0.25
 
 
@@ -178,7 +178,7 @@ def test_memory_does_not_grow() -> None:
     assert steps[0] == 1 and steps[-200:] == list(range(9801, 10_001))
     assert 3334 in steps  # it stands out
     gaps = np.diff([step for step in steps if step < 10_000 - training.KEPT and step != 3334])
-    assert gaps.max() == gaps.min() > 1  # what is old is thinned out evenly
+    assert gaps.max() == gaps.min() > 1  # old steps are thinned out evenly
     assert len(watch.html()) < 1_500_000
 
 
@@ -271,7 +271,7 @@ class TestInABrowser:
         expect(lens_).to_have_attribute("data-step", "5")
         expect(lens_.locator(".nb-count").first).to_contain_text("step 5 of 12 · loss")
         page.mouse.move(x, 5)
-        expect(lens_).to_have_attribute("data-step", "12")  # it was only pointed at
+        expect(lens_).to_have_attribute("data-step", "12")  # it was only hovered
         page.mouse.click(x, plot["y"] + 60)
         expect(page.locator(".nb-lens-note")).to_have_text("The backward pass of step 5:")
         inner = page.locator(".nb-lens-pass .nb-player")
@@ -279,7 +279,7 @@ class TestInABrowser:
         expect(inner.locator(".nb-ledger")).to_contain_text("model.2.bias")
         inner.focus()
         page.keyboard.press("ArrowLeft")
-        expect(lens_).to_have_attribute("data-step", "5")  # the key was the player's
+        expect(lens_).to_have_attribute("data-step", "5")  # the player handled the key
         assert page.troubles == []
 
     def test_by_keyboard(self, open_page: Any) -> None:

@@ -93,12 +93,12 @@ def test_keys_and_double_clicks_change_the_level(open_page: Any) -> None:
     page.focus(".nb-player")
     page.keyboard.press(">")
     expect(page.locator(".nb-closer")).to_have_count(1)
-    page.keyboard.press(">")  # the steps are groups, too
-    expect(page.locator(".nb-closer")).to_have_count(1)  # without a kernel one is open at a time
+    page.keyboard.press(">")  # steps are groups as well
+    expect(page.locator(".nb-closer")).to_have_count(1)  # without a kernel, one group is open at a time
     page.keyboard.press("<")
     expect(page.locator(".nb-closer")).to_have_count(0)
     page.keyboard.press(">")
-    wait_in_page(page, 600)  # a second click is no part of a double click by then
+    wait_in_page(page, 600)  # by then, a second click is not a double click
     page.locator(".nb-group .nb-symbol").nth(2).wait_for()
     expect(page.locator(".nb-closer")).to_have_attribute("aria-label", re.compile("^Close ×8"))
     page.click(".nb-closer")
@@ -120,7 +120,7 @@ def test_a_double_click_on_a_node_closes_its_layer(open_page: Any) -> None:
     assert closed == 3
     groups.first.locator(".nb-symbol").click()
     expect(page.locator(".nb-closer")).to_have_count(1)
-    wait_in_page(page, 600)  # a second click is no part of a double click by then
+    wait_in_page(page, 600)  # by then, a second click is not a double click
     inside = page.locator(".nb-op:not(.nb-group)", has_text="Addmm").first
     inside.locator(".nb-symbol").dblclick()
     expect(page.locator(".nb-closer")).to_have_count(0)

@@ -44,7 +44,7 @@ def test_its_graph_lives_and_its_text_stays(shell: Any) -> None:
     bundle = shown(shell, y)
     assert VIEW in bundle and bundle["text/plain"] == repr(y)
     assert "<img" in bundle["text/html"] and "grad_fn" in bundle["text/html"]
-    assert "run the cell" in bundle["text/html"]  # for who opens the notebook again
+    assert "run the cell" in bundle["text/html"]  # for a reader who opens the notebook again
 
 
 @pytest.mark.parametrize("setting", [{"widget": False}, {"tensors": "text"}, {"tensors": "card"}])

@@ -75,6 +75,6 @@ def test_twice_the_length_takes_twice_the_steps(
     show: Callable[[torch.Tensor], None], length: int, chain: Callable[[int], torch.Tensor]
 ) -> None:
     with viz.traced():
-        show(chain(60))  # what is read once is known from here on
+        show(chain(60))  # from here on, a file that was read once is known
         one, two = (steps(partial(show, chain(n))) for n in (length, 2 * length))
     assert two < NEAR * one

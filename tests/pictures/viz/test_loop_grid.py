@@ -72,7 +72,7 @@ LOOPS = {
 NAMES = {name: [f"t = {t}" for t in range(STEPS)] for name in ("rnn cell", "gru cell", "lstm cell")} | {
     "rnn": [f"turn {t}" for t in range(STEPS)],
     "scalar": [f"turn {t}" for t in range(STEPS)],
-    "outputs": [f"turn {t}" for t in range(1, STEPS)],  # the first one is another, without a gradient for h
+    "outputs": [f"turn {t}" for t in range(1, STEPS)],  # the first one differs, without a gradient for h
 }
 
 
@@ -120,7 +120,7 @@ def test_steps_are_columns_of_alike_rows_and_nothing_lies_on_anything(name: str)
     lefts = [min(places.boxes[n.id].x for n in column) for column in columns]
     rights = [max(places.boxes[n.id].x + places.boxes[n.id].width for n in column) for column in columns]
     assert all(right < left for right, left in zip(rights, lefts[1:], strict=False))
-    for edge in model.edges:  # a branch of each shared weight to each step that uses it, which leaves a rail above
+    for edge in model.edges:  # each shared weight has a branch to each step that uses it, which leaves a rail above
         if edge.src in loop.shared:
             x, y = places.joints[edge.id]
             assert y < min(box.y for box in places.boxes.values() if box.x > 200) and x <= places.width
@@ -133,7 +133,7 @@ def test_the_same_places_in_every_window_and_in_the_still(monkeypatch: pytest.Mo
     assert len(drawn) == 1  # one for all windows
     boxes = [line for line in drawn[0].splitlines() if 'class="nb-shape"' in line]
     at = {line.split(' width="')[0] for line in boxes}
-    monkeypatch.setattr(figure, "STILL", (9000.0, 9000.0))  # in which the whole is seen with nothing folded
+    monkeypatch.setattr(figure, "STILL", (9000.0, 9000.0))  # in which the whole is visible, with nothing folded
     still = shown.svg
     assert at <= {line.split(' width="')[0] for line in still.splitlines()}
     assert still.count('data-joint="') == drawn[0].count('data-joint="') == 3 * STEPS
@@ -155,11 +155,11 @@ def test_no_grid_where_there_is_no_such_loop() -> None:
     for name in ("first_seed", "second_seed", "perceptron", "convolution", "used_four_times", "folded_loop"):
         assert all(loop_of(scene) is None for scene in PROGRAMS[name]().scenes), name
 
-    def layers() -> Recording:  # the same layer several times, each with weights of its own
+    def layers() -> Recording:  # the same layer several times, each time with its own weights
         net = nn.Sequential(*[nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(6)])
         return viz.animate(net(nb.randn(2, 3)).sum())
 
-    def independent() -> Recording:  # steps that hand nothing on
+    def independent() -> Recording:  # steps that pass nothing on
         w, xs = nb.randn(3, requires_grad=True), nb.randn(6, 3)
         return viz.animate(nb.stack([(xs[i] * w).sin().exp() for i in range(6)]).sum())
 

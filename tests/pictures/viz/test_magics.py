@@ -108,7 +108,7 @@ def test_bad_input(shell, line, error, message):
     assert message in str(caught.value)
     assert shell.user_ns["w"].grad is None and shell.user_ns["x"].grad is None
     run(shell, "(w * 5).backward()")
-    assert run(shell, "%grads w").rows[0][2:6] == ("None", "5.", "5.", "1")  # what was zeroed is not "before"
+    assert run(shell, "%grads w").rows[0][2:6] == ("None", "5.", "5.", "1")  # zeroed values are not "before"
 
 
 def test_layers_are_folded_and_open_by_name(shell):
@@ -247,7 +247,7 @@ def test_a_cell_shows_its_graph_and_its_passes(shell, displayed):
     assert len([f for f in passes.timeline.frames if f.kind == "start"]) == 2
     assert text == {"text/plain": "tensor([10.], grad_fn=<MulBackward0>)"}
     assert isinstance(drawn, Picture) and "c = w × 5" in drawn.text
-    assert f"In [{shell.execution_count - 1}], line 5" in drawn.text  # the magic's own line is the first
+    assert f"In [{shell.execution_count - 1}], line 5" in drawn.text  # the first line is the magic's own
     assert shell.user_ns["w"].grad.item() == 4
 
 

@@ -17,10 +17,10 @@ Noted = Callable[[], AbstractContextManager[None]]
 def test_shared_memory_is_counted_once(torch: Any, noted: Noted) -> None:
     with noted():
         w, x = torch.ones(100, requires_grad=True), torch.ones(100)
-        h = (w * x).exp()  # saved by exp, by the product twice, as a view, too
+        h = (w * x).exp()  # saved by exp, and twice by the product, once as a view
         y = (h * h.view(100)).sum()
     report = viz.memory(y, namespace={"w": w, "x": x, "y": y})
-    assert report.total == 400 and report.kept.shared == 400  # x, since w needs no saving of x's partner
+    assert report.total == 400 and report.kept.shared == 400  # only x, since w's partner needs no gradient
     assert report.kept.savings == 4 and len(report.kept.storages) == 2
     (line,) = report.tables[0].rows
     assert line[1:] == ("1", "400 B", "100%") and "h = (w * x).exp()" in line[0]
@@ -46,7 +46,7 @@ def test_modules_and_checkpoints(torch: Any, noted: Noted) -> None:
     report = viz.memory(y, namespace={"net": net, "x": x})
     assert report.total == 12 * 4000
     assert report.kept.segments is not None and report.kept.segments[:2] == ("Sequential", 4)
-    assert report.kept.segments[2] == 3 * 4000 + 3 * 4000  # inputs that are no leaf, and the saved tensors of one
+    assert report.kept.segments[2] == 3 * 4000 + 3 * 4000  # non-leaf inputs, and the saved tensors of one
     assert "checkpoint around each Sequential (4)" in report.text
     assert [row[0] for row in report.tables[2].rows][:3] == ["net.0.0", "net.0.1", "net.0.2"]
 

@@ -70,10 +70,10 @@ def test_an_import_is_told_of_before_it_runs(said, pytorch):
         "torch is nbautograd here, and PyTorch's are: nn, F. Write `from nbautograd import nn; "
         "import nbautograd.nn.functional as F`, or `%autograd torch nbautograd` before the import"
     )
-    assert said("nn") == [] and said("nn.Linear()") == []  # and then no more
+    assert said("nn") == [] and said("nn.Linear()") == []  # and no more afterwards
     (line,) = said("from torch.utils.data import DataLoader")
     assert "Write `from nbautograd.utils.data import DataLoader`," in line
-    assert len(said("from torch import nn")) == 1  # it is the mistake again
+    assert len(said("from torch import nn")) == 1  # the same mistake again
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_tensors_of_both_that_meet_are(said):
     assert said("y = [1,\n  pytorch.optim.SGD(net.parameters())]") == [
         "line 2 mixes two libraries: net of nbautograd and pytorch.optim.SGD of PyTorch; take both from one of them"
     ]
-    assert said("t.add(x)") == said("net(t)") == []  # the errors say so themselves
+    assert said("t.add(x)") == said("net(t)") == []  # the errors themselves say so
 
 
 def test_it_speaks_chinese_and_unloads(shell, said, pytorch):

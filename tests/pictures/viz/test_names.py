@@ -64,7 +64,7 @@ def test_a_pass_through_gradients_tells_which_pass_computed_them(differentiate: 
     made = shown.scenes[1]
     assert name in {made.by_id[root].name for root in made.roots}
     seeds = [node.name for node in made.nodes if node.kind == "constant" and node.value == "1."]
-    assert seeds and set(seeds) == {"∂y/∂y"}  # what the first pass began with
+    assert seeds and set(seeds) == {"∂y/∂y"}  # the seed of the first pass
 
 
 def test_a_first_pass_tells_nothing_of_the_kind() -> None:

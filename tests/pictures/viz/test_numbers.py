@@ -48,7 +48,7 @@ def magnitudes() -> list[float]:
 @pytest.mark.browser
 @needs.chromium
 def test_both_languages_have_one_rule(window: Any, form: str) -> None:
-    numbers = [v for v in magnitudes() if form != SUMMARY or v % 0.03125 or v == int(v)]  # made in Python alone
+    numbers = [v for v in magnitudes() if form != SUMMARY or v % 0.03125 or v == int(v)]  # created by Python only
     if form in (INTEGERS, BOOLS):
         numbers = [float(int(v)) for v in numbers if abs(v) < 2**53]
     told = json.dumps([v if math.isfinite(v) else str(v) for v in numbers])

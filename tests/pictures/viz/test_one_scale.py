@@ -29,7 +29,7 @@ STATIC = Path(viz.__file__).parent / "static"
 ORANGE = {LIGHT[name] for name in LIGHT if name.startswith(("tile-plus", "tile-minus"))}
 GREY = {LIGHT[name] for name in LIGHT if name.startswith("value-")}
 
-# Of a player: [kind, number, color] of each cell with a number, in the drawing and in the strip.
+# For a player: [kind, number, color] of each cell with a number, in the drawing and in the strip.
 CELLS = """() => {
     const known = [], color = (e) => (e.classList.contains("nb-plain") ? "plain" : e.style.fill || "bad");
     for (const group of document.querySelectorAll(".nb-stage [data-cells]")) {
@@ -120,7 +120,7 @@ def test_a_number_has_one_color_in_all_steps(open_page: Any) -> None:
 def test_the_key_is_seen_with_the_first_color_and_never_without(open_page: Any) -> None:
     page = open_page(layer(), viewport={"width": 1280, "height": 800})
     key = page.locator(".nb-key")
-    expect(key).to_be_visible()  # of the gradients that are seen at first
+    expect(key).to_be_visible()  # of the gradients visible at first
     page.press(".nb-player", "Home")
     expect(key).to_be_hidden()
     page.press(".nb-player", "End")
@@ -147,7 +147,7 @@ def test_masks_are_squares_and_labels_are_digits() -> None:
     digits = grid_of([labels], BOX)
     assert digits is not None and digits.written
     assert grid_of([many], EDGE) is None  # which a text says
-    assert tile(np.arange(1000)) is None  # means of labels say nothing
+    assert tile(np.arange(1000)) is None  # means of labels are meaningless
     assert largest_of([labels, many, tile(np.array([0.5]))]) == 0.5
     svg = masked().svg
     assert ">True<" not in svg and ">3<" in svg

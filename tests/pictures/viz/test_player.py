@@ -25,7 +25,7 @@ def test_stepping_with_buttons(open_page: Any) -> None:
     page.click(".nb-forward")
     page.click(".nb-forward")
     expect(page.locator(".nb-op.nb-active .nb-symbol")).to_have_text("×")
-    expect(page.locator(".nb-flow.nb-active")).to_have_count(3)  # one comes, two go
+    expect(page.locator(".nb-flow.nb-active")).to_have_count(3)  # one arrives, two leave
     expect(page.locator(".nb-label.nb-active")).to_have_text(["1.", "2.", "3."])
     expect(page.locator(".nb-numbers")).to_have_text(["1. · 2. = 2.", "1. · 3. = 3."])
     page.click(".nb-forward")
@@ -33,10 +33,10 @@ def test_stepping_with_buttons(open_page: Any) -> None:
     expect(leaf(page, "w").locator(".nb-in").last).to_have_text("1 of 2")
     expect(page.locator(".nb-ledger tbody tr").first).to_have_text(
         "wNone3. via b3. 1 of 2–empty"
-    )  # no more than has come
+    )  # no more than has arrived
     page.click(".nb-forward")
     expect(leaf(page, "w").locator(".nb-in").first).to_have_text("3. + 2. = 5.")
-    expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad None")  # the buffer is not yet .grad
+    expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad None")  # the buffer is not .grad yet
     page.click(".nb-forward")
     expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 3. + 2. = 5.")
     page.click(".nb-back")
@@ -59,7 +59,7 @@ def test_stepping_with_keys(open_page: Any) -> None:
         page.keyboard.press(key)
         assert step_of(page) == step
     expect(page.locator(".nb-caption")).to_have_text("Before the backward pass.")
-    assert page.evaluate("window.heard") == 0  # the notebook does not hear these keys
+    assert page.evaluate("window.heard") == 0  # these keys do not reach the notebook
     assert page.locator(".nb-player").get_attribute("data-lm-suppress-shortcuts") is not None
 
 
@@ -67,7 +67,7 @@ def test_space_plays_to_the_end_and_pauses(open_page: Any) -> None:
     page = open_page(recording(), reduced_motion="no-preference")
     page.select_option(".nb-speed", "4", force=True)
     page.focus(".nb-player")
-    with expect_to_appear(page, ".nb-token"):  # a number is on its way
+    with expect_to_appear(page, ".nb-token"):  # a number is moving
         page.keyboard.press("Space")
         expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Pause (space)")
     expect(page.locator(".nb-player")).to_have_attribute("data-step", "6", timeout=10_000)
@@ -99,7 +99,7 @@ def test_a_click_on_a_node_tells_about_it(open_page: Any) -> None:
     expect(page.locator(".nb-side .nb-title")).to_have_text("w")
     expect(page.locator(".nb-selected")).to_have_count(1)
     page.click(".nb-close")
-    expect(page.locator(".nb-drawer")).to_be_hidden()  # it was open for the node alone
+    expect(page.locator(".nb-drawer")).to_be_hidden()  # it was opened for this node only
     expect(page.locator(".nb-selected")).to_have_count(0)
     leaf(page, "w").locator(".nb-shape").click()
     page.click(".nb-forward")

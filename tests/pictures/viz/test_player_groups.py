@@ -113,7 +113,7 @@ def test_the_kernel_draws_what_the_page_does_not_hold(browser: Any, make: Any) -
     assert page.locator(".nb-openable").count() >= 8  # the steps
     page.click(".nb-closer")
     expect(page.locator(".nb-openable")).to_have_count(1)
-    assert page.evaluate("asked.length") == 1  # what it has drawn once it keeps
+    assert page.evaluate("asked.length") == 1  # it keeps its drawings
     page.close()
 
 

@@ -115,7 +115,7 @@ def test_the_stage(pages: dict[str, Path], window: Any, name: str, width: int) -
     assert len(looked["hidden"]) <= 1 <= looked["labels"], looked["hidden"]
     assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if name == "first_seed" and width >= 1280:
-        assert len({step["view"] for step in steps}) == 1  # it fits, so the camera rests
+        assert len({step["view"] for step in steps}) == 1  # it fits, so the camera does not move
     assert window.troubles == []
 
 

@@ -99,7 +99,7 @@ def test_wrong_answers_open_the_equation(open_page: Any) -> None:
     expect(page.locator(".nb-is-factor text")).to_have_count(0)
     answer(page, "two")
     expect(page.locator(".nb-feedback")).to_contain_text("not a number")
-    expect(page.locator(".nb-closed:not(.nb-is-sent)")).to_have_count(1)  # it was no try
+    expect(page.locator(".nb-closed:not(.nb-is-sent)")).to_have_count(1)  # it did not count as a try
     answer(page, "-6")
     expect(page.locator(".nb-closed:not(.nb-is-sent)")).to_have_count(0)
     expect(page.locator(".nb-is-factor text")).to_have_text("6")
@@ -107,7 +107,7 @@ def test_wrong_answers_open_the_equation(open_page: Any) -> None:
     expect(page.locator(".nb-feedback")).to_have_text("It is ∂y/∂a = 6.")
     expect(page.locator(".nb-caption")).to_have_text("What is ∂y/∂b?")
     answer(page, "3")
-    answer(page, "3.5")  # right, but not at first try
+    answer(page, "3.5")  # right, but not on the first try
     expect(page.locator(".nb-score")).to_have_text("0/2")
     assert page.troubles == []
 
@@ -137,7 +137,7 @@ def test_what_does_not(open_page: Any, text: str) -> None:
 def test_nothing_is_said_before(open_page: Any) -> None:
     page = open_page(scalar())
     first_question(page)
-    leaks = ("10.5", "13.", "7.0", "∂y/∂b = 3", "∂y/∂a = 6")  # what is yet to come
+    leaks = ("10.5", "13.", "7.0", "∂y/∂b = 3", "∂y/∂a = 6")  # the remaining questions
     for act in (lambda: None, lambda: page.hover(".nb-node >> nth=0"), lambda: page.keyboard.press("Escape"),
                 lambda: page.locator(".nb-node").first.click(), lambda: page.press(".nb-player", "End"),
                 lambda: page.locator(".nb-slider").fill("6")):  # fmt: skip
@@ -146,7 +146,7 @@ def test_nothing_is_said_before(open_page: Any) -> None:
         assert [leak for leak in leaks if leak in said] == []
         assert step_of(page) == 2
         expect(page.locator(".nb-ledger tbody td.nb-sum")).to_have_text(["–", "–"])
-    assert page.locator(".nb-label", has_text="?").count() == 7  # all but the seed's
+    assert page.locator(".nb-label", has_text="?").count() == 7  # all but that of the seed
 
 
 def test_switching_it_off_shows_everything(open_page: Any) -> None:
@@ -156,7 +156,7 @@ def test_switching_it_off_shows_everything(open_page: Any) -> None:
     expect(page.locator(".nb-label.nb-active")).to_have_text(["1.", "6.", "3.5"])
     expect(page.locator(".nb-answer")).to_have_count(0)
     page.press(".nb-player", "End")
-    page.keyboard.press("?")  # at the end: from the beginning
+    page.keyboard.press("?")  # at the end: from the start
     assert step_of(page) == 0
     expect(page.locator(".nb-ask")).to_have_attribute("aria-pressed", "true")
 
@@ -213,7 +213,7 @@ def test_it_plays_on_after_an_answer(open_page: Any) -> None:
     page.wait_for_selector(".nb-answer")
     expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Play (space)")
     page.select_option(".nb-speed", "0.25", force=True)
-    with expect_to_appear(page, ".nb-token"):  # the answer runs along its edge
+    with expect_to_appear(page, ".nb-token"):  # the answer moves along its edge
         answer(page, "6")
     page.select_option(".nb-speed", "4", force=True)
     answer(page, "3.5")

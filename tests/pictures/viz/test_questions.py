@@ -123,7 +123,7 @@ QUESTIONS: dict[str, tuple[list[str], str, list[str]]] = {
         "%memory h",
         [r"spans 15 runs of one line: In \[\d+\], line 2: h = torch\.tanh", r"h = h\.detach\(\)"],
     ),
-    # what is kept for backward: torchlens#28, pytorch#91692
+    # tensors kept for backward: torchlens#28, pytorch#91692
     "what is kept": (
         ["w = torch.ones(1000, requires_grad=True)\ny = (w * 1).exp().sum()"],
         "%memory y",

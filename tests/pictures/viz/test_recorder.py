@@ -213,7 +213,7 @@ def test_record_of_a_training_loop() -> None:
             loss.backward()
             with nb.no_grad():
                 w -= 0.01 * w.grad
-    assert len(passes.timeline.scenes) == 3  # the numbers differ, so the pictures do
+    assert len(passes.timeline.scenes) == 3  # the numbers differ, so the pictures differ
     assert passes.html().count("<script") == 2
 
 

@@ -205,7 +205,7 @@ def test_a_saved_page_predicts_by_the_recorded_linear_map(open_page: Any) -> Non
     page.keyboard.press("Escape")
     assert ghosts(page) == [] and page.locator(".nb-nudge-range").input_value() == "1"
     page.mouse.move(1, 1)  # no card is open
-    expect(page.locator(".nb-path")).to_have_count(2)  # what else is shown stays
+    expect(page.locator(".nb-path")).to_have_count(2)  # other visible parts stay
     page.keyboard.press("Escape")
     expect(page.locator(".nb-path")).to_have_count(0)
 
@@ -249,7 +249,7 @@ def test_a_number_in_a_box_is_a_slider(open_page: Any) -> None:
     page.keyboard.press("Escape")
     page.mouse.move(1, 1)
     handle.hover()
-    expect(page.locator(".nb-caption")).not_to_have_text(re.compile("^Drag"))  # it has been found
+    expect(page.locator(".nb-caption")).not_to_have_text(re.compile("^Drag"))  # it was found
     assert page.troubles == []
 
 
@@ -317,7 +317,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
     """The widget's own entry with a kernel behind it: what it asks is answered by the recording itself."""
 
     def open_(shown: Any, answers: bool = True) -> Any:
-        page = new_page(own=True)  # what is exposed stays
+        page = new_page(own=True)  # exposed boxes stay
         page.asked = []
 
         def kernel(text: str) -> str:

@@ -18,7 +18,7 @@ from .player_pages import layer
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
-# What is cut off or has to be scrolled in the strip; a long name above a tile may be cut if its title has all of it.
+# Parts of the strip that are cut off or need scrolling; a long name above a tile may be cut if its title has all of it.
 CUT = """() => [...document.querySelectorAll(".nb-equation-bar, .nb-equation-bar *, .nb-has-caption .nb-caption")]
     .filter((e) => !e.closest("svg, math, .nb-story, .nb-equation-head[title]")
         && e.checkVisibility({ visibilityProperty: true })

@@ -68,7 +68,7 @@ def test_pytorch_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables.watch, "counts", True)
     w = torch.tensor([1.0], requires_grad=True)
     (w * 5).backward()
-    assert viz.grads(w, namespace={"w": w}).rows[0][2:6] == ("None", "5.", "5.", "–")  # its passes are not heard of
+    assert viz.grads(w, namespace={"w": w}).rows[0][2:6] == ("None", "5.", "5.", "–")  # its passes are not observed
 
 
 def test_nothing_is_kept_alive_and_ids_may_be_used_again() -> None:
@@ -129,7 +129,7 @@ def test_gradients_are_tiles_on_one_scale_with_bars() -> None:
     (w * w * x).sum().backward()
     html = viz.grads(namespace=names)._repr_html_()
     key, now, *bars = tiles_in(html)
-    assert "−16" in key and ">16<" in key  # 2 · 4 · 2, the largest that is drawn as a tile
+    assert "−16" in key and ">16<" in key  # 2 · 4 · 2, the largest size drawn as a tile
     assert re.findall(r">([^<>]+)</text>", now) == ["4", "−8", "12", "16"]
     assert len(bars) == 2 and "all of it" in html and ">30.</td>" in html
     (w * w * x).sum().backward()

@@ -201,7 +201,7 @@ def test_in_the_panel_the_arrow_keys_walk_through_a_tile(open_page: Any) -> None
     lit = page.evaluate(LIT)
     assert lit == {f"{ids['p']}:value": [4], f"{ids['X']}:value": [3, 4, 5], f"{ids['W']}:value": [0, 4, 8]}
     page.locator(f'[data-node="{ids["W"]}"] .nb-name').click()
-    expect(page.locator(".nb-side .nb-tile")).to_have_count(3)  # the value, what arrives, and .grad
+    expect(page.locator(".nb-side .nb-tile")).to_have_count(3)  # the value, the arriving gradient, and .grad
 
 
 def test_the_player_and_the_still_picture_show_the_same(open_page: Any) -> None:
@@ -215,7 +215,7 @@ def test_the_player_and_the_still_picture_show_the_same(open_page: Any) -> None:
     )
     groups = [group for group in ET.fromstring(shown.svg).iter(f"{SVG}g") if "data-cells" in group.attrib]
     drawn = {group.attrib["data-cells"]: [text.text for text in group.iter(f"{SVG}text")] for group in groups}
-    same = drawn.keys() & written.keys()  # what arrives is shown while a pass is played only
+    same = drawn.keys() & written.keys()  # the arriving gradient is shown only while a pass is played
     assert len(same) >= len(drawn) - 3 and sum(bool(drawn[key]) for key in same) > 8
     assert {key: drawn[key] for key in same} == {key: written[key] for key in same}
 

@@ -104,10 +104,8 @@ def model(make: Callable[[Any], dict[str, Any]], T: Any, **options: Any) -> dict
     for node in data["nodes"]:
         for key in UNTOLD:
             del node[key]
-        node["saved"] = [
-            s for s in node["saved"] or () if s["shape"] != "()"
-        ]  # a number is a tensor there, and not here
-        if node["kind"] == "op":  # PyTorch's nodes know the shapes of their results, ours if they are traced
+        node["saved"] = [s for s in node["saved"] or () if s["shape"] != "()"]  # a number is a tensor in PyTorch only
+        if node["kind"] == "op":  # PyTorch's nodes know the shapes of their results, ours only if traced
             node["shape"] = node["dtype"] = ""
         for formula in node["formulas"]:
             formula["text"] = re.sub(r"Σ\[.*?\]", "Σ", formula["text"])

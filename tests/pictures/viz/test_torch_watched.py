@@ -74,7 +74,7 @@ def test_it_can_be_switched_off(run):
     text = repr(run("%graph y").result)
     assert "line 5" not in text and "PyTorch keeps no lines and values" in text
     run("%%autograd\n" + CELL + "y.backward()").raise_error()
-    assert "line 6" in repr(run("%graph y").result)  # that cell was watched all the same
+    assert "line 6" in repr(run("%graph y").result)  # that cell was watched anyway
     run("%autograd torch on").raise_error()
     run(CELL).raise_error()
     assert "line 5" in repr(run("%graph y").result)
@@ -221,7 +221,7 @@ def test_large_results_leave_their_numbers_and_a_sample():
     (node,) = (node for node in shown.nodes if node.kind == "op" and node.name == "MulBackward0")
     box = next((n for n in shown.nodes if n.id != node.id and n.name == node.label), node)
     assert box.value == "mean 60000 · norm 1.7e7" and box.shape == "(200, 300)"
-    assert box.tile.shape == (200, 300) and box.tile.block == (14, 20)  # of rows and columns that lie 7 and 10 apart
+    assert box.tile.shape == (200, 300) and box.tile.block == (14, 20)  # of rows and columns with strides 7 and 10
 
 
 def test_modules_give_their_paths():

@@ -42,7 +42,7 @@ LOOPS: dict[str, tuple[str, list[str]]] = {
         f"for t in range(8):\n    if t % 2:\n        h = h * 2\n{RNN}",
         EIGHT,
     ),
-    "in a function": (  # whose n is another one
+    "in a function": (  # with another n
         f"def run(h, n):\n    for t in range(n):\n    {RNN}\n    return h\nn = 3\nh = run(h, 8)",
         [f"turn {t}" for t in range(8)],
     ),

@@ -111,7 +111,7 @@ def test_a_mean_of_rounding_errors_is_zero(dtype: str) -> None:
     assert values.text(-rest).startswith(zero)
     assert values.text(1e15 * rest).startswith(zero)
     assert not values.text((signs + 100 * eps).astype(dtype)).startswith(zero)
-    assert not values.text(np.full(1000, eps, dtype)).startswith(zero)  # small, and yet no rest
+    assert not values.text(np.full(1000, eps, dtype)).startswith(zero)  # small, but not a rounding error
 
 
 def test_a_mean_of_half_precision_is_shown_as_it_is() -> None:

@@ -158,7 +158,7 @@ def test_hooks_are_not_called(torch: Any, noted: Noted) -> None:
         h.register_hook(called.append)
         y = h.sum()
     answer = viz.why(w, y)
-    assert not called and "2 = " in answer.text  # by the values that were noted
+    assert not called and "2 = " in answer.text  # by the noted values
 
 
 def test_a_module(torch: Any, noted: Noted) -> None:

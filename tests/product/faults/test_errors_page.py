@@ -11,7 +11,7 @@ from nbautograd import errors
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-BASES = {"NbautogradError", "DeviceError"}  # of which others are kinds
+BASES = {"NbautogradError", "DeviceError"}  # base classes of others
 ON_A_GPU = {"OutOfMemoryError"}
 
 

@@ -106,11 +106,11 @@ def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's interrupt ends the program, too."""
     install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
-    monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 60)  # a busy machine may take long to start it
+    monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 60)  # a busy machine may start it slowly
 
     def interrupt() -> None:
         wait_for(tmp_path / "pid")
-        time.sleep(1)  # until we wait for it; an interrupt just while it is being started is not caught
+        time.sleep(1)  # until we wait for it; an interrupt during its start is not caught
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)

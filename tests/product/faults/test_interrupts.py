@@ -95,7 +95,7 @@ def test_an_interrupt_at_every_moment(before: str) -> None:
     y = result(found)
     clean, outside = values(found), modes()
     ended = {"before": 0, "after": 0}
-    nb.zeros(1).add_(1)  # after which every node looks whether what it saved was written to
+    nb.zeros(1).add_(1)  # after which every node checks its saved tensors for writes
     total = count_moments(lambda: plainly(y))
     reset(found, clean)
     for moment in (*range(0, total - 150, 1 if total < 600 else 7), *range(total - 150, total)):
@@ -268,7 +268,7 @@ def test_an_interrupted_recording_keeps_what_it_saw() -> None:
         passes = None
         outside = protocol.observers.get()
         ended = interrupt(run, moment)
-        protocol.observers.set(outside)  # if the block was just about to begin or to end
+        protocol.observers.set(outside)  # if the block was about to begin or end
         assert (x.grad is None) == (w.grad is None)
         if passes is not None and len(passes):
             assert passes.text and passes.svg.startswith("<svg")

@@ -55,8 +55,8 @@ LOOPS = {
 def test_an_interrupt_leaves_no_mode_behind(running: Kernel, loop: str) -> None:
     modes = "torch.is_grad_enabled(), torch.is_inference_mode_enabled(), len(protocol.observers.get())"
     modes += ", protocol.current_scope()"
-    # The modules that it loads at its first use are loaded first: an interrupt within Python's own import machinery can
-    # leave the lock of all imports held, and every other thread waits for ever.
+    # The modules of its first use are loaded before: an interrupt within Python's import machinery can leave the lock
+    # of all imports held, and every other thread waits forever.
     assert running.run(LOOPS[loop].replace("while True:", "for _ in range(1):")).status == "ok"
     before = said(running, modes)
     for number in range(3):

@@ -124,7 +124,7 @@ def test_programs_are_started_with_lists_of_arguments_and_deadlines() -> None:
 
 def test_nothing_speaks_to_the_network() -> None:
     for module in ("socket", "urllib.request", "http.client", "requests", "httpx", "aiohttp", "ftplib", "webbrowser"):
-        # The command that serves the course asks whether an address is this machine's, and opens the reader's browser.
+        # The command that serves the course checks for an address of this machine, and opens the reader's browser.
         allowed = {"cli/server.py"} if module in ("socket", "webbrowser") else set()
         assert imports(module) == allowed, module
 
@@ -156,11 +156,11 @@ FORBIDDEN = re.compile(
 ALLOWED = {
     # Drawings are parsed as XML, which runs nothing, and copied element by element from an allow-list.
     ("dom.js", "DOMParser"),
-    # The name of the tab that was open is remembered, and compared with the names that there are.
+    # The name of the open tab is remembered, and compared with the existing names.
     ("drawer.js", "localStorage"),
-    # The pass that the author of a page names is read as JSON; its drawings are copied as all others are.
+    # The pass named by the author of a page is read as JSON; its drawings are copied like all others.
     ("element.js", "fetch"),
-    # A page inside a frame tells its own height, a number, to the page around it.
+    # A page inside a frame sends its height, a number, to the page around it.
     ("frame.js", "postMessage"),
     # The player's own script and texts, beside the extension on the Jupyter server, are loaded once for a page.
     ("lab.js", "fetch"),

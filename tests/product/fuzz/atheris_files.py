@@ -30,7 +30,7 @@ def one_input(data: bytes) -> None:
         except (serialization.FileFormatError, EOFError):
             pass
         except RuntimeError as error:
-            if "map_location" not in str(error):  # a tensor on a device that is not here
+            if "map_location" not in str(error):  # a tensor on an unavailable device
                 raise
     with contextlib.suppress(serialization.FileFormatError):
         torch_pickle.read(data, lambda key, count, place: np.frombuffer(bytearray(MEMORY), np.uint8))

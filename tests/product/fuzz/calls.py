@@ -67,7 +67,7 @@ def arguments(draw: Any, function: Callable[..., Any], first: bool = False) -> t
 
     args: list[Any] = [draw(tensors(like))] if first else []
     kwargs: dict[str, Any] = {}
-    by_name = False  # one was left out, so that others follow by name
+    by_name = False  # one was omitted, so the others follow by name
     for parameter in parameters(function)[len(args) :]:
         hint = str(parameter.annotation) if parameter.annotation is not parameter.empty else ""
         if parameter.kind is parameter.VAR_POSITIONAL:

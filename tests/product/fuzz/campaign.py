@@ -54,7 +54,7 @@ def asked(text: str) -> tuple[Any, Any]:
         facts = asking.ask(lambda T: outcomes(T, text)[0], (), measured=False)
         try:
             values = asking.ask(lambda T: values_of(outcomes(T, text)[1]), ())
-        except Exception:  # what cannot run while it is watched is compared without bounds
+        except Exception:  # programs that cannot run while watched are compared without bounds
             values = asking.ask(lambda T: values_of(outcomes(T, text)[1]), (), measured=False)
     return facts, values
 

@@ -19,7 +19,7 @@ LEFT_OUT = {
     *("autocast_increment_nesting", "autocast_decrement_nesting", "clear_autocast_cache", "set_anomaly_enabled"),
     # They read or write files.
     *("save", "load", "from_file"),
-    # They give what is in the memory as it is, so that the same call need not give the same result.
+    # They return uninitialized memory, so the same call may give different results.
     *("share_memory_", "data_ptr"),
 }
 

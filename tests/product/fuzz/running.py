@@ -96,7 +96,7 @@ def outcomes(T: Any, text: str) -> tuple[list[Any], dict[str, Any]]:
     scope: dict[str, Any] = {"T": T, "V": numbers(T), "inf": math.inf, "nan": math.nan}
     found: list[Any] = []
     versions: dict[str, tuple[Any, int]] = {}
-    touched: set[str] = set()  # by a statement that failed: PyTorch may have written a part
+    touched: set[str] = set()  # by a failed statement: PyTorch may have written a part
     T.manual_seed(0)
     T.set_warn_always(True)
     try:

@@ -56,11 +56,11 @@ def reading(data: bytes, read: Callable[..., Any] = nb.load) -> Any:
                 Watch.on = False
     except (*REFUSED, RuntimeError) as error:
         assert len(str(error)) < 1000
-        if not isinstance(error, REFUSED) and "map_location" not in str(error):  # a tensor on a device not here
+        if not isinstance(error, REFUSED) and "map_location" not in str(error):  # a tensor on an unavailable device
             raise
         return None
     finally:
-        seen = [event for event in Watch.seen if not event.startswith("import ('cupy'")]  # to see if there is CUDA
+        seen = [event for event in Watch.seen if not event.startswith("import ('cupy'")]  # to check for CUDA
         assert not seen, seen
 
 

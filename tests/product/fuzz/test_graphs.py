@@ -106,7 +106,7 @@ class Graphs(RuleBasedStateMachine):
     def step(self, data: Any, name: str, recorded: bool) -> None:
         x = self.pick(data)
         if not recorded and name in VIEWS and x[1].requires_grad:
-            return  # PyTorch says that a view made under no_grad requires grad, although nothing is recorded
+            return  # in PyTorch a view created under no_grad requires grad, although nothing is recorded
 
         def run(T: Any, x: Any) -> Any:
             with T.set_grad_enabled(recorded):
@@ -122,7 +122,7 @@ class Graphs(RuleBasedStateMachine):
     def write(self, data: Any, name: str, recorded: bool) -> None:
         x, y = self.pick(data), self.pick(data)
         if np.shares_memory(array(x[0]), array(y[0])) and x is not y:
-            return  # PyTorch raises for memory that overlaps in part; here it is the old values that are read
+            return  # PyTorch raises for partly overlapping memory; here the old values are read
 
         def run(T: Any, a: Any, b: Any) -> None:
             with T.set_grad_enabled(recorded):
@@ -176,7 +176,7 @@ class Graphs(RuleBasedStateMachine):
         for slot in self.slots[:3]:
             grads = [t.grad if t.is_leaf else None for t in slot]
             if all(g is not None for g in grads) and grads[0].grad_fn is not None:
-                self.keep([g * 1 for g in grads])  # PyTorch counts how .grad was made as a write
+                self.keep([g * 1 for g in grads])  # PyTorch counts the creation of .grad as a write
                 return
 
     @rule(data=st.data(), create=st.booleans())
@@ -192,7 +192,7 @@ class Graphs(RuleBasedStateMachine):
     def requires_grad(self, data: Any, value: bool) -> None:
         x = self.pick(data)
         if any(slot is not x and np.shares_memory(array(slot[0]), array(x[0])) for slot in self.slots):
-            return  # PyTorch's views say of themselves what their base says
+            return  # PyTorch's views report the values of their base
         self.both(lambda T, t: t.requires_grad_(value), x)
 
     @rule()
@@ -208,7 +208,7 @@ class Graphs(RuleBasedStateMachine):
             ours, theirs = slot
             try:
                 facts = [self.facts(ours), self.facts(theirs)]
-            except RuntimeError:  # a view made under no_grad whose base was written to: PyTorch will not have it
+            except RuntimeError:  # a view created under no_grad, with a written base: PyTorch rejects it
                 self.slots = [other for other in self.slots if other is not slot]
                 continue
             assert facts[0] == facts[1]

@@ -102,7 +102,7 @@ def outputs(text: str) -> dict[str, Any]:
     hook.__name__ = hook.__qualname__ = text.replace("\0", "")
     patch = pytest.MonkeyPatch()
     patch.setattr(SourceLocator, "locate", staticmethod(lambda filename, line: (text, f"{text} = 1")))
-    patch.setattr(figure, "STILL", (math.inf, math.inf))  # room for all: nothing is folded because a text is wide
+    patch.setattr(figure, "STILL", (math.inf, math.inf))  # room for all: wide texts fold nothing
     Broken.text = text
     try:
         with tracing.traced():
@@ -262,7 +262,7 @@ def test_any_formula_is_read_and_never_run(formula: str) -> None:
     assert vars(builtins) == before
     assert json.loads(json.dumps(marks)) == marks
     assert "\n" not in shown and "\n" not in latex
-    if len(asked) < 100:  # what is longer is cut
+    if len(asked) < 100:  # longer texts are cut
         assert "canary" in shown and "canary" in latex
 
 

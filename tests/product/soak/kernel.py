@@ -17,8 +17,8 @@ from typing import Any
 
 from jupyter_client.manager import KernelManager
 
-PATIENCE = 120  # seconds until a kernel that does not answer counts as dead
-AGAIN = 10.0  # seconds until a cell that still runs is interrupted once more
+PATIENCE = 120  # seconds without an answer until a kernel counts as dead
+AGAIN = 10.0  # seconds until a running cell is interrupted again
 QUICK = ["--HistoryManager.enabled=False", "--InteractiveShell.xmode=Minimal"]  # no history file, short tracebacks
 
 MEASURE = """
@@ -94,7 +94,7 @@ class Kernel:
         message = session.msg("execute_request", content, metadata={"cellId": cell or uuid.uuid4().hex})
         self.client.shell_channel.send(message)
         done = Ran("")
-        # Python drops an interrupt that comes while a destructor runs: as a person would, interrupt once more.
+        # Python drops an interrupt that arrives while a destructor runs: interrupt again, as a person would.
         again = threading.Timer(AGAIN, self.manager.interrupt_kernel)
         for reply in self._answers(message["header"]["msg_id"]):
             kind, content = reply["msg_type"], reply["content"]

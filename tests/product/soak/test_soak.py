@@ -40,7 +40,7 @@ def test_a_long_session(tmp_path: Path) -> None:
         if trace:
             running.run(trace)
         notebook(running, 0.01)
-        notebook(running, 0.01)  # what is made once has been made
+        notebook(running, 0.01)  # objects that are created once exist now
         before, cells, shown = running.measure(), 0, []
         while cells < CELLS_TO_RUN:
             cells += notebook(running, chance.random() * 0.02)
@@ -52,6 +52,6 @@ def test_a_long_session(tmp_path: Path) -> None:
     print(f"{cells} cells, grown by", grown)
     assert {name: grown[name] for name in COUNTED} == dict.fromkeys(COUNTED, 0)
     assert abs(grown["histories"]) < 20
-    assert grown["objects"] < 1500 + cells / 100  # what was left by the very last cells differs a little
-    if shown:  # the memory of a short run says little; Jupyter itself takes some hundred bytes a cell
+    assert grown["objects"] < 1500 + cells / 100  # leftovers of the last cells differ a little
+    if shown:  # the memory of a short run says little; Jupyter itself uses some hundred bytes per cell
         assert (after["rss"] - shown[0]["rss"]) / (cells - 1000) < 800  # bytes a cell

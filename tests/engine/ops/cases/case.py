@@ -18,8 +18,8 @@ class Case:
     shapes: tuple[tuple[int, ...], ...]
     low: float = -2.0
     high: float = 2.0
-    oracle: bool = True  # whether PyTorch can be asked: it lacks some derivatives that we have
-    second: bool = True  # whether there is a second derivative
+    oracle: bool = True  # False if PyTorch cannot be asked: it lacks some of our derivatives
+    second: bool = True  # True if it has a second derivative
     seed: int = field(default=0)
 
     def arrays(self) -> list[np.ndarray]:

@@ -29,7 +29,7 @@ def projectors(v: Any) -> Any:
 
 
 def _weighted(T, values):
-    # a symmetric function of the eigenvalues that is another one for the transpose's cotangent
+    # a symmetric function of the eigenvalues, which differs for the transpose's cotangent
     return T.stack([(values**k).sum().real for k in (1, 2, 3)])
 
 

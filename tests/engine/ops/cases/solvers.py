@@ -27,7 +27,7 @@ CASES = [
     case("linalg.tensorinv", lambda T, a: T.linalg.tensorinv(a, ind=1), (4, 2, 2)),
     case("linalg.tensorsolve", lambda T, a, b: T.linalg.tensorsolve(a, b), (2, 2, 4), (2, 2)),
     case("linalg.det", lambda T, a: T.linalg.det(a), (3, 3)),
-    case("det batch", lambda T, a: a.det(), (2, 2, 2), seed=1),  # of 0, one matrix is nearly singular
+    case("det batch", lambda T, a: a.det(), (2, 2, 2), seed=1),  # at 0, one matrix is nearly singular
     case("linalg.slogdet", lambda T, a: T.linalg.slogdet(a).logabsdet, (3, 3)),
     case("logdet", lambda T, a: T.logdet(a @ a), (2, 2)),
     case("linalg.pinv tall", lambda T, a: T.linalg.pinv(a), (3, 2)),
