@@ -403,11 +403,12 @@ export function mountLens(place, data, hooks = {}) {
 }
 
 /** The lens as a widget. */
-function renderLens(model, el) {
+function renderLens(model, el, texts) {
   const ask = (step) => {
     try { model.send({ pass: step }); } catch { /* no kernel */ }
   };
-  const lens = mountLens(el, structuredClone(model.get("lens")), { onpass: ask });
+  const onpass = model.send && ask; // none in a saved notebook, which has only some of the passes
+  const lens = mountLens(el, { ...structuredClone(model.get("lens")), texts }, { onpass });
   const add = (message) => { if (message?.pass !== undefined) lens.add(message); };
   model.on("msg:custom", add);
   return () => {
