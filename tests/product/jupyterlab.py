@@ -52,7 +52,12 @@ FOLDERS = {
 
 @contextmanager
 def serve(
-    home: Path, root: Path, app: str = "jupyterlab", *, extension: bool = True, options: tuple[str, ...] = (),
+    home: Path,
+    root: Path,
+    app: str = "jupyterlab",
+    *,
+    extension: bool = True,
+    options: tuple[str, ...] = (),
     **notebook_settings: Any,
 ) -> Iterator[tuple[str, str]]:
     """Run JupyterLab on the folder ``root``; gives its address and token.
