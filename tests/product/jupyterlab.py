@@ -52,19 +52,31 @@ FOLDERS = {
 
 @contextmanager
 def serve(
-    home: Path, root: Path, app: str = "jupyterlab", *, options: tuple[str, ...] = (), **notebook_settings: Any
+    home: Path,
+    root: Path,
+    app: str = "jupyterlab",
+    *,
+    extension: bool = True,
+    options: tuple[str, ...] = (),
+    **notebook_settings: Any,
 ) -> Iterator[tuple[str, str]]:
-    """Run JupyterLab, with our extension, on the folder ``root``; gives its address and token.
+    """Run JupyterLab on the folder ``root``; gives its address and token.
 
     :param home: an empty folder for everything that Jupyter writes.
     :param app: the module that is run: ``notebook`` for Notebook 7.
+    :param extension: whether it has our extension: that of this source, not one that is installed.
     :param options: further options of the command.
     :param notebook_settings: settings of the notebook editor.
     """
     for folder in FOLDERS.values():
         (home / folder).mkdir(exist_ok=True)
     lab_extension.write(home / "data" / "labextensions" / "nbautograd", nbautograd.__version__)
-    env = {**os.environ, **{key: str(home / folder) for key, folder in FOLDERS.items()}}
+    if not extension:
+        (home / "config" / "labconfig").mkdir()
+        disabled = {"disabledExtensions": {"nbautograd": True}}
+        (home / "config" / "labconfig" / "page_config.json").write_text(json.dumps(disabled), encoding="utf-8")
+    folders = {key: str(home / folder) for key, folder in FOLDERS.items()}
+    env = {**os.environ, **folders, "JUPYTER_PREFER_ENV_PATH": "0"}
 
     def setting(plugin: str, **values: Any) -> None:
         path = home / "settings" / f"{plugin}.jupyterlab-settings"

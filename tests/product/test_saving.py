@@ -32,11 +32,13 @@ VIEW, PASS = "application/vnd.jupyter.widget-view+json", "application/vnd.nbauto
 CELLS = [
     "import nbautograd as torch\nfrom nbautograd import viz\n%load_ext nbautograd",
     "w = torch.tensor([3.], requires_grad=True)\ny = (w + 2) * (w + 1)\np = viz.animate(y)\np",
-    "with viz.monitor(w, live=True) as watch:\n    for _ in range(2):\n        watch(w.sum())",
+    "with viz.monitor(w, live=True) as watch:\n    for _ in range(2):\n        loss = w * w\n"
+    "        loss.backward()\n        watch(loss)",
 ]
 TREES = {"jupyterlab": "lab/tree", "notebook": "notebooks"}
 CELL = ".jp-Notebook .jp-Cell[data-windowed-list-index='1'] .jp-OutputArea-output"
 PLAYER, STILL = f"{CELL} .nb-player", f"{CELL} img"
+RUN = ".jp-OutputArea-output .nb-lens"
 
 
 def new_notebook(path: Path) -> None:
@@ -54,8 +56,8 @@ class Front:
         self.stack = ExitStack()
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        with serve(self.home, self.root, self.app) as (self.url, self.token):
+    def running(self, **options: Any) -> Iterator[None]:
+        with serve(self.home, self.root, self.app, **options) as (self.url, self.token):
             yield
 
     @contextmanager
@@ -129,6 +131,21 @@ def plays(page: Any, steps: int = 1) -> None:
     assert page.locator(STILL).count() == 0  # no still image beside it
 
 
+def explores(page: Any) -> None:
+    """Require that the page has one training run, whose steps are shown and whose passes play without a kernel."""
+    run = page.locator(RUN)
+    playwright.expect(run).to_have_count(1, timeout=60_000)
+    run.press("Home")
+    playwright.expect(run).to_have_attribute("data-step", "1")
+    playwright.expect(run.locator(".nb-count").first).to_contain_text("step 1 of 2 · loss")
+    run.press("Enter")
+    player = run.locator(".nb-player")
+    player.press("ArrowRight")
+    playwright.expect(player).to_have_attribute("data-step", "1")
+    run.press("End")
+    playwright.expect(run).to_have_attribute("data-step", "2")
+
+
 def index_in_kernel(page: Any) -> str:
     """Return the step that the kernel's widget has, by running code in it."""
     return page.evaluate(
@@ -161,7 +178,7 @@ def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, dri
     with front.browser(driver, "again") as page:
         front.open(page, saved.name)
         plays(page, 2)
-        playwright.expect(page.locator(".jp-OutputArea-output img")).to_have_count(1)  # the training run's picture
+        explores(page)
         page.screenshot(path=SHOTS / f"reopened-{front.app}.png")
         assert page.errors == [] and page.blocked == []
 
@@ -214,3 +231,26 @@ def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(front: Front, s
             assert other.errors == []
         front.stop_kernels(page)
         assert page.errors == [] and page.blocked == []
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Iterator[Front]:
+    """JupyterLab without our extension."""
+    found = Front(tmp_path, "jupyterlab")
+    with found.running(extension=False):
+        yield found
+
+
+def test_without_our_extension_a_notebook_plays_by_the_saved_state_of_its_widgets(bare: Front, driver: Any) -> None:
+    """Its author has switched on "Save Widget State Automatically"; without, it says that the model is not found."""
+    path = bare.root / "bare.ipynb"
+    new_notebook(path)
+    with bare.browser(driver, "first") as page:
+        bare.open(page, path.name)
+        page.evaluate("() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')")
+        bare.run_and_save(page)
+        bare.stop_kernels(page)
+    with bare.browser(driver, "again") as page:
+        bare.open(page, path.name)
+        playwright.expect(page.locator(RUN)).to_be_visible(timeout=60_000)
+        plays(page, 2)

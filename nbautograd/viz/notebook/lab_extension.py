@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +20,27 @@ __all__ = ["MIME", "bundle", "write"]
 
 MIME = "application/vnd.nbautograd.pass+json"
 VERSION = 1
-PASS_BYTES = 150_000  # limit of a pass in an output; without a kernel, a larger one is shown as a picture
+PASS_BYTES = 300_000  # limit of a pass in an output; without a kernel, a larger one is shown as a picture
 
 
-def bundle(data: Mapping[str, Any]) -> dict[str, Any]:
+def bundle(attempts: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Return what an output holds of a player's data, by its MIME type, so that it plays without a kernel.
 
-    :param data: the player's data without its texts; nothing where it has no meaning without its kernel.
+    :param attempts: the player's data without its texts, the fullest first; the first that is small enough is held.
+        Nothing where it has no meaning without its kernel.
 
-    >>> bundle({})
+    >>> bundle()
     {'application/vnd.nbautograd.pass+json': {'version': 1}}
-    >>> sorted(bundle({"label": "y"})[MIME])
+    >>> sorted(bundle([{"label": "y"}])[MIME])
     ['language', 'packed', 'version']
     """
     content: dict[str, Any] = {"version": VERSION}
-    if data:
+    for data in attempts:
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         packed = base64.b64encode(gzip.compress(text.encode("utf-8"), 6, mtime=0)).decode("ascii")
         if len(packed) <= PASS_BYTES:
             content |= {"language": language.tag(), "packed": packed}
+            break
     return {MIME: content}
 
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz import language
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.training import BINS, LOWEST, PER_BIN, Run
@@ -15,7 +14,7 @@ from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.values import shape_text
 from nbautograd.viz.settings import settings
 
-__all__ = ["chosen", "lens_data", "pass_data"]
+__all__ = ["PAGE", "chosen", "lens_data", "pass_data"]
 
 PAGE = 2_500_000  # limit of the bytes of passes in a saved page
 FIRST_LETTER = 35  # bins of a histogram, written as a letter each
@@ -35,7 +34,6 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
         "bins": {"count": BINS, "lowest": LOWEST, "each": PER_BIN, "letter": FIRST_LETTER},
         "recorded": list(recordings),
         "passes": {},
-        "texts": language.player_texts(),
         "theme": settings.theme,
         "label": label,
     }
@@ -66,9 +64,12 @@ def pass_data(recording: Recording) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in ("texts", "theme")}
 
 
-def chosen(recordings: Mapping[int, Recording], outstanding: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """As many passes as a page has room for: the first and the last one, those that stand out, and others evenly."""
-    steps, picked, room = list(recordings), dict[int, dict[str, Any]](), PAGE
+def chosen(recordings: Mapping[int, Recording], outstanding: Iterable[int], room: int) -> dict[int, dict[str, Any]]:
+    """As many passes as there is room for: the first and the last one, those that stand out, and others evenly.
+
+    :param room: bytes of all passes.
+    """
+    steps, picked = list(recordings), dict[int, dict[str, Any]]()
     special = set(outstanding)
     order = [*steps[:1], *steps[-1:], *(step for step in reversed(steps) if step in special), *_evenly(steps)]
     for step in dict.fromkeys(order):

@@ -26,6 +26,7 @@ class LiveDrawing:
         self.wanted = output.in_kernel() and settings.widget if wanted is None else wanted
         self._draw, self._drawn = draw, 0.0
         self._view: Any = None
+        self._place: Any = None
 
     @property
     def is_open(self) -> bool:
@@ -42,7 +43,7 @@ class LiveDrawing:
             except ImportError:
                 return
             self._view = LiveView(svg=self._colored(), label=label)
-            display(self._view)  # type: ignore[no-untyped-call]
+            self._place = display(self._view, display_id=True)  # type: ignore[no-untyped-call]
 
     def renew(self) -> None:
         """Draw again, at most every quarter of a second."""
@@ -52,11 +53,12 @@ class LiveDrawing:
             self._view.svg = self._colored()
 
     def close(self) -> None:
-        """Take the widget away."""
+        """Take the widget away, from the cell's output too: where it is opened again, nothing asks for its model."""
         if self._view is not None:
             self._view.svg = ""
             self._view.close()
             self._view = None
+            self._place.update({"text/plain": ""}, raw=True)
 
     def _colored(self) -> str:
         svg = self._draw()

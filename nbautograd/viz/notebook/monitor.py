@@ -6,14 +6,16 @@ picture, which depends on the numbers only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from nbautograd.viz import language
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import seen
-from nbautograd.viz.notebook.lens import chosen, lens_data, pass_data
+from nbautograd.viz.notebook.lens import PAGE, chosen, lens_data, pass_data
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
 from nbautograd.viz.notebook.monitor_picture import LINES, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
@@ -28,6 +30,7 @@ from nbautograd.viz.settings import settings
 __all__ = ["Monitor", "monitor"]
 
 MEASURED = 32  # limit of the observed leaves
+KEPT_PASSES = 400_000  # limit of the passes in an output in bytes, before they are packed to a quarter
 
 
 class Monitor:
@@ -131,17 +134,26 @@ class Monitor:
             return unstarted(self.label, repr(self).split("\n")[1:])
         return drawn(self.label, repr(self), self.steps, self.losses, _representative(self.norms, LINES))
 
-    def contents(self, passes: bool = True) -> dict[str, Any]:
-        """All that the interactive view shows, as JSON; with as many passes as a page has room for, or without."""
-        recordings = self.recordings
-        data = lens_data(self.run, recordings, self.label)
-        return data | ({"passes": chosen(recordings, data["outstanding"])} if passes else {})
+    def contents(self, room: int = PAGE) -> dict[str, Any]:
+        """All that the interactive view shows, as JSON, with as many passes as there is room for, in bytes."""
+        data = self._run_data()
+        return data | {"passes": chosen(self.recordings, data["outstanding"], room)}
+
+    def _run_data(self, every: int = 1) -> dict[str, Any]:
+        """Return the view's data without passes: those of every so many-th step, and of the last one."""
+        steps = self.run.steps[:-1:every] + self.run.steps[-1:]
+        return lens_data(replace(self.run, steps=steps), self.recordings, self.label)
+
+    def _kept(self) -> Iterable[dict[str, Any]]:
+        """Return what a notebook may keep of the run: with some passes, without, and with fewer steps."""
+        yield self.contents(KEPT_PASSES)
+        yield from (self._run_data(2**halvings) for halvings in range(6))
 
     def html(self) -> str:
         """A page of its own: no kernel, no network."""
         if not self.steps:
             return export.page(self.label, output.image(output.colored(self.svg), self.label))
-        return export.player_page(self.contents(), self.svg, "mountLens")
+        return export.player_page(self.contents() | {"texts": language.player_texts()}, self.svg, "mountLens")
 
     def save(self, path: Any) -> Any:
         """Write ``.html`` (a page that needs no kernel), ``.svg``, ``.txt``, ``.png`` or ``.pdf``.
@@ -158,7 +170,7 @@ class Monitor:
                 from nbautograd.viz.notebook.widget import LensView
             except ImportError:
                 return None
-            self._widget = LensView(lens=self.contents(passes=False), label=self.label)
+            self._widget = LensView(lens=self._run_data(), label=self.label, kept=self._kept)
             self._widget.on_msg(self._asked)
         return self._widget
 

@@ -7,6 +7,7 @@ next run of the same cell shows something: the front end has cleared the cell's 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import anywidget
@@ -77,9 +78,9 @@ class _View(anywidget.AnyWidget):
         self._note_cell()
         return dict(bundle) | lab_extension.bundle(self._kept()), metadata
 
-    def _kept(self) -> dict[str, Any]:
-        """Return what a notebook keeps, to be played without a kernel."""
-        return {}
+    def _kept(self) -> Iterable[Mapping[str, Any]]:
+        """Return what a notebook may keep, to be played without a kernel, the fullest first."""
+        return ()
 
     def _note_cell(self) -> None:
         """Note which cell shows this, and close what only its former run showed."""
@@ -130,8 +131,8 @@ class BackwardPlayer(_View):
     def __repr__(self) -> str:
         return f"BackwardPlayer({self.label!r})"
 
-    def _kept(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in KEPT}
+    def _kept(self) -> Iterable[Mapping[str, Any]]:
+        return [{name: getattr(self, name) for name in KEPT}]
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle, metadata = super()._repr_mimebundle_(**options)
@@ -170,3 +171,15 @@ class LensView(_View):
 
     lens = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, *, kept: Callable[[], Iterable[Mapping[str, Any]]], **traits: Any) -> None:
+        super().__init__(**traits)
+        self._runs = kept
+
+    def _kept(self) -> Iterable[Mapping[str, Any]]:
+        return ({"lens": run} for run in self._runs())
+
+    def close(self) -> None:
+        """Close the widget, and drop the run."""
+        super().close()
+        self._runs = tuple

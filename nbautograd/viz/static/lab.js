@@ -28,8 +28,7 @@ class Widgets {
 /** A pass as a model that no kernel knows. */
 function modelOf(pass) {
   const values = { index: 0, selected: "", ...pass };
-  const send = () => { throw new Error("no kernel"); };
-  return { get: (name) => values[name], set() {}, save_changes() {}, send, on() {}, off() {} };
+  return { get: (name) => values[name], set() {}, save_changes() {}, on() {}, off() {} };
 }
 
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));

@@ -5,6 +5,7 @@ const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const HEALTHY = [3e-4, 3e-3]; // share of an update, next to its weights
 const NEAR = 14; // pixels from a line within which it is hovered
 const APART = 14; // pixels between two names
+const NAME_LETTER = 7.2; // pixels per letter of a name
 const SETTLED = 160; // milliseconds without another step until its pass is shown
 
 const nonFinite = (value) => (value === null || Number.isNaN(value) ? "NaN" : numberOf(value));
@@ -134,11 +135,12 @@ class LensPlot {
   show(i) {
     const { lens } = this, x = lens.x(lens.data.steps[i]), few = this.lines.length <= INKS.length;
     this.cursor.replaceChildren(s("path", { d: `M${x} ${PLOT.top - 4}V${PLOT.bottom + 4}` }));
-    const roomy = lens.right > 130;
+    const room = Math.floor((lens.right - 10) / NAME_LETTER);
     for (const line of this.lines) {
       const y = this.axis.y(line.values[i]), value = line.values[i];
       const text = line.bad?.has(i) && !Number.isFinite(value) ? nonFinite(value) : numberOf(value, this.form);
-      line.name_.textContent = line.name ? `${middleCut(line.short, roomy ? 14 : 8)} ${text}` : text;
+      const short = line.short && `${middleCut(line.short, Math.max(room - text.length - 1, 3))} `;
+      line.name_.textContent = `${short ?? ""}${text}`;
       line.name_.append(s("title", {}, `${line.name || this.title}: ${text}`));
       if (y === null || (!few && line !== this.lit)) continue;
       const dot = s("circle", { cx: x, cy: y, r: 3.5 });
@@ -217,7 +219,7 @@ class Lens {
     const wide = Math.round(this.root.clientWidth);
     if (!wide || wide === this.wide) return;
     this.wide = wide;
-    this.right = wide < TELEPHONE ? 118 : PLOT.right;
+    this.right = wide < TELEPHONE ? 124 : PLOT.right;
     for (const plot of this.plots) plot.draw();
     this.drawRidges();
     this.drawMarks();
@@ -244,7 +246,7 @@ class Lens {
     if (steps.length < 2) return [[steps[0], `${this.t("steps_axis")} ${steps[0]}`]];
     const every = roundTicks(steps[0], steps.at(-1), this.wide < TELEPHONE ? 3 : 6);
     const ticks = every.filter(([value]) => value % 1 === 0);
-    return ticks.map(([value, text], i) => [value, i ? text : `${this.t("steps_axis")} ${text}`]);
+    return ticks.map(([value], i) => [value, i ? `${value}` : `${this.t("steps_axis")} ${value}`]);
   }
 
   nearest(x) {
@@ -403,11 +405,12 @@ export function mountLens(place, data, hooks = {}) {
 }
 
 /** The lens as a widget. */
-function renderLens(model, el) {
+function renderLens(model, el, texts) {
   const ask = (step) => {
     try { model.send({ pass: step }); } catch { /* no kernel */ }
   };
-  const lens = mountLens(el, structuredClone(model.get("lens")), { onpass: ask });
+  const onpass = model.send && ask; // none in a saved notebook, which has only some of the passes
+  const lens = mountLens(el, { ...structuredClone(model.get("lens")), texts }, { onpass });
   const add = (message) => { if (message?.pass !== undefined) lens.add(message); };
   model.on("msg:custom", add);
   return () => {

@@ -12,7 +12,8 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.viz.notebook import lens, training
+from nbautograd.viz.language import use
+from nbautograd.viz.notebook import lab_extension, lens, training
 from nbautograd.viz.notebook.monitor import Monitor
 from tests import needs, oracle
 
@@ -254,6 +255,21 @@ def test_the_widget_asks_for_passes() -> None:
     assert [answer["pass"] for answer in sent] == [2] and sent[0]["data"]["timeline"]["frames"]
 
 
+def test_a_notebook_keeps_as_much_of_a_run_as_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs.package("anywidget")
+    watch = train(60, record=True)
+    full, run, *fewer = watch._kept()
+    assert full["passes"] and full["steps"] == run["steps"] == watch.steps and run["passes"] == {}
+    assert [len(each["steps"]) for each in fewer[:2]] == [31, 16] and fewer[0]["steps"][-1] == 60
+    (bundle,) = lab_extension.bundle({"lens": each} for each in (full, run)).values()
+    assert lab_extension.bundle([{"lens": full}]) == {lab_extension.MIME: bundle}
+    monkeypatch.setattr(lab_extension, "PASS_BYTES", len(bundle["packed"]) - 1)
+    (smaller,) = lab_extension.bundle({"lens": each} for each in (full, run)).values()
+    assert 0 < len(smaller["packed"]) < len(bundle["packed"])
+    monkeypatch.setattr(lab_extension, "PASS_BYTES", 10)
+    assert lab_extension.bundle({"lens": each} for each in watch._kept()) == lab_extension.bundle()
+
+
 # -- in a browser ----------------------------------------------------------------------------------------------------
 
 
@@ -357,6 +373,34 @@ class TestInABrowser:
         outside = page.evaluate("""() => [...document.querySelectorAll('.nb-lens-name')].filter((name) =>
             name.style.display !== 'none' && name.getBoundingClientRect().right > innerWidth).length""")
         assert outside == 0 and page.troubles == []
+
+    @pytest.mark.parametrize("language", ["en", "zh"])
+    def test_no_word_is_cut_on_a_telephone(self, open_page: Any, language: str) -> None:
+        """Neither long names with small gradients, nor the head with its buttons, which show without a pointer."""
+        long = {f"encoder.layers.{i}.self_attention.in_projection": nb.full((3,), 1e-6, requires_grad=True)
+                for i in range(3)}  # fmt: skip
+        before = use(language)
+        try:
+            with viz.monitor(long, namespace={}) as watch:
+                for factor in (1.14e-6, 0.987):
+                    loss = sum((leaf * leaf).sum() for leaf in long.values()) * factor
+                    loss.backward()
+                    watch(loss)
+            page = open_page(watch, viewport={"width": 400, "height": 900})
+        finally:
+            use(before)
+        cut = page.evaluate("""() => {
+            const words = document.querySelectorAll('.nb-lens :is(svg text, .nb-bar *, .nb-lens-head, .nb-lens-note)');
+            return [...words].filter((word) => word.textContent.trim() && word.style.display !== 'none')
+                .filter((word) => {
+                    const place = word.closest('.nb-lens').getBoundingClientRect(), range = document.createRange();
+                    range.selectNodeContents(word);
+                    const box = range.getBoundingClientRect();
+                    return box.left < place.left + 4 || box.right > place.right - 1;
+                }).map((word) => word.textContent);
+        }""")
+        assert cut == []
+        expect(page.locator(".nb-lens > .nb-bar .nb-slider")).to_have_css("opacity", "1")
 
     def test_nothing_moves_from_step_to_step(self, open_page: Any) -> None:
         page = open_page(train(8), viewport={"width": 1280, "height": 900})
