@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from nbautograd._names import lazy
@@ -76,7 +77,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--passed",
         metavar="FILE",
         default=os.environ.pop("NBAUTOGRAD_PASSED", None),  # the runs that tests start do not see it
-        help="add the tests that pass to FILE; of those that it names already, run only the quick tier",
+        help="add the tests that pass to FILE; of those that it names, run only the quick tier, where their file"
+        " has others to run",
     )
 
 
@@ -109,20 +111,55 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if config.option.markexpr == QUICK and is_swept(collection_path, config.rootpath) else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect no garbage among the tests while they are collected: nearly all of it stays, and is walked each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Generator[None, list[Any], list[Any]]:
+    """Look for doctests in those files of tests that have any: pytest asks every function of every file for some."""
+    found = yield
+    in_tests = file_path.suffix == ".py" and parent.config.rootpath / "tests" in file_path.parents
+    if in_tests and ">>> " not in file_path.read_text(encoding="utf-8"):
+        return [each for each in found if not isinstance(each, DoctestModule)]
+    return found
+
+
+def is_marked(node: pytest.Item | pytest.Collector) -> bool:
+    """Return whether a test, or what it stands in, has one of ``SWEEPING_MARKS``."""
+    marks = any(mark.name in SWEEPING_MARKS for mark in node.own_markers)
+    return marks or (node.parent is not None and has_marked_parent(node.parent))
+
+
+has_marked_parent = cache(is_marked)
+"""The same, remembered: what tests stand in is asked for each of them."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as ``sweep`` all that is not quick: of the cases of a test all but the first."""
     seen = set()
+    sweep = pytest.mark.sweep
     for item in items:
         test, bracket, _ = item.nodeid.partition("[")
-        is_sweep = any(map(item.get_closest_marker, SWEEPING_MARKS)) or is_swept(item.path, config.rootpath)
-        if is_sweep or (bracket and test in seen):
-            item.add_marker("sweep")
+        if (bracket and test in seen) or is_marked(item) or is_swept(item.path, config.rootpath):
+            item.add_marker(sweep)
         seen.add(test)
     passed = _passed(config)
-    again = [item for item in items if item.nodeid not in passed or not item.get_closest_marker("sweep")]
-    if len(again) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(again)])
-        items[:] = again
+    files = {item.path for item in items if item.nodeid not in passed}
+
+    def is_again(item: pytest.Item) -> bool:
+        return item.nodeid not in passed or (item.path in files and not item.get_closest_marker("sweep"))
+
+    done = [item for item in items if not is_again(item)]
+    if done:
+        config.hook.pytest_deselected(items=done)
+        items[:] = filter(is_again, items)
 
 
 def _passed(config: pytest.Config) -> frozenset[str]:

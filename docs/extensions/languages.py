@@ -6,6 +6,7 @@ A page below ``zh/`` is Chinese. Its counterpart has the same path without ``zh/
 from __future__ import annotations
 
 import re
+from functools import partial
 from gettext import NullTranslations
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -92,6 +93,37 @@ def speak(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doct
         context["body"] = f'<p class="other-language">{link}</p>\n{context["body"]}'
 
 
+Menus = dict[Any, str]
+
+
+def remember(
+    menus: Menus, app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:  # fmt: skip
+    """Make one menu for all pages of a folder that no menu lists: those of classes and of sources, over 1,000 of them.
+
+    Sphinx resolves the whole menu for every page, which is most of the time that it takes to write one. For these
+    pages nothing in it differs but the way to the menu's pages, which the folder determines.
+    """
+    make = context.get("toctree")
+    if make is None or page in listed(app):
+        return
+    folder = PurePosixPath(page).parent
+
+    def toctree(**options: Any) -> str:
+        key = (folder, *sorted(options.items()))
+        if key not in menus:
+            menus[key] = make(**options)
+        return menus[key]
+
+    context["toctree"] = toctree
+
+
+def listed(app: Sphinx) -> set[str]:
+    """Return the pages that menus list, and the one that they start from."""
+    return {app.config.root_doc}.union(*app.env.toctree_includes.values())
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("html-page-context", speak, priority=900)  # after the theme has built the menu
+    app.connect("html-page-context", partial(remember, Menus()), priority=100)  # before the theme makes the menu
+    app.connect("html-page-context", speak, priority=900)  # after it
     return {"parallel_read_safe": True, "parallel_write_safe": True}
