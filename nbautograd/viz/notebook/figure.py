@@ -39,6 +39,7 @@ VIEWS = 16  # groups of a drawing that can be opened without a kernel
 VIEW_BYTES = 1_000_000  # and how much they may take
 SEARCHED = 4000  # operations that are found also where they are folded
 STEPS = 16  # operations and groups of a folded graph that are seen at first
+WRITTEN = 16  # operations of a pass whose program is written at once, so that a saved notebook has it
 LARGE = 260  # nodes of a drawing of which there are no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
 
@@ -65,7 +66,7 @@ class Arrangements:
 
     @cached_property
     def loop(self) -> Layout | None:
-        """The grid of the steps of what is mostly a loop."""
+        """The grid of the steps, where the graph is mostly a loop."""
         loop = loop_of(self.model)
         if loop is None:
             return None
@@ -136,8 +137,8 @@ class Figure:
     opened: frozenset[str] = frozenset()
     ask = False
     """True if the player asks for each gradient before it shows it."""
-    code: Sequence[tuple[str, str, str, str]] = ()
-    """The lines of the program that is played, each with its subject."""
+    code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None
+    """Writes the lines of the program that is played, each with its subject; None: there is no program."""
     head = ""
     """The text above the player: of the tensor whose graph it shows."""
     plays = False
@@ -301,10 +302,11 @@ class Figure:
                     yield ",".join(groups), view
         yield from ((key, view) for key, view in known.items() if key not in coarser)
 
-    def data(self, room: int = VIEW_BYTES) -> dict[str, Any]:
+    def data(self, room: int = VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
         """All that the player needs, as JSON.
 
         :param room: how many bytes views other than the first may take.
+        :param is_live: a kernel answers; the program of a long pass is written when the player asks for it.
         """
         frames = self.frames()
         forward = self.forward()
@@ -328,9 +330,11 @@ class Figure:
                     "forward": forward,
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
+        waits = is_live and sum(len(scene.entire.order) for scene in self.scenes) > WRITTEN
+        program = [] if self.code is None else True if waits else self.code()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views, "start": self.start, "ask": self.ask, "head": self.head,
-                **({"program": self.code} if self.code else {})}  # fmt: skip
+                **({"program": program} if program else {})}  # fmt: skip
 
     @property
     def start(self) -> int:
@@ -343,7 +347,7 @@ class Figure:
     def widget(self) -> Any:
         """The player as a Jupyter widget, made again if it was closed; None without anywidget or with too much data."""
         if self._widget is None or self._widget.comm is None:
-            data = self.data()
+            data = self.data(is_live=True)
             size = len(json.dumps(data, ensure_ascii=False))
             if size > LARGEST:
                 self._note = say("too_large", size=bytes_text(size))
@@ -359,7 +363,10 @@ class Figure:
         return self._widget
 
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Send the view that the player asks for; what does not make sense is not answered."""
+        """Send what the player asks for; what does not make sense is not answered."""
+        if isinstance(content, dict) and "program" in content and self.code is not None:
+            widget.program = self.code() or False
+            return
         if isinstance(content, dict) and "nudge" in content:
             if (answer := self.nudged(content["nudge"])) is not None:
                 widget.send(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
@@ -40,7 +40,7 @@ class Recording(Figure):
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
     :param replay: computes the pass again, where it can be changed; or None.
-    :param code: the lines of code that are shown beside the picture.
+    :param code: writes the lines of code that are shown beside the picture, when they are asked for; or None.
     :returns: the recording.
     :raises TypeError: ``timeline`` is missing.
 
@@ -63,7 +63,7 @@ class Recording(Figure):
         opened: Collection[str] = (),
         ask: bool = False,
         replay: Replay | None = None,
-        code: Sequence[tuple[str, str, str, str]] = (),
+        code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None,
     ) -> None:
         self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
@@ -265,7 +265,7 @@ class Animation(Recording):
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
     :param replay: computes the pass again, where it can be changed; or None.
-    :param code: the lines of code that are shown beside the picture.
+    :param code: writes the lines of code that are shown beside the picture, when they are asked for; or None.
     :returns: the recording.
     :raises TypeError: ``timeline`` is missing.
 
