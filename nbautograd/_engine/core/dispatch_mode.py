@@ -71,7 +71,7 @@ _lock = threading.RLock()
 
 
 class Tangents(Protocol):
-    """What forward-mode AD wants to know of saved tensors."""
+    """The listener of forward-mode AD, which hears of saved tensors."""
 
     def unpacked(self, tensor: Tensor, array: Any) -> None:
         """Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""

@@ -13,26 +13,22 @@ from nbautograd.viz import language
 from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
-from nbautograd.viz.draw.layout import Arranged, Layout, labelled
+from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.arranging import FEW, beyond
 from nbautograd.viz.notebook.brief import brief
 from nbautograd.viz.read import fold, levels
-from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
-__all__ = ["DRAWN", "Arrangements", "Figure"]
+__all__ = ["DRAWN", "Figure"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
-TELEPHONE = 560  # pixels
-NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
-CLEARLY = 0.95  # of the size of a drawing, where another one is better
-ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
 LAPTOP, STILL = WINDOWS[3:]
 """The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
 VIEWS = 16  # groups of a drawing that can be opened without a kernel
@@ -42,82 +38,6 @@ STEPS = 16  # operations and groups of a folded graph that are seen at first
 WRITTEN = 16  # operations of a pass whose program is written at once, so that a saved notebook has it
 LARGE = 260  # nodes of a drawing of which there are no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
-
-
-class Arrangements:
-    """The layouts of a view, each made once: for a window of any size the one that shows most in it.
-
-    What is mostly a loop is a grid of its steps in every window, unless a direction is asked for.
-
-    :param direction: the only one; None: any, and in several rows, unless the settings ask for one.
-    """
-
-    def __init__(
-        self,
-        model: GraphModel,
-        sizes: Mapping[str, Size],
-        direction: str | None = None,
-        labels: Mapping[str, Size] | None = None,
-    ) -> None:
-        self.model, self.sizes, self.labels = model, sizes, labels or {}
-        self.direction = settings.direction if direction is None and settings.direction != "auto" else direction
-        self.arranged: dict[tuple[str, float], Arranged] = {}
-        self.complete: dict[tuple[str, int, float], Layout] = {}
-
-    @cached_property
-    def loop(self) -> Layout | None:
-        """The grid of the steps, where the graph is mostly a loop."""
-        loop = loop_of(self.model)
-        if loop is None:
-            return None
-        from nbautograd.viz.draw.loop_grid import grid  # only loops need it
-
-        return labelled(grid(self.model, loop, self.sizes, self.labels), self.labels)
-
-    def places(self, window: Size) -> Layout:
-        """The layout for a window."""
-        if self.direction is not None:
-            return self.made(self.direction, 1, 0.0)
-        if self.loop is not None:
-            return self.loop
-        has_few = len(self.model.nodes) <= FEW
-        shapes = [("LR", 1, 0.0), ("TB", 1, 0.0), *[("LR", rows, 0.0) for rows in range(2, ROWS + 1) if has_few]]
-        if has_few and window[0] < TELEPHONE:
-            shapes += [("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])]
-        best, least = shapes[0], _beyond(self.extent(*shapes[0]), window)
-        for shape in shapes[1:]:
-            if least <= 1:
-                break
-            if (needed := _beyond(self.extent(*shape), window)) <= 1 or needed < least * CLEARLY:
-                best, least = shape, needed
-        return self.made(*best)
-
-    def of(self, direction: str, widest: float) -> Arranged:
-        """The graph in a direction."""
-        known = self.arranged.get((direction, widest))
-        if known is None:
-            known = Arranged(self.model, self.sizes, direction, self.labels, widest=widest)
-            self.arranged[direction, widest] = known
-        return known
-
-    def extent(self, direction: str, rows: int, widest: float) -> Size:
-        """The size of a layout before its texts are placed."""
-        return self.of(direction, widest).extent(rows)
-
-    def made(self, direction: str, rows: int, widest: float) -> Layout:
-        """A whole layout."""
-        shape = direction, rows, widest
-        if shape not in self.complete:
-            self.complete[shape] = labelled(self.of(direction, widest).in_rows(rows), self.labels)
-        return self.complete[shape]
-
-
-def _beyond(size: Size, window: Size) -> float:
-    """Return the number of windows that a drawing fills at its full size, the longer way; sideways counts more if
-    narrow.
-    """
-    sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
-    return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
 
 
 def _is_short(model: GraphModel) -> bool:
@@ -266,7 +186,7 @@ class Figure:
     def _needs(self, scene: int, model: GraphModel, window: Size = LAPTOP) -> float:
         """Return the number of windows that a view fills."""
         (places,) = self.places(scene, model, (window,))
-        return _beyond((places.width, places.height), window)
+        return beyond((places.width, places.height), window)
 
     def whole(self, scene: int) -> GraphModel:
         """The view that a still picture shows: the first one, or as much of it as fits a laptop's window."""

@@ -21,7 +21,8 @@ from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import current, say
 from nbautograd.viz.notebook import ledger_text, nudge, output
-from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Arrangements, Figure
+from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
+from nbautograd.viz.notebook.figure import LAPTOP, WINDOWS, Figure
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
@@ -148,8 +149,8 @@ class Recording(Figure):
             states, on_edges = timeline.leaf_states(scene), timeline.label_tiles(scene, model)
             grids = grids_of(model, states, timeline.tiles, on_edges, written=written)
             sizes, labels = measure(model, states, grids), self._labels(scene, model, grids)
-            self._made[key] = grids, Arrangements(model, sizes, self.direction, labels)
-        return self._made[key]
+            self._made[key] = model, grids, arrange(model, sizes, self.direction, labels)
+        return self._made[key][1:]
 
     def _labels(self, scene: int, model: GraphModel, grids: Mapping[str, Grid]) -> dict[str, Size]:
         """Return the sizes of the texts and tiles on edges."""
@@ -170,8 +171,8 @@ class Recording(Figure):
         return {}
 
     @cached_property
-    def _made(self) -> dict[tuple[int, bool], tuple[dict[str, Grid], Arrangements]]:
-        return {}  # each holds its model, so that the model's id is no other's
+    def _made(self) -> dict[tuple[int, bool], tuple[GraphModel, dict[str, Grid], Arrangements]]:
+        return {}  # each with its model, so that the model's id is no other's
 
     def _drawn(
         self,
