@@ -131,7 +131,7 @@ def _enter() -> int:
     number = tangents.enter_level().number
     if number == 0:
         inplace.followers.append(tangents.WriteFollower)
-        dispatch_mode.on_unpack, dispatch_mode.on_copy, dispatch_mode.on_pack = jvp.unpacked, jvp.copied, jvp.packed
+        dispatch_mode.tangents = jvp
         dispatch_mode.push(jvp.run, around=True, everywhere=True)
     return number
 
@@ -139,7 +139,7 @@ def _enter() -> int:
 def _leave() -> None:
     if len(levels) == 1:
         dispatch_mode.pop(jvp.run)
-        dispatch_mode.on_unpack = dispatch_mode.on_copy = dispatch_mode.on_pack = None
+        dispatch_mode.tangents = None
         inplace.followers.remove(tangents.WriteFollower)
     tangents.leave_level()
 

@@ -101,8 +101,8 @@ class BackwardCFunction(Node, FunctionCtx):
         if isinstance(value, saving.Packed):
             return value.tensor(edge)
         output = wrap(value, edge)
-        if dispatch_mode.on_unpack is not None:
-            dispatch_mode.on_unpack(output, value)
+        if dispatch_mode.tangents is not None:
+            dispatch_mode.tangents.unpacked(output, value)
         return output
 
     def _made_by(self, what: str) -> str:

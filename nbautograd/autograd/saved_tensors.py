@@ -81,7 +81,7 @@ class Packed:
         self.own_dtype = tensor._a.dtype
         self.dtype = dtype or self.own_dtype  # the promoted dtype that the formulas over arrays expect
         # Restores the tangents of forward mode after unpacking.
-        self.restore = None if dispatch_mode.on_pack is None else dispatch_mode.on_pack(tensor)
+        self.restore = None if dispatch_mode.tangents is None else dispatch_mode.tangents.packed(tensor)
 
     def unpacked(self) -> Tensor:
         """Call the unpack hook.

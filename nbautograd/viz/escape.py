@@ -42,6 +42,12 @@ def one_line(text: object, limit: int = LIMIT) -> str:
     >>> one_line("a\n  b")
     'a b'
     """
+    is_short = type(text) is str and len(text) <= LIMIT
+    return _short_line(text, limit) if is_short else " ".join(clean(text, limit).split())
+
+
+@lru_cache(maxsize=2048)
+def _short_line(text: str, limit: int) -> str:
     return " ".join(clean(text, limit).split())
 
 
@@ -51,7 +57,13 @@ def escape(text: object, limit: int = LIMIT) -> str:
     >>> escape('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
     """
-    return html.escape(clean(text, limit), quote=True)
+    is_short = type(text) is str and len(text) <= min(limit, LIMIT)
+    return _short_escaped(text) if is_short else html.escape(clean(text, limit), quote=True)
+
+
+@lru_cache(maxsize=2048)
+def _short_escaped(text: str) -> str:
+    return html.escape(clean(text), quote=True)
 
 
 _NARROW = {**dict.fromkeys("iljtfrI.,:;'|!()[] ", 0.36), **dict.fromkeys("mwMW@%", 0.95)}

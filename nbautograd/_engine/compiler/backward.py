@@ -407,7 +407,7 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
 
 def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
     """Return a saved value as the original tensor, in its own dtype; a number in place of a tensor stays a number."""
-    if saved.__class__ is np.ndarray and meta is None and dispatch_mode.on_unpack is None:
+    if saved.__class__ is np.ndarray and meta is None and dispatch_mode.tangents is None:
         return wrap_known(saved, edge)
     if isinstance(saved, Tensor) or isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
         return saved  # a tensor unpacked by hooks, or a number in place of a tensor
@@ -415,8 +415,8 @@ def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
     if meta is not None and saved.dtype != meta[1]:  # saved promoted; its gradient needs the original dtype
         saved = (saved.real if saved.dtype.kind == "c" and meta[1].kind != "c" else saved).astype(meta[1])
     t = wrap_known(saved, edge)
-    if dispatch_mode.on_unpack is not None:
-        dispatch_mode.on_unpack(t, as_saved)
+    if dispatch_mode.tangents is not None:
+        dispatch_mode.tangents.unpacked(t, as_saved)
     return t
 
 

@@ -16,7 +16,7 @@ import functools
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd._engine.core.node import Node, OutputEdge
@@ -68,15 +68,23 @@ _process = _Process()
 _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
-on_unpack: Callable[[Tensor, Any], None] | None = None
-"""A hook called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
-on_copy: Callable[[Any, Any], None] | None = None
-"""Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
-on_pack: Callable[[Tensor], Callable[[Tensor], Tensor] | None] | None = None
-"""Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor.
 
-Only forward-mode AD, whose levels all threads share, sets these three hooks.
-"""
+
+class Tangents(Protocol):
+    """The listener of forward-mode AD, which hears of saved tensors."""
+
+    def unpacked(self, tensor: Tensor, array: Any) -> None:
+        """Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
+
+    def copied(self, array: Any, copy: Any) -> None:
+        """Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
+
+    def packed(self, tensor: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor."""
+
+
+tangents: Tangents | None = None
+"""Set while forward-mode AD, whose levels all threads share, is on."""
 
 
 override: Callable[..., Any] | None = None
@@ -85,10 +93,13 @@ override: Callable[..., Any] | None = None
 
 def set_override(function: Callable[..., Any] | None) -> None:
     """Call ``function(operation, args, kwargs)`` before each operation from now on; None ends that."""
-    global override
+    _set("override", function)
+
+
+def _set(slot: str, function: Callable[..., Any] | None) -> None:
     with _lock:
         was_on = is_on_anywhere()
-        override = function
+        globals()[slot] = function
         if is_on_anywhere() != was_on:
             _tell()
 
@@ -103,12 +114,7 @@ In-place methods, optimizer steps and batches of data loaders also pass through 
 
 def set_watcher(function: Callable[[str, Callable[..., Any], Any, Any], Any] | None) -> None:
     """Route all calls of operations through ``function(name, call, args, kwargs)`` from now on; None ends that."""
-    global watcher
-    with _lock:
-        was_on = is_on_anywhere()
-        watcher = function
-        if is_on_anywhere() != was_on:
-            _tell()
+    _set("watcher", function)
 
 
 def is_on() -> bool:

@@ -108,7 +108,7 @@ def apply_inplace(
         check_writable(t, name)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
-    if dispatch_mode.on_copy is not None:
+    if dispatch_mode.tangents is not None:
         former = t.clone()  # forward-mode AD differentiates the formulas, which need the value before the write
     elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
         former = own_copy(t)  # hooks on saved tensors may keep their tensor
@@ -200,7 +200,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
     else:
         version_counter.record_write(target)
         # In forward mode tangents have been computed from the node.
-        if isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None:
+        if isinstance(node, Node) and node._seq and dispatch_mode.tangents is None:
             node._seq = version_counter.next_sequence_nr()  # this write is of the saved result: not stale
         rebase_history(t, node)
     for follower in followers:
@@ -216,10 +216,10 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
             return tuple(map(protected, value)) if value.__class__ is tuple else [protected(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
-            if dispatch_mode.on_copy is not None:
-                dispatch_mode.on_copy(value, copy)
+            if dispatch_mode.tangents is not None:
+                dispatch_mode.tangents.copied(value, copy)
             return copy
-        return target if value is result and result.dtype == target.dtype and dispatch_mode.on_copy is None else value
+        return target if value is result and result.dtype == target.dtype and dispatch_mode.tangents is None else value
 
     for name in node.saved:
         setattr(node, name, protected(getattr(node, name)))

@@ -197,7 +197,7 @@ class Node:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *("_saved_" + _public(slot) for slot in _saved_slots(type(self)))]
+        return [*super().__dir__(), *("_saved_" + _public(slot) for slot in saved_slots(type(self)))]
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``."""
@@ -357,7 +357,7 @@ def _located(filename: str, lineno: int) -> str:
     return f"{label}, line {lineno}{': ' + source if source else ''}"
 
 
-def _saved_slots(cls: type) -> list[str]:
+def saved_slots(cls: type) -> list[str]:
     """Return the slots of a node's class for the values of its formulas."""
     return [slot for base in cls.__mro__ for slot in base.__dict__.get("__slots__", ()) if slot.startswith("s_")]
 
@@ -374,7 +374,7 @@ def _public(slot: str) -> str:
 
 
 def _slot_of(cls: type, public: str) -> str | None:
-    return next((slot for slot in _saved_slots(cls) if _public(slot) == public), None)
+    return next((slot for slot in saved_slots(cls) if _public(slot) == public), None)
 
 
 class OutputGrads:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from nbautograd.viz.capture.torch_watch import TorchWatch, pytorch, watching
+from nbautograd.viz.capture.torch_watch import TorchWatch, mode_of, pytorch, watching
 from nbautograd.viz.read.introspect import sequence
 from nbautograd.viz.read.notes import can_be_noted
 
@@ -73,7 +73,7 @@ def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
     watch = watching()
     rested = watch is not None and watch.rest()
     try:
-        with _mode_class(torch)(torch, times):
+        with mode_of(_timed, _Clock(torch, times)):
             if watch is not None and rested:
                 watch.resume()
             try:
@@ -88,43 +88,29 @@ def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
         own.stop()
 
 
-_modes: dict[Any, type] = {}
+class _Clock:
+    """The clock of a mode, which tells PyTorch's operations by the nodes that they make, or run in."""
+
+    def __init__(self, torch: Any, times: Times) -> None:
+        self.times, self.peek = times, torch._C._autograd._get_sequence_nr
+        self.last, self.running = self.peek(), torch._C._current_autograd_node
+        self.wait = torch.cuda.synchronize if torch.cuda.is_initialized() else None
 
 
-def _mode_class(torch: Any) -> type:
-    base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
-    if base not in _modes:
-
-        class Timing(base):  # type: ignore[misc, valid-type]
-            def __init__(self, torch: Any, times: Times) -> None:
-                super().__init__()
-                self.times, self.peek = times, torch._C._autograd._get_sequence_nr
-                self.last, self.running = self.peek(), torch._C._current_autograd_node
-                self.wait = torch.cuda.synchronize if torch.cuda.is_initialized() else None
-
-            @classmethod
-            def _should_skip_dynamo(cls) -> bool:
-                return False
-
-            @classmethod
-            def ignore_compile_internals(cls) -> bool:
-                return True
-
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                node, number = self.running(), self.peek()
-                if self.wait is not None:
-                    self.wait()
-                begin = time.perf_counter()
-                result = func(*args, **(kwargs or {}))
-                if self.wait is not None:
-                    self.wait()
-                seconds = time.perf_counter() - begin
-                if node is not None:
-                    self.times.add(node._sequence_nr(), seconds, True, True)
-                elif number != self.last:  # it got a node
-                    self.last = number
-                    self.times.add(number - 1, seconds, False, True)
-                return result
-
-        _modes[base] = Timing
-    return _modes[base]
+def _timed(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run one of PyTorch's operations, and note its time."""
+    clock = mode.owner
+    node, number = clock.running(), clock.peek()
+    if clock.wait is not None:
+        clock.wait()
+    begin = time.perf_counter()
+    result = func(*args, **(kwargs or {}))
+    if clock.wait is not None:
+        clock.wait()
+    seconds = time.perf_counter() - begin
+    if node is not None:
+        clock.times.add(node._sequence_nr(), seconds, True, True)
+    elif number != clock.last:  # a node was made for it
+        clock.last = number
+        clock.times.add(number - 1, seconds, False, True)
+    return result

@@ -17,7 +17,7 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name
 from nbautograd.viz.read import notes
 from nbautograd.viz.settings import settings
 
-__all__ = ["TorchWatch", "pytorch", "settle", "watching", "writes"]
+__all__ = ["TorchWatch", "mode_of", "pytorch", "settle", "watching", "writes"]
 
 SMALL = 4096  # limit of the bytes of a copied tensor
 LISTED = 32  # limit of the elements kept as numbers, which is faster than a copy
@@ -107,7 +107,7 @@ class TorchWatch:
             modules.register_module_forward_pre_hook(self._entered),
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
-        self._mode, _current = _mode_class(torch)(self), self
+        self._mode, _current = mode_of(_called, self), self
         from nbautograd.viz.capture.torch_rest import Rests  # at the first use of PyTorch
 
         self._rests = Rests(torch, self.rest, self.resume, self._written)
@@ -408,7 +408,7 @@ def _called(mode: Any, function: Any, types: Any, args: tuple[Any, ...] = (), kw
     Most operations of a training step have none: those of the backward pass and of the optimizer.
     """
     parameters = _parameters.get(id(function)) or _parameters_of(function)
-    watch = mode.watch
+    watch = mode.owner
     if _stops:
         return watch.checked(parameters, args, kwargs or {})
     if watch.full is None and (watch.helped or parameters.writes or watch.peek() != watch.sequence):
@@ -419,19 +419,22 @@ def _called(mode: Any, function: Any, types: Any, args: tuple[Any, ...] = (), kw
 _modes: dict[Any, type] = {}
 
 
-def _mode_class(torch: Any) -> type:
-    """The mode that hands each operation to a watch."""
-    base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
-    if base not in _modes:
+def mode_of(called: Callable[..., Any], owner: Any) -> Any:
+    """Return a mode of PyTorch's that hands each operation to ``called(mode, function, types, args, kwargs)``.
 
-        class Watching(base):  # type: ignore[misc, valid-type]
+    :param owner: the object that the calls serve, which is ``mode.owner``.
+    """
+    base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
+    if (base, called) not in _modes:
+
+        class Mode(base):  # type: ignore[misc, valid-type]
             supports_higher_order_operators = True
 
-            def __init__(self, watch: TorchWatch) -> None:
+            def __init__(self, owner: Any) -> None:
                 super().__init__()
-                self.watch = watch
+                self.owner = owner
 
-            __torch_dispatch__ = _called
+            __torch_dispatch__ = called
 
             @classmethod
             def _should_skip_dynamo(cls) -> bool:  # its first call loads the module that wraps methods: one second
@@ -441,8 +444,8 @@ def _mode_class(torch: Any) -> type:
             def ignore_compile_internals(cls) -> bool:  # compiled functions run compiled
                 return True
 
-        _modes[base] = Watching
-    return _modes[base]
+        _modes[base, called] = Mode
+    return _modes[base, called](owner)
 
 
 def _taken_off(mode: Any, stack: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
@@ -204,11 +205,13 @@ def _even(number: float) -> float:
     return float(2 * round(number / 2))
 
 
+@lru_cache(maxsize=2048)
 def cut(text: str, limit: int) -> str:
     """A text of at most so many characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+@lru_cache(maxsize=2048)
 def cut_lines(text: str) -> str:
     """The first lines of a text, each cut where it is long."""
     return "\n".join(cut(line, 46) for line in text.split("\n")[:4])
@@ -219,13 +222,17 @@ def about_text(node: Node, *, usual: bool = False) -> str:
 
     :param usual: name the type also where it is PyTorch's default, which its printing leaves out, too.
     """
-    parts = [node.dtype if usual or node.dtype != USUAL else "", cut(node.shape, 18), cut(node.device, 10)]
-    parts += [f"v{node.version}"] * (node.version + node.now > 0 and node.kind != "leaf") + [
-        say("view_of_n", name=cut(node.view_of, 12))
-    ] * bool(node.view_of and not node.cut)
-    parts += [say("memory_of", name=cut(node.view_of, 12)) + ","] * bool(node.view_of and node.cut)
-    parts += [say("cut_by", call=cut(node.cut, 16))] * bool(node.cut)
-    return " ".join(part for part in parts if part)
+    dtype = node.dtype if usual or node.dtype != USUAL else ""
+    parts = [dtype, cut(node.shape, 18), cut(node.device, 10)]
+    if node.version + node.now and node.kind != "leaf":
+        parts.append(f"v{node.version}")
+    if node.view_of and not node.cut:
+        parts.append(say("view_of_n", name=cut(node.view_of, 12)))
+    elif node.view_of:
+        parts.append(say("memory_of", name=cut(node.view_of, 12)) + ",")
+    if node.cut:
+        parts.append(say("cut_by", call=cut(node.cut, 16)))
+    return " ".join(filter(None, parts))
 
 
 _NOT_FINITE = re.compile(r"(?<![^\W\d_])(nan|inf)(?!\w)", re.IGNORECASE)

@@ -80,7 +80,7 @@ class Grid:
 
     def attribute(self, x: float, y: float) -> str:
         """The grid and its place, as the player reads it."""
-        return " ".join(f"{number:g}" for number in (x, y, self.wide, self.high, self.columns, int(self.written)))
+        return f"{x:g} {y:g} {self.wide:g} {self.high:g} {self.columns:g} {self.written:d}"
 
 
 def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> Grid | None:

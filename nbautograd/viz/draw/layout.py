@@ -24,7 +24,7 @@ from nbautograd.viz.draw.layering import LayeredGraph
 from nbautograd.viz.draw.ribbon import Ribbon
 from nbautograd.viz.read.model import GraphModel
 
-__all__ = ["Arranged", "Box", "Layout", "Point", "labelled", "layout"]
+__all__ = ["Arranged", "Box", "Layout", "Outline", "Point", "labelled", "layout", "outline_of"]
 
 MARGIN = 12.0  # around the whole
 ROW_GAP = 10.0  # gap between two rows, beside their labels
@@ -54,6 +54,22 @@ class Layout:
     """Of a loop, the numbers of its steps, above their columns."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The boxes and lines of a graph: with equal sizes, equal outlines have equal layouts."""
+
+    nodes: tuple[tuple[str, str], ...]
+    """(id, kind)"""
+    edges: tuple[tuple[str, str, str], ...]
+    """(id, source, destination)"""
+
+
+def outline_of(model: GraphModel) -> Outline:
+    """The outline of a graph."""
+    nodes = tuple([(node.id, node.kind) for node in model.nodes])
+    return Outline(nodes, tuple([(edge.id, edge.src, edge.dst) for edge in model.edges]))
+
+
 def layout(
     model: GraphModel,
     sizes: Mapping[str, Size],
@@ -69,7 +85,9 @@ def layout(
     :param labels: sizes of the texts on edges, by edge id; room is left for them.
     :param rows: into how many rows a drawing from left to right is cut; one where it cannot be cut so.
     """
-    return labelled(Arranged(model, sizes, direction, labels or {}, margin).in_rows(rows), labels or {}, margin)
+    return labelled(
+        Arranged(outline_of(model), sizes, direction, labels or {}, margin).in_rows(rows), labels or {}, margin
+    )
 
 
 class Arranged:
@@ -82,7 +100,7 @@ class Arranged:
 
     def __init__(
         self,
-        model: GraphModel,
+        outline: Outline,
         sizes: Mapping[str, Size],
         direction: str,
         labels: Mapping[str, Size],
@@ -91,9 +109,9 @@ class Arranged:
     ) -> None:
         if direction not in ("LR", "TB"):
             raise ValueError(f"direction must be 'LR' or 'TB', not {direction!r}")
-        self.model, self.sizes, self.labels, self.direction = model, sizes, labels, direction
+        self.outline, self.sizes, self.labels, self.direction = outline, sizes, labels, direction
         self.frame = _Frame(direction == "LR", margin)
-        self.graph = _layered(model, sizes, labels, self.frame, max(widest - 2 * margin, 0.0))
+        self.graph = _layered(outline, sizes, labels, self.frame, max(widest - 2 * margin, 0.0))
         order = order_layers(self.graph)
         self.across = BreadthAssignment(self.graph, order)
         self.along = DepthAssignment(self.graph, order, self.across.breadth)
@@ -127,7 +145,7 @@ class Arranged:
         if ribbon is not None:
             nodes = [ribbon.point(*node) for node in nodes]
             routes, trunks = [[ribbon.line(line) for line in lines] for lines in (routes, trunks)]
-        ids, keys = [node.id for node in self.model.nodes], [edge.id for edge in self.model.edges]
+        ids, keys = [key for key, _ in self.outline.nodes], [key for key, _, _ in self.outline.edges]
         boxes = {key: frame.box(*place, self.sizes[key]) for key, place in zip(ids, nodes, strict=True)}
         lines = {key: frame.line(line) for key, line in zip(keys, routes, strict=True)}
         branches = {key: _branch(lines[key]) for i, key in enumerate(keys) if graph.branches_off(i)}
@@ -182,15 +200,15 @@ def _row_gap(labels: Mapping[str, Size]) -> float:
 
 
 def _layered(
-    model: GraphModel, sizes: Mapping[str, Size], labels: Mapping[str, Size], frame: _Frame, widest: float
+    outline: Outline, sizes: Mapping[str, Size], labels: Mapping[str, Size], frame: _Frame, widest: float
 ) -> LayeredGraph:
-    number = {node.id: i for i, node in enumerate(model.nodes)}
+    number = {key: i for i, (key, _) in enumerate(outline.nodes)}
     return LayeredGraph(
-        [frame.turned(sizes[node.id]) for node in model.nodes],
-        [(number[edge.src], number[edge.dst]) for edge in model.edges],
-        [frame.turned(labels.get(edge.id, (0.0, 0.0))) for edge in model.edges],
-        light=[node.kind in ("constant", "leaf") for node in model.nodes],
-        boxy=[node.kind != "op" for node in model.nodes],
+        [frame.turned(sizes[key]) for key, _ in outline.nodes],
+        [(number[src], number[dst]) for _, src, dst in outline.edges],
+        [frame.turned(labels.get(key, (0.0, 0.0))) for key, _, _ in outline.edges],
+        light=[kind in ("constant", "leaf") for _, kind in outline.nodes],
+        boxy=[kind != "op" for _, kind in outline.nodes],
         widest=widest,
     )
 

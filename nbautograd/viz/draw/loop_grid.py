@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nbautograd.viz.draw.labels import Box, Point, Size
-from nbautograd.viz.draw.layout import MARGIN, Arranged, Layout
+from nbautograd.viz.draw.layout import MARGIN, Arranged, Layout, outline_of
 from nbautograd.viz.read.loops import Loop, inside
 from nbautograd.viz.read.model import Edge, GraphModel
 
@@ -72,7 +72,7 @@ class _Grid:
         nodes = [node for node in self.model.nodes if loop.place.get(node.id) == place]
         edges = [edge for edge in self.model.edges if loop.place[edge.dst] == place and inside(edge, loop)]
         part = GraphModel(tuple(nodes), tuple(edges), ())
-        places = Arranged(part, self.sizes, "TB", self.labels, 0.0).in_rows()
+        places = Arranged(outline_of(part), self.sizes, "TB", self.labels, 0.0).in_rows()
         depth = max(places.layers.values(), default=-1)
         rows: list[list[str]] = [[] for _ in range(depth + 1)]
         for node in nodes:  # rows are counted from the end, where all columns are equal

@@ -76,18 +76,20 @@ def draw(
     """
     grids = grids_of(model) if grids is None else grids
     places = places or layout(model, measure(model, grids=grids), direction=direction)
-    picture = _Picture(model, places, state or FrameState(), title or say("graph_of", label=model.label), description)
-    picture.tiles, picture.painted = PictureTiles(model, picture.state, grids, painted), painted
-    return picture.text()
+    state = state or FrameState()
+    tiles = PictureTiles(model, state, grids, painted)
+    return _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles).text()
 
 
 class _Picture:
     """Writes one SVG, element by element."""
 
-    def __init__(self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str) -> None:
+    def __init__(
+        self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str, tiles: PictureTiles
+    ) -> None:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
-        self.tiles, self.painted = PictureTiles(model, state, {}, False), True
+        self.tiles, self.painted = tiles, tiles.painted
         self.prefix = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
         self.out: list[str] = []
 
@@ -487,4 +489,4 @@ def _tip(node: Node) -> str:
     lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
     lines += [say("tip_freed")] if node.freed else []
     lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
-    return "\n".join(line for line in (*lines, *node.notes) if line)
+    return "\n".join(filter(None, (*lines, *node.notes)))

@@ -13,110 +13,31 @@ from nbautograd.viz import language
 from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
-from nbautograd.viz.draw.layout import Arranged, Layout, labelled
+from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.arranging import FEW, beyond
 from nbautograd.viz.notebook.brief import brief
 from nbautograd.viz.read import fold, levels
-from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
-__all__ = ["DRAWN", "Arrangements", "Figure"]
+__all__ = ["DRAWN", "Figure"]
 
 DRAWN = 3000  # limit of the boxes; a larger graph is shown as text
 LARGEST = 2_500_000  # limit of a widget's state in bytes: Jupyter passes about three million in three seconds
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
 """Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
-TELEPHONE = 560  # pixels
-NARROWER = 0.75  # of a narrow window, which also has lines and texts beside its boxes
-CLEARLY = 0.95  # size of a drawing above which another one is better
-ROWS, FEW = 4, 60  # size of a drawing cut into rows, and its nodes; larger ones are drawn for wide windows only
 LAPTOP, STILL = WINDOWS[3:]
 """The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
-VIEWS = 16  # limit of the groups that open without a kernel
-VIEW_BYTES = 1_000_000  # and their room
-SEARCHED = 4000  # limit of the operations that search finds in folded groups
-STEPS = 16  # limit of the operations and groups of a folded graph at first sight
-LARGE = 260  # a drawing with more nodes has no further views
+VIEWS = 16  # groups of a drawing that can be opened without a kernel
+VIEW_BYTES = 1_000_000  # and how much they may take
+SEARCHED = 4000  # operations that are found also where they are folded
+STEPS = 16  # operations and groups of a folded graph that are seen at first
+WRITTEN = 16  # operations of a pass whose program is written at once, so that a saved notebook has it
+LARGE = 260  # nodes of a drawing of which there are no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
-
-
-class Arrangements:
-    """The layouts of a view, each made once: for a window of any size the one that shows most in it.
-
-    What is mostly a loop is a grid of its steps in every window, unless a direction is asked for.
-
-    :param direction: the only one; None: any, and in several rows, unless the settings ask for one.
-    """
-
-    def __init__(
-        self,
-        model: GraphModel,
-        sizes: Mapping[str, Size],
-        direction: str | None = None,
-        labels: Mapping[str, Size] | None = None,
-    ) -> None:
-        self.model, self.sizes, self.labels = model, sizes, labels or {}
-        self.direction = settings.direction if direction is None and settings.direction != "auto" else direction
-        self.arranged: dict[tuple[str, float], Arranged] = {}
-        self.complete: dict[tuple[str, int, float], Layout] = {}
-
-    @cached_property
-    def loop(self) -> Layout | None:
-        """The grid of the steps of what is mostly a loop."""
-        loop = loop_of(self.model)
-        if loop is None:
-            return None
-        from nbautograd.viz.draw.loop_grid import grid  # only loops need it
-
-        return labelled(grid(self.model, loop, self.sizes, self.labels), self.labels)
-
-    def places(self, window: Size) -> Layout:
-        """The layout for a window."""
-        if self.direction is not None:
-            return self.made(self.direction, 1, 0.0)
-        if self.loop is not None:
-            return self.loop
-        has_few = len(self.model.nodes) <= FEW
-        shapes = [("LR", 1, 0.0), ("TB", 1, 0.0), *[("LR", rows, 0.0) for rows in range(2, ROWS + 1) if has_few]]
-        if has_few and window[0] < TELEPHONE:
-            shapes += [("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])]
-        best, least = shapes[0], _beyond(self.extent(*shapes[0]), window)
-        for shape in shapes[1:]:
-            if least <= 1:
-                break
-            if (needed := _beyond(self.extent(*shape), window)) <= 1 or needed < least * CLEARLY:
-                best, least = shape, needed
-        return self.made(*best)
-
-    def of(self, direction: str, widest: float) -> Arranged:
-        """The graph in a direction."""
-        known = self.arranged.get((direction, widest))
-        if known is None:
-            known = Arranged(self.model, self.sizes, direction, self.labels, widest=widest)
-            self.arranged[direction, widest] = known
-        return known
-
-    def extent(self, direction: str, rows: int, widest: float) -> Size:
-        """The size of a layout before its texts are placed."""
-        return self.of(direction, widest).extent(rows)
-
-    def made(self, direction: str, rows: int, widest: float) -> Layout:
-        """A whole layout."""
-        shape = direction, rows, widest
-        if shape not in self.complete:
-            self.complete[shape] = labelled(self.of(direction, widest).in_rows(rows), self.labels)
-        return self.complete[shape]
-
-
-def _beyond(size: Size, window: Size) -> float:
-    """Return the number of windows that a drawing fills at its full size, the longer way; sideways counts more if
-    narrow.
-    """
-    sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
-    return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
 
 
 def _is_short(model: GraphModel) -> bool:
@@ -136,8 +57,8 @@ class Figure:
     opened: frozenset[str] = frozenset()
     ask = False
     """True if the player asks for each gradient before it shows it."""
-    code: Sequence[tuple[str, str, str, str]] = ()
-    """The lines of the program that is played, each with its subject."""
+    code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None
+    """Writes the lines of the program that is played, each with its subject; None: there is no program."""
     head = ""
     """The text above the player: of the tensor whose graph it shows."""
     plays = False
@@ -265,7 +186,7 @@ class Figure:
     def _needs(self, scene: int, model: GraphModel, window: Size = LAPTOP) -> float:
         """Return the number of windows that a view fills."""
         (places,) = self.places(scene, model, (window,))
-        return _beyond((places.width, places.height), window)
+        return beyond((places.width, places.height), window)
 
     def whole(self, scene: int) -> GraphModel:
         """The view that a still picture shows: the first one, or as much of it as fits a laptop's window."""
@@ -301,10 +222,11 @@ class Figure:
                     yield ",".join(groups), view
         yield from ((key, view) for key, view in known.items() if key not in coarser)
 
-    def data(self, room: int = VIEW_BYTES) -> dict[str, Any]:
+    def data(self, room: int = VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
         """All that the player needs, as JSON.
 
         :param room: how many bytes views other than the first may take.
+        :param is_live: a kernel answers; the program of a long pass is written when the player asks for it.
         """
         frames = self.frames()
         forward = self.forward()
@@ -328,9 +250,11 @@ class Figure:
                     "forward": forward,
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
+        waits = is_live and sum(len(scene.entire.order) for scene in self.scenes) > WRITTEN
+        program = [] if self.code is None else True if waits else self.code()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views, "start": self.start, "ask": self.ask, "head": self.head,
-                **({"program": self.code} if self.code else {})}  # fmt: skip
+                **({"program": program} if program else {})}  # fmt: skip
 
     @property
     def start(self) -> int:
@@ -343,7 +267,7 @@ class Figure:
     def widget(self) -> Any:
         """The player as a Jupyter widget, made again if it was closed; None without anywidget or with too much data."""
         if self._widget is None or self._widget.comm is None:
-            data = self.data()
+            data = self.data(is_live=True)
             size = len(json.dumps(data, ensure_ascii=False))
             if size > LARGEST:
                 self._note = say("too_large", size=bytes_text(size))
@@ -359,7 +283,10 @@ class Figure:
         return self._widget
 
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Send the view that the player asks for; what does not make sense is not answered."""
+        """Send what the player asks for; what does not make sense is not answered."""
+        if isinstance(content, dict) and "program" in content and self.code is not None:
+            widget.program = self.code() or False
+            return
         if isinstance(content, dict) and "nudge" in content:
             if (answer := self.nudged(content["nudge"])) is not None:
                 widget.send(answer)

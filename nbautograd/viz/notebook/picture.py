@@ -13,7 +13,8 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.figure import WINDOWS, Arrangements, Figure
+from nbautograd.viz.notebook.arranging import Arrangements, arrange
+from nbautograd.viz.notebook.figure import WINDOWS, Figure
 from nbautograd.viz.read import fold
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -71,12 +72,12 @@ class Picture(Figure):
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         """The layout of a view for windows of these sizes."""
         if id(model) not in self._arrangements:
-            self._arrangements[id(model)] = Arrangements(model, measure(model), self.direction)
-        return [self._arrangements[id(model)].places(window) for window in windows]
+            self._arrangements[id(model)] = model, arrange(model, measure(model), self.direction)
+        return [self._arrangements[id(model)][1].places(window) for window in windows]
 
     @cached_property
-    def _arrangements(self) -> dict[int, Arrangements]:
-        return {}  # each holds its model, so that the model's id is no other's
+    def _arrangements(self) -> dict[int, tuple[GraphModel, Arrangements]]:
+        return {}  # each with its model, so that the model's id is no other's
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view for windows of these sizes, without the colors that are set."""

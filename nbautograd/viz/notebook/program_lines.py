@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nbautograd.protocol import SourceLocator
@@ -26,6 +27,9 @@ MAX_PLAYED_OPS = 120
 """Operations of a graph whose program a player shows: one straight line, so that each step is one line."""
 MAX_PLAYED_ELEMENTS = 20_000
 """Elements of a leaf of such a graph, because the program is computed once more."""
+ORDER = ("data", "forward", "backward", "grads")
+PlayedLine = tuple[str, str, str, str]
+"""Of a line its text, its comment, its part and the box that it is of."""
 
 
 def program_of(
@@ -45,14 +49,7 @@ def program_of(
     from nbautograd.viz.program import write
 
     walk = GraphWalk(tensor, MAX_OPS)
-    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
-
-    def tensor_name(leaf: Any) -> str:
-        return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
-
-    def name_of(node: Any, index: int) -> str:
-        return names.results.get((node, index)) or f"unused{index}"
-
+    name_of, tensor_name = _names(walk, namespace)
     tree = None
     if not (len(walk.ops) <= MAX_FLAT_OPS if flat is None else flat):
         scopes = walk.scopes()
@@ -64,25 +61,52 @@ def program_of(
     )
 
 
+def _names(walk: GraphWalk, namespace: Mapping[str, Any]) -> tuple[Callable[[Any, int], str], Callable[[Any], str]]:
+    """Return what results are to be called, and what leaves and constants are."""
+    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
+
+    def tensor_name(leaf: Any) -> str:
+        return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
+
+    def name_of(node: Any, index: int) -> str:
+        return names.results.get((node, index)) or f"unused{index}"
+
+    return name_of, tensor_name
+
+
 def player_lines(
     tensor: Any, gradient: Any, model: GraphModel, namespace: Mapping[str, Any]
-) -> list[tuple[str, str, str, str]]:
-    """Of each line its text, its comment, its part and the box that it is of; nothing where there is no program."""
+) -> Callable[[], list[PlayedLine]] | None:
+    """Return a function that writes the program of a pass; None where there is no program.
+
+    What the pass frees and what a user may change is copied now: the program is the same whenever it is written.
+    """
     whole = model.entire
     if not 0 < len(whole.order) <= MAX_PLAYED_OPS or torch_events.is_foreign(tensor):
-        return []
+        return None
     if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
-        return []
+        return None
+    from nbautograd.viz.program import write_later
+
     try:
-        program = program_of(tensor, gradient, namespace, "numpy", helpers=False, flat=True)
-    except Exception:  # a pass plays even without its program
-        return []
-    boxes = {leaf.name: leaf.id for leaf in whole.leaves}
-    lines = []
-    for line in program.lines:
-        leaf = boxes.get(line.comment.removesuffix(".grad"), "") if line.part == "grads" else ""
-        box = leaf or (whole.handles.of(line.node) or "" if line.node is not None else "")
-        text = line.text if len(line.text) <= 160 else f"{line.text[:159]}…"
-        lines.append((text, line.comment, line.part, box))
-    order = ("data", "forward", "backward", "grads")
-    return sorted(lines, key=lambda row: order.index(row[2]))
+        written, nodes = write_later(tensor, gradient, *_names(GraphWalk(tensor, MAX_OPS), namespace))
+    except Exception:  # what cannot be written is played without
+        return None
+    leaves = {leaf.name: leaf.id for leaf in whole.leaves}
+    boxes = {copy: whole.handles.of(node) or "" for copy, node in nodes.items()}
+
+    @cache
+    def lines() -> list[PlayedLine]:
+        try:
+            program = written()
+        except Exception:
+            return []
+        shown = []
+        for line in program:
+            leaf = leaves.get(line.comment.removesuffix(".grad"), "") if line.part == "grads" else ""
+            box = leaf or (boxes.get(line.node, ""))
+            text = line.text if len(line.text) <= 160 else f"{line.text[:159]}…"
+            shown.append((text, line.comment, line.part, box))
+        return sorted(shown, key=lambda row: ORDER.index(row[2]))
+
+    return lines

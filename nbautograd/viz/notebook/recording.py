@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
@@ -21,7 +21,8 @@ from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import current, say
 from nbautograd.viz.notebook import ledger_text, nudge, output
-from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Arrangements, Figure
+from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
+from nbautograd.viz.notebook.figure import LAPTOP, WINDOWS, Figure
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
@@ -40,7 +41,7 @@ class Recording(Figure):
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
     :param replay: computes the pass again, where it can be changed; or None.
-    :param code: the lines of code that are shown beside the picture.
+    :param code: writes the lines of code that are shown beside the picture, when they are asked for; or None.
     :returns: the recording.
     :raises TypeError: ``timeline`` is missing.
 
@@ -63,7 +64,7 @@ class Recording(Figure):
         opened: Collection[str] = (),
         ask: bool = False,
         replay: Replay | None = None,
-        code: Sequence[tuple[str, str, str, str]] = (),
+        code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None,
     ) -> None:
         self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
@@ -148,8 +149,8 @@ class Recording(Figure):
             states, on_edges = timeline.leaf_states(scene), timeline.label_tiles(scene, model)
             grids = grids_of(model, states, timeline.tiles, on_edges, written=written)
             sizes, labels = measure(model, states, grids), self._labels(scene, model, grids)
-            self._made[key] = grids, Arrangements(model, sizes, self.direction, labels)
-        return self._made[key]
+            self._made[key] = model, grids, arrange(model, sizes, self.direction, labels)
+        return self._made[key][1:]
 
     def _labels(self, scene: int, model: GraphModel, grids: Mapping[str, Grid]) -> dict[str, Size]:
         """Return the sizes of the texts and tiles on edges."""
@@ -170,8 +171,8 @@ class Recording(Figure):
         return {}
 
     @cached_property
-    def _made(self) -> dict[tuple[int, bool], tuple[dict[str, Grid], Arrangements]]:
-        return {}  # each holds its model, so that the model's id is no other's
+    def _made(self) -> dict[tuple[int, bool], tuple[GraphModel, dict[str, Grid], Arrangements]]:
+        return {}  # each with its model, so that the model's id is no other's
 
     def _drawn(
         self,
@@ -265,7 +266,7 @@ class Animation(Recording):
     :param opened: as for :func:`graph`.
     :param ask: ask for each gradient before it is shown.
     :param replay: computes the pass again, where it can be changed; or None.
-    :param code: the lines of code that are shown beside the picture.
+    :param code: writes the lines of code that are shown beside the picture, when they are asked for; or None.
     :returns: the recording.
     :raises TypeError: ``timeline`` is missing.
 

@@ -121,7 +121,7 @@ class BackwardPlayer(_View):
     start = traitlets.Int(0, min=0).tag(sync=True)
     ask = traitlets.Bool(False).tag(sync=True)
     head = traitlets.Unicode("").tag(sync=True)
-    program: Any = traitlets.List().tag(sync=True)
+    program = traitlets.Any([]).tag(sync=True)  # lines; True: ask for them; False: no program has these numbers
     selected = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:
@@ -132,7 +132,8 @@ class BackwardPlayer(_View):
         return f"BackwardPlayer({self.label!r})"
 
     def _kept(self) -> Iterable[Mapping[str, Any]]:
-        return [{name: getattr(self, name) for name in KEPT}]
+        kept = {name: getattr(self, name) for name in KEPT}
+        return [kept | {"program": self.program if self.program is not True else []}]
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle, metadata = super()._repr_mimebundle_(**options)

@@ -8,6 +8,6 @@ Each line is computed as it is written, and compared with the recorded values: a
 from __future__ import annotations
 
 from nbautograd.viz.program.lines import Line
-from nbautograd.viz.program.program import Program, write
+from nbautograd.viz.program.program import Program, write, write_later
 
-__all__ = ["Line", "Program", "write"]
+__all__ = ["Line", "Program", "write", "write_later"]

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from nbautograd._engine.arrays.version_counter import changed_since
 from nbautograd._engine.compiler.schema import OpSchema
-from nbautograd._engine.core.node import FREED, AccumulateGrad, Node
+from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
 from nbautograd.viz.program.writes import as_operation, is_view_of_written, is_write
 
-__all__ = ["Call", "Graph", "Value", "is_freed", "place_of", "read", "refuse"]
+__all__ = ["Call", "Graph", "Value", "apart", "drawn", "is_freed", "is_random", "place_of", "read", "refuse"]
+
+RANDOM = "generator"
+"""The parameter of operations that draw random numbers."""
+MAX_COPIED = 1_000_000
+"""Elements of an array of which another one shows a part."""
 
 
 @dataclass(eq=False)
@@ -88,6 +95,46 @@ def read(root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[A
     :raises ProgramError: something in it is no declared operation, or was not noted.
     """
     return _Reader(name_of, tensor_name).read(root)
+
+
+def apart(graph: Graph) -> None:
+    """Put copies into a graph of all that a pass frees or a user may change, so that it can be written later.
+
+    A node's copy keeps the saved tensors that the pass takes away from the node itself.
+
+    :raises ProgramError: an array cannot be copied with its strides.
+    """
+    known: dict[int, tuple[Any, Any]] = {}  # by id(), with the array, so that the id stays its own
+
+    def copied(value: Any) -> Any:
+        if isinstance(value, (list, tuple)) and any(isinstance(part, np.ndarray) for part in value):
+            return type(value)(map(copied, value))
+        if not isinstance(value, np.ndarray):
+            return value
+        if id(value) not in known:
+            owner = value if value.base is None else value.base
+            made = value.copy(order="K") if owner is value else None
+            if made is None and isinstance(owner, np.ndarray) and owner.base is None and owner.size <= MAX_COPIED:
+                offset = value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+                made = np.ndarray(value.shape, value.dtype, copied(owner).ravel(order="K"), offset, value.strides)
+            if made is None or made.strides != value.strides:
+                raise ProgramError("a program cannot be written later: an array cannot be copied with its strides")
+            known[id(value)] = value, made
+        return known[id(value)][1]
+
+    for value in (*graph.leaves, *graph.constants, graph.root):
+        value.array = copied(value.array)
+        if value.tensor is not None:
+            grad = value.tensor.grad
+            value.tensor = SimpleNamespace(grad=None if grad is None else SimpleNamespace(_a=copied(grad._a)))
+    for call in graph.calls:
+        if is_random(call) and call.recorded is None:
+            call.recorded = copied(drawn(call))
+        node = call.node = copy(call.node)
+        for slot in saved_slots(type(node)):
+            if hasattr(node, slot):
+                setattr(node, slot, copied(getattr(node, slot)))
+        call.arguments = {name: copied(value) for name, value in call.arguments.items()}
 
 
 class _Reader:
@@ -236,6 +283,17 @@ def _reachable(start: Node) -> list[Any]:
                 known[to] = None
                 stack.append(to)
     return list(known)
+
+
+def is_random(call: Call) -> bool:
+    """Return whether an operation draws random numbers."""
+    return RANDOM in (*call.op.positional, *call.op.keywords)
+
+
+def drawn(call: Call) -> Any:
+    """Return the random numbers that an operation drew, while the tensor of them lives; otherwise None."""
+    value = call.node.trace.output() if len(call.outputs) == 1 else None
+    return None if value is None or value.grad_fn is not call.node else value._a
 
 
 def is_freed(node: Any) -> bool:

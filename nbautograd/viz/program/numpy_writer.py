@@ -16,10 +16,10 @@ from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.definitions import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
-from nbautograd.viz.program.graph import Call, Value, is_freed, place_of, refuse
+from nbautograd.viz.program.graph import Call, Value, drawn, is_freed, is_random, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
-from nbautograd.viz.program.variables import RANDOM, Variables, method, widen
+from nbautograd.viz.program.variables import Variables, method, widen
 
 __all__ = ["NumpyWriter"]
 
@@ -76,7 +76,7 @@ class NumpyWriter(Variables):
     def forward(self, call: Call) -> None:
         """The line of an operation."""
         place = place_of(call.node)
-        if _is_random(call):
+        if is_random(call):
             self.recorded(call, place)
             return
         try:
@@ -163,8 +163,7 @@ class NumpyWriter(Variables):
 
     def recorded(self, call: Call, place: str) -> None:
         """The line of a random operation: what it drew."""
-        value = call.node.trace.output() if len(call.outputs) == 1 else None
-        array = None if value is None or value.grad_fn is not call.node else value._a
+        array = drawn(call)
         if array is None:
             array = None if is_freed(call.node) else getattr(call.node, "s_result", None)
         if array is None:
@@ -445,7 +444,3 @@ def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
 
 def _lies_alike(a: Any, b: Any) -> bool:
     return isinstance(b, np.generic) or a.strides == b.strides and a.dtype == b.dtype
-
-
-def _is_random(call: Call) -> bool:
-    return RANDOM in (*call.op.positional, *call.op.keywords)

@@ -21,14 +21,14 @@ from nbautograd._engine.core import tracing
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd.viz.program.choices import Choices
 from nbautograd.viz.program.folding import Folded, Segment, fold
-from nbautograd.viz.program.graph import read
+from nbautograd.viz.program.graph import Graph, apart, read
 from nbautograd.viz.program.lines import Line, text_of
 from nbautograd.viz.program.literals import same
 from nbautograd.viz.program.numpy_writer import NumpyWriter
 from nbautograd.viz.program.tensor_forms import VJP
 from nbautograd.viz.program.tensor_writer import TensorWriter, is_near
 
-__all__ = ["Program", "write"]
+__all__ = ["Program", "write", "write_later"]
 
 
 class Program:
@@ -174,10 +174,10 @@ def write(
     :raises ProgramError: something in the graph cannot be written with the same numbers.
     """
     with tracing.traced():  # products are computed as they were recorded
-        writer = _written(root, gradient, name_of, tensor_name, helpers, Choices())
+        writer = _written(_read(root, name_of, tensor_name), gradient, helpers, Choices())
         if tree is not None and writer.choices.changed:
             writer.choices.changed = False
-            writer = _written(root, gradient, name_of, tensor_name, helpers, writer.choices)
+            writer = _written(_read(root, name_of, tensor_name), gradient, helpers, writer.choices)
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
@@ -212,15 +212,31 @@ def write(
     )
 
 
-def _written(
-    root: Any,
-    gradient: Any,
-    name_of: Callable[[Any, int], str] | None,
-    tensor_name: Callable[[Any], str] | None,
-    helpers: bool,
-    choices: Choices,
-) -> NumpyWriter:
-    """The lines of the NumPy program."""
+def write_later(
+    root: Any, gradient: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]
+) -> tuple[Callable[[], list[Line]], dict[Any, Any]]:
+    """Return a function that writes the NumPy program of a graph that a pass may have freed by then, to be read.
+
+    With it come the nodes of its lines, each with the node of the graph of which it is a copy.
+
+    :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
+    """
+    graph, seed = _read(root, name_of, tensor_name), getattr(gradient, "_a", gradient)
+    nodes = [call.node for call in graph.calls]
+    apart(graph)
+    if isinstance(seed, np.ndarray):
+        seed = seed.copy(order="K")
+
+    @uncollected()
+    def lines() -> list[Line]:
+        with tracing.traced():
+            return _written(graph, seed, False, Choices()).lines
+
+    return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
+
+
+def _read(root: Any, name_of: Callable[[Any, int], str] | None, tensor_name: Callable[[Any], str] | None) -> Graph:
+    """The graph of a result."""
     counter = itertools.count(1)
     graph = read(
         root,
@@ -228,6 +244,11 @@ def _written(
         tensor_name or (lambda tensor: ""),
     )
     graph.root.array = root._a
+    return graph
+
+
+def _written(graph: Graph, gradient: Any, helpers: bool, choices: Choices) -> NumpyWriter:
+    """The lines of the NumPy program."""
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
     writer.bundle.named_only = not helpers
     writer.write()

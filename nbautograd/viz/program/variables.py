@@ -18,15 +18,12 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.choices import Choices
 from nbautograd.viz.program.expressions import Expressions, Operand
-from nbautograd.viz.program.graph import Call, Graph, Value
+from nbautograd.viz.program.graph import RANDOM, Call, Graph, Value
 from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import Names
 
-__all__ = ["RANDOM", "Variables", "method", "widen"]
-
-RANDOM = "generator"
-"""The parameter of operations that draw random numbers."""
+__all__ = ["Variables", "method", "widen"]
 
 
 class Variables:

@@ -35,7 +35,8 @@ passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 def trace_of(node: Any) -> Any:
     """The ``protocol.Trace`` of an operation; None if none was noted."""
     try:
-        if not can_be_noted(node):
+        kind = type(node)
+        if hasattr(kind, "trace") or not hasattr(kind, "metadata"):  # not of PyTorch's
             return getattr(node, "trace", None)
         known = node.metadata
         trace = known.get(KEY)

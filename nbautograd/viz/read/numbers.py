@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 __all__ = ["BOOLS", "INTEGERS", "SUMMARY", "drawn", "number_text", "printed", "summary"]
 
@@ -56,6 +57,7 @@ def number_text(value: float | str, form: str = "") -> str:
     return f"{shown:e}".replace("e+", "e")
 
 
+@lru_cache(maxsize=1024)
 def drawn(text: str) -> str:
     """Rewrite numbers as PyTorch prints them for a picture: without zeros at the end, with a minus sign.
 

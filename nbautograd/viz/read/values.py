@@ -204,9 +204,9 @@ def _alone(value: Any) -> str:
 
 def _few(value: Any, many: int, rows: bool) -> str:
     """The numbers of a small array, which are the same in each step that it appears in; empty for anything else."""
-    if not isinstance(value, PLAIN) or value.dtype.kind not in "biuf" or not 0 < value.size <= many or value.ndim > 2:
+    if not isinstance(value, PLAIN) or value.dtype.kind not in "biuf" or not _is_written_out(value, many):
         return ""
-    return _few_written(value.tobytes(), value.dtype, value.shape, rows) if value.ndim < 2 or len(value) <= ROWS else ""
+    return _few_written(value.tobytes(), value.dtype, value.shape, rows)
 
 
 @lru_cache(maxsize=1024)

@@ -34,7 +34,9 @@ class Drawer {
       tab.tabIndex = each === name ? 0 : -1;
       this.parts.get(each).hidden = each !== name;
     }
-    if (this.open) this.player.resize(); // the program is wider
+    if (!this.open) return;
+    this.player.resize(); // the program is wider
+    this.player.program.show(this.player.index);
   }
 
   /** Choose a tab by hand: the next page opens with it. */

@@ -472,6 +472,7 @@ export function mount(place, data, hooks = {}) {
     play: () => player.playback.play(),
     pause: () => player.playback.pause(),
     add: (view) => player.groups.add(view),
+    written: (lines) => player.program.came(lines),
     nudged: (message) => player.nudge.answer(message),
     select: (id) => { if (id !== (player.selected || "")) player.select(id || null, true); },
     destroy: () => player.destroy(),

@@ -4,8 +4,17 @@ const CODE_LETTER = 7.25, BESIDE_CODE = 40; // pixels: of code; its margins left
 class ProgramLines {
   constructor(player) {
     this.player = player;
+    this.rows = [];
     const lines = player.data.program || [];
-    this.rows = lines.map(([text, comment, part, node]) => {
+    this.waits = lines === true; // until its tab is opened, when the kernel is asked to write it
+    this.element = (this.waits || lines.length > 0) && h("div", { class: "nb-program nb-program-lines" });
+    if (this.element && !this.waits) this.fill(lines);
+  }
+
+  /** Show the lines; none where there is no such program. */
+  fill(lines) {
+    const { player } = this;
+    this.rows = (lines || []).map(([text, comment, part, node]) => {
       const row = { part, node, element: h("code", { class: "nb-program-line" }, text,
         comment ? h("i", {}, `  # ${comment}`) : "") };
       if (this.stepOf(row) !== null) {
@@ -18,8 +27,25 @@ class ProgramLines {
       }
       return row;
     });
-    this.element = this.rows.length > 0 && h("div", { class: "nb-program nb-program-lines" },
-      ...this.rows.map(({ element }) => element));
+    this.element.replaceChildren(...this.rows.map(({ element }) => element));
+    if (!lines) this.element.textContent = player.t("no_program");
+  }
+
+  /** Ask the kernel for the lines, once. */
+  ask() {
+    const { player } = this;
+    this.waits = false;
+    this.element.textContent = player.t("needs_kernel");
+    player.hooks.onprogram?.();
+  }
+
+  /** Lines that the kernel has written. */
+  came(lines) {
+    const { player } = this;
+    this.fill(lines);
+    player.drawer.element.style.setProperty("--nb-code", this.room);
+    player.resize();
+    this.show(player.index);
   }
 
   /** How wide the drawer is where there is room: as its longest line that computes something. */
@@ -43,6 +69,7 @@ class ProgramLines {
   /** Mark what runs in the step that is shown. */
   show(index) {
     if (!this.element) return;
+    if (this.waits && this.player.drawer.shows("program")) this.ask();
     const { player } = this, from = index > 0 ? player.stops[player.position(index) - 1] ?? 0 : index - 1;
     let lit = null;
     for (const row of this.rows) {

@@ -41,16 +41,20 @@ function renderPlayer(model, el, texts) {
   const nudge = (wish) => {
     try { model.send({ nudge: wish }); } catch { /* no kernel: the player predicts */ }
   };
+  const program = () => {
+    try { model.send({ program: true }); } catch { /* no kernel: its tab says so */ }
+  };
   const make = () => {
     player?.destroy();
     const data = { texts, ...Object.fromEntries(TRAITS.map((name) => [name, model.get(name)])) };
     const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask,
-      onnudge: nudge };
+      onnudge: nudge, onprogram: program };
     player = mount(el, data, hooks);
   };
   make();
   const events = {
     "change:timeline": make,
+    "change:program": () => player.written(model.get("program")),
     "change:index": () => { if (!own) player.go(model.get("index")); },
     "change:selected": () => { if (!own) player.select(model.get("selected")); },
     "msg:custom": (message) => { 

@@ -153,6 +153,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "close_group": ("Close {name} (<, or double click on what is in it)", "收起 {name}（< 或双击其中的节点）"),
     "fold_all": ("Fold until all is seen, or open everything (R)", "折叠到能看见全部，或全部展开（R）"),
     "needs_kernel": ("This view needs a running kernel.", "显示这一部分需要正在运行的内核。"),
+    "no_program": ("No program has these numbers: %code says why.", "没有程序能得到这些数：%code 会说明原因。"),
     "group_both": (
         "{name} ({what}): operations that run: {n}; leaves that get their .grad: {filled}.",
         "{name}（{what}）：运行 {n} 个运算；得到 .grad 的叶子节点：{filled} 个。",

@@ -14,7 +14,8 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.notebook import figure
 from nbautograd.viz.notebook.api import Recording
-from nbautograd.viz.notebook.figure import LAPTOP, Arrangements
+from nbautograd.viz.notebook.arranging import arrange
+from nbautograd.viz.notebook.figure import LAPTOP
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel
 from tests import needs
@@ -171,7 +172,7 @@ def test_a_direction_that_is_asked_for_is_kept() -> None:
     shown = traced(recurrent)
     model = shown.scenes[0]
     sizes = {node.id: (80.0, 40.0) for node in model.nodes}
-    asked, free = (Arrangements(model, sizes, direction).places(LAPTOP) for direction in ("LR", None))
+    asked, free = (arrange(model, sizes, direction).places(LAPTOP) for direction in ("LR", None))
     assert asked.direction == "LR"
     assert not asked.headings and free.headings
 

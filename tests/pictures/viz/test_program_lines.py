@@ -9,6 +9,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core.tracing import traced
+from nbautograd.viz.notebook import export
 from tests import needs
 
 needs.package("playwright")
@@ -42,6 +43,28 @@ def test_lines_know_their_boxes() -> None:
         ("g_w += g_a", "backward", ids["AddBackward0"]),
         ("w_grad = g_w", "grads", ids["w"]),
     ]
+
+
+def test_the_program_of_a_long_pass_is_written_when_it_is_asked_for() -> None:
+    def shown() -> tuple[Any, Any]:
+        w = nb.tensor([0.5, 0.2], requires_grad=True)
+        h = nb.ones(2)
+        with traced():
+            for _ in range(20):
+                h = (h * w).tanh()
+            y = h.sum()
+        return w, viz.animate(y, namespace={"w": w, "h": h, "y": y})
+
+    w, later = shown()
+    with nb.no_grad():
+        w.mul_(3.0)
+        w.grad.zero_()
+    widget = later.widget
+    assert widget.program is True and widget._kept()["program"] == []
+    later._asked(widget, {"program": True}, [])
+    assert len(widget.program) > 60 and widget.program == later.data()["program"] == shown()[1].data()["program"]
+    assert widget._kept()["program"] == widget.program
+    assert played().widget.program == played().data()["program"]  # of a short one the notebook keeps it
 
 
 def test_what_cannot_be_written_is_played_without() -> None:
@@ -83,6 +106,31 @@ class TestInTheBrowser:
                 ".getBoundingClientRect(); return [its.top - own.top, own.bottom - its.bottom]; }"
             )
             assert above >= 0 and below >= 0
+
+    def test_a_kernel_is_asked_once_when_the_tab_opens(self, browser: Any) -> None:
+        shown = played_loop()
+        page = browser.new_page()
+        page.set_content("<main></main>")
+        page.add_style_tag(content=export.player_css())
+        page.add_script_tag(content=export.player_js() + "\nwindow.mount = mount; window.asked = [];", type="module")
+        page.wait_for_function("window.mount !== undefined")
+        page.evaluate(
+            "data => { const onprogram = () => asked.push('program');"
+            " window.player = mount(document.querySelector('main'), data, { onprogram }); }",
+            shown.data() | {"program": True},
+        )
+        open_tab(page, "step")
+        assert page.evaluate("asked") == []
+        open_tab(page, "program")
+        expect(page.locator(".nb-program")).to_have_text("This view needs a running kernel.")
+        page.press(".nb-player", "ArrowRight")
+        assert page.evaluate("asked") == ["program"]
+        page.evaluate("lines => player.written(lines)", shown.data()["program"])
+        page.locator(".nb-program-line", has_text="w_grad = ").first.click()
+        expect(page.locator(".nb-program-line.nb-runs")).to_contain_text("w_grad = ")
+        page.evaluate("player.written(false)")
+        expect(page.locator(".nb-program")).to_contain_text("%code")
+        page.close()
 
     def test_the_tab_is_as_wide_as_its_lines_where_there_is_room(self, open_page: Any) -> None:
         with traced():

@@ -1,0 +1,120 @@
+"""Choose the layout of a view for a window: of all directions and numbers of rows the one that shows most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from nbautograd.viz.draw.labels import Size
+from nbautograd.viz.draw.layout import Arranged, Layout, Outline, labelled, outline_of
+from nbautograd.viz.read.loops import loop_of
+from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.settings import settings
+
+__all__ = ["FEW", "TELEPHONE", "Arrangements", "arrange", "beyond"]
+
+TELEPHONE = 560  # pixels
+NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
+CLEARLY = 0.95  # of the size of a drawing, where another one is better
+ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
+
+
+class Arrangements:
+    """The layouts of a view, each made once: for a window of any size the one that shows most in it.
+
+    What is mostly a loop is a grid of its steps in every window, unless a direction is asked for.
+
+    :param direction: the only one; None: any, and in several rows.
+    :param loop: the grid of the steps of a loop.
+    """
+
+    def __init__(
+        self,
+        outline: Outline,
+        sizes: Mapping[str, Size],
+        direction: str | None = None,
+        labels: Mapping[str, Size] | None = None,
+        loop: Layout | None = None,
+    ) -> None:
+        self.outline, self.sizes, self.labels = outline, sizes, labels or {}
+        self.direction, self.loop = direction, loop
+        self.arranged: dict[tuple[str, float], Arranged] = {}
+        self.complete: dict[tuple[str, int, float], Layout] = {}
+        self.chosen: dict[Size, Layout] = {}
+
+    def places(self, window: Size) -> Layout:
+        """The layout for a window."""
+        if window not in self.chosen:
+            self.chosen[window] = self.loop or self.choose(window)
+        return self.chosen[window]
+
+    def choose(self, window: Size) -> Layout:
+        """Make the layout for a window."""
+        if self.direction is not None:
+            return self.made(self.direction, 1, 0.0)
+        has_few = len(self.outline.nodes) <= FEW
+        shapes = [("LR", 1, 0.0), ("TB", 1, 0.0), *[("LR", rows, 0.0) for rows in range(2, ROWS + 1) if has_few]]
+        if has_few and window[0] < TELEPHONE:
+            shapes += [("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])]
+        best, least = shapes[0], beyond(self.extent(*shapes[0]), window)
+        for shape in shapes[1:]:
+            if least <= 1:
+                break
+            if (needed := beyond(self.extent(*shape), window)) <= 1 or needed < least * CLEARLY:
+                best, least = shape, needed
+        return self.made(*best)
+
+    def of(self, direction: str, widest: float) -> Arranged:
+        """The graph in a direction."""
+        known = self.arranged.get((direction, widest))
+        if known is None:
+            known = Arranged(self.outline, self.sizes, direction, self.labels, widest=widest)
+            self.arranged[direction, widest] = known
+        return known
+
+    def extent(self, direction: str, rows: int, widest: float) -> Size:
+        """The size of a layout before its texts are placed."""
+        return self.of(direction, widest).extent(rows)
+
+    def made(self, direction: str, rows: int, widest: float) -> Layout:
+        """A whole layout."""
+        shape = direction, rows, widest
+        if shape not in self.complete:
+            self.complete[shape] = labelled(self.of(direction, widest).in_rows(rows), self.labels)
+        return self.complete[shape]
+
+
+def arrange(
+    model: GraphModel,
+    sizes: Mapping[str, Size],
+    direction: str | None = None,
+    labels: Mapping[str, Size] | None = None,
+) -> Arrangements:
+    """Return the layouts of a view: the known ones, where a small graph of the same boxes has been laid out before.
+
+    :param direction: the only one; None: any, unless the settings ask for one.
+    """
+    direction = settings.direction if direction is None and settings.direction != "auto" else direction
+    outline, labels = outline_of(model), labels or {}
+    if direction is None and (loop := loop_of(model)) is not None:
+        from nbautograd.viz.draw.loop_grid import grid  # only loops need it
+
+        return Arrangements(outline, sizes, None, labels, labelled(grid(model, loop, sizes, labels), labels))
+    if len(outline.nodes) > FEW:
+        return Arrangements(outline, sizes, direction, labels)
+    return _known(outline, tuple(sizes.items()), direction, tuple(labels.items()))
+
+
+@lru_cache(maxsize=16)
+def _known(
+    outline: Outline, sizes: tuple[tuple[str, Size], ...], direction: str | None, labels: tuple[tuple[str, Size], ...]
+) -> Arrangements:
+    return Arrangements(outline, dict(sizes), direction, dict(labels))
+
+
+def beyond(size: Size, window: Size) -> float:
+    """Return the number of windows that a drawing fills at its full size, the longer way; sideways counts more if
+    narrow.
+    """
+    sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
+    return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
